@@ -340,12 +340,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = os.environ.get("BRIMLINE_GROWTH")
+    default = os.environ.get("BENCH_GROWTH")
     parser.add_argument(
         "paths",
         nargs="*" if default else "+",
         default=[default] if default else None,
-        help="a table, transcripts or folders of transcripts (default: $BRIMLINE_GROWTH)",
+        help="a table, transcripts or folders of transcripts (default: $BENCH_GROWTH)",
     )
     parser.add_argument(
         "--point",

@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=40, help="of the first byte")
     parser.add_argument("--load", type=float, default=0, help="seconds of 50 parallel streams")
     parser.add_argument("--kills", type=int, default=0, help="of the gateway during a replay")
-    parser.add_argument("--session", help="a recorded one for the kills, read by BRIMLINE_JUDGE")
+    parser.add_argument("--session", help="a recorded one for the kills, read by BENCH_JUDGE")
     parser.add_argument("--serve", choices=("service", "bare"), help=argparse.SUPPRESS)
     parser.add_argument("--upstream", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()

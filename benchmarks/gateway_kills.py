@@ -182,7 +182,7 @@ def recorded(path: str) -> Iterator[Asked]:
 
     A gateway that starts drops what stood in a month ago.
     """
-    sys.path.insert(0, os.environ["BRIMLINE_JUDGE"])
+    sys.path.insert(0, os.environ["BENCH_JUDGE"])
     found = list(importlib.import_module("sessions").requests(path))
     shift = time.time() - found[0]["ts"]
     at = 0.0

@@ -117,8 +117,8 @@ def _version(python: str) -> str:
 
 
 def _forecast() -> str | None:
-    """The forecast's table where `BRIMLINE_GROWTH` names recorded segments."""
-    table = os.environ.get("BRIMLINE_GROWTH")
+    """The forecast's table where `BENCH_GROWTH` names recorded segments."""
+    table = os.environ.get("BENCH_GROWTH")
     if not table:
         return None
     done = subprocess.run(
@@ -134,5 +134,5 @@ def _forecast() -> str | None:
 
 
 def _command(samples: int, warmup: int, *, with_forecast: bool) -> str:
-    growth = "BRIMLINE_GROWTH=growth.csv " if with_forecast else ""
+    growth = "BENCH_GROWTH=growth.csv " if with_forecast else ""
     return f"{growth}python benchmarks/run.py --samples {samples} --warmup {warmup}"

@@ -1,6 +1,6 @@
 """What the compaction layers give on recorded sessions, judged request by request.
 
-    BRIMLINE_CORPUS=DIR BRIMLINE_JUDGE=DIR python benchmarks/layers.py [POLICY…]
+    BENCH_CORPUS=DIR BENCH_JUDGE=DIR python benchmarks/layers.py [POLICY…]
 
 The judge is a folder with `gateway_replay.py`, which replays sessions through a gateway over HTTP;
 here the library stands in the place of the gateway, so that a policy takes seconds.
@@ -20,10 +20,11 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
+from brimline.compaction.layers import numbered
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": frozenset({1})},
+    "L1 alone": {"layers": numbered({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
@@ -43,15 +44,17 @@ class _Layers:
         self._state = compactor.State()
 
     def edit(self, body: Any, now: float) -> Any:
+        model = models.lookup(body["model"])
         size = window.resolve_window(
             configured=None,
             statusline=None,
             client={},
             observed=None,
             occupancy_tokens=self._state.prompt_tokens,
-            model=models.lookup(body["model"]),
+            model=model,
         )
-        settings = dataclasses.replace(self._settings, window_tokens=size.tokens)
+        brim = size.tokens - model.reserve_tokens
+        settings = dataclasses.replace(self._settings, brim_tokens=brim)
         return compactor.compact(body, self._state, settings, now=now).body
 
     def observe(self, body: Any, usage: dict[str, Any]) -> None:
@@ -165,9 +168,9 @@ def main() -> None:
     parser.add_argument("policies", nargs="*", default=known, metavar="POLICY")
     parser.add_argument("--rows", action="store_true", help="print each session too")
     options = parser.parse_args()
-    corpus, tools = (os.environ.get(name) for name in ("BRIMLINE_CORPUS", "BRIMLINE_JUDGE"))
+    corpus, tools = (os.environ.get(name) for name in ("BENCH_CORPUS", "BENCH_JUDGE"))
     if not corpus or not tools:
-        sys.exit("BRIMLINE_CORPUS and BRIMLINE_JUDGE name no folders: nothing to measure")
+        sys.exit("BENCH_CORPUS and BENCH_JUDGE name no folders: nothing to measure")
     sys.path.insert(0, tools)
     judge: Any = importlib.import_module("gateway_replay")
     for name in options.policies:

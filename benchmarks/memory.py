@@ -1,6 +1,6 @@
 """What memory finds, and how long that takes.
 
-    BRIMLINE_CORPUS=FOLDER python benchmarks/memory.py          (fifty questions on those sessions)
+    BENCH_CORPUS=FOLDER python benchmarks/memory.py          (fifty questions on those sessions)
     python benchmarks/memory.py --entries 100000                (times, as ratios; memory in use)
 
 The questions in `memory_questions.json` were written from the sessions before there was a search.
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--keep", metavar="FOLDER", help="make them there, or use those there")
     parser.add_argument("--misses", action="store_true", help="name the questions not answered")
     given = parser.parse_args()
-    corpus = os.environ.get("BRIMLINE_CORPUS")
+    corpus = os.environ.get("BENCH_CORPUS")
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or temporary
         isolate(folder)
@@ -59,7 +59,7 @@ def main() -> None:
                     with mock.patch.object(vectors, "load", lambda table=table: table):
                         recall(corpus, f"{folder}/{name}", name, misses=given.misses)
         else:
-            sys.exit("BRIMLINE_CORPUS names no folder with sessions, and --entries no number")
+            sys.exit("BENCH_CORPUS names no folder with sessions, and --entries no number")
 
 
 def isolate(folder: str) -> None:

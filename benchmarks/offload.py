@@ -1,7 +1,7 @@
 """Replays recorded sessions through the offload hook, and judges what the model would have seen.
 
     python benchmarks/offload.py ~/.claude/projects
-    BRIMLINE_CORPUS=folder python benchmarks/offload.py --sessions --check
+    BENCH_CORPUS=folder python benchmarks/offload.py --sessions --check
 
 Every recorded tool result goes through `offload.hook.post_tool_use` as the client would send it,
 with the permission rules of a default install. A segment is what lies between two compactions.
@@ -327,12 +327,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    default = os.environ.get("BRIMLINE_CORPUS")
+    default = os.environ.get("BENCH_CORPUS")
     parser.add_argument(
         "paths",
         nargs="*" if default else "+",
         default=[default] if default else None,
-        help="transcripts or folders of transcripts (default: $BRIMLINE_CORPUS)",
+        help="transcripts or folders of transcripts (default: $BENCH_CORPUS)",
     )
     parser.add_argument("--sessions", action="store_true", help="a line for each session")
     parser.add_argument("--check", action="store_true", help="exit 1 where a target is missed")

@@ -1,4 +1,4 @@
-"""What a purge saves on recorded sessions: `BRIMLINE_CORPUS=DIR python benchmarks/purge_corpus.py`.
+"""What a purge saves on recorded sessions: `BENCH_CORPUS=DIR python benchmarks/purge_corpus.py`.
 
 Every session of the folder is copied, purged with the defaults, purged again, gone on with, and
 restored. The table numbers the sessions in the order of their names and says nothing else of them.
@@ -49,9 +49,9 @@ class Found(NamedTuple):
 
 def main() -> None:
     """Print the table."""
-    corpus = os.environ.get("BRIMLINE_CORPUS")
+    corpus = os.environ.get("BENCH_CORPUS")
     if not corpus:
-        sys.exit("BRIMLINE_CORPUS names no folder with sessions: nothing to measure")
+        sys.exit("BENCH_CORPUS names no folder with sessions: nothing to measure")
     print(_HEAD)
     found = []
     for number, source in enumerate(sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")), 1):

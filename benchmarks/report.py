@@ -20,7 +20,7 @@ LARGEST_GROWTH_RATIO = 1.1
 LARGEST_REPLACING_RATIOS = (10, 40)
 LARGEST_PRECOMPACT_RATIO = 15
 _NO_FORECAST = (
-    "Not part of this run. Point `BRIMLINE_GROWTH` to a table of recorded segments and repeat it, "
+    "Not part of this run. Point `BENCH_GROWTH` to a table of recorded segments and repeat it, "
     "or run `python benchmarks/forecast.py` on transcripts."
 )
 

@@ -41,7 +41,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Point every home into a temporary folder; drop inherited settings, the machine's included."""
     for name in list(os.environ):
-        if name.startswith(("CLAUDE", "ANTHROPIC", "BRIMLINE")) and name != "BRIMLINE_CORPUS":
+        if name.startswith(("CLAUDE", "ANTHROPIC", "BRIMLINE")):
             if name.startswith("BRIMLINE_CLIENT_"):
                 continue
             monkeypatch.delenv(name)

@@ -35,7 +35,7 @@ def test_the_quick_mode_measures_every_case_and_leaves_only_the_page(
     environment = {"PATH": os.defpath, "HOME": str(world), "TMPDIR": str(world / "tmp")}
     done = subprocess.run(
         [sys.executable, ROOT / "benchmarks/run.py", "--quick", "--output", world / "page.md"],
-        env=environment | ({"BRIMLINE_GROWTH": str(world / growth)} if growth else {}),
+        env=environment | ({"BENCH_GROWTH": str(world / growth)} if growth else {}),
         capture_output=True,
         text=True,
         check=False,
@@ -71,7 +71,7 @@ def test_the_table_over_a_corpus_names_no_session(
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     shutil.copy(session.path, corpus / "secret-name.jsonl")
-    monkeypatch.setenv("BRIMLINE_CORPUS", str(corpus))
+    monkeypatch.setenv("BENCH_CORPUS", str(corpus))
 
     purge_corpus.main()
 

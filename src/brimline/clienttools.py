@@ -22,10 +22,12 @@ MCP_PREFIX = "mcp__"
 TERSE = frozenset({*EDITING, "TodoWrite", "Skill"})
 
 # Above so many characters the client keeps a result in a file and shows its beginning; a Read is
-# bounded by its own limits, and of a command that failed the first 10,000 are all there is.
+# bounded by its own limits.
 _SHOWN_WHOLE_CHARACTERS = {"Bash": 30_000, "Grep": 20_000, "Read": 1 << 62}
 _OTHERS_SHOWN_WHOLE_CHARACTERS = 50_000
-FAILED_CHARACTERS = 10_000
+# Of a command that failed it shows both ends of as much as of another one, and keeps no file.
+_FAILED_CHARACTERS = 10_000
+_FAILED_CUT = ("... [", " characters truncated] ...")
 # That beginning, and the same with what the client says around it.
 BEGINNING_CHARACTERS, PERSISTED_CHARACTERS = 2_000, 2_300
 
@@ -42,6 +44,13 @@ _OPEN_END = 1 << 62
 def most_shown_whole(tool: str) -> int:
     """Return up to how many characters the client shows a tool's result whole."""
     return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
+
+
+def has_lost_its_end(failure: str) -> bool:
+    """Tell whether the client threw away the end of what a failing command printed."""
+    number = failure.partition(_FAILED_CUT[1])[0].rpartition(_FAILED_CUT[0])[2]
+    is_cut = number.isascii() and number.isdigit() and _FAILED_CUT[1] in failure
+    return is_cut and _FAILED_CHARACTERS + int(number) >= most_shown_whole("Bash")
 
 
 def subject_of(arguments: Mapping[str, Any], most: int = _LONGEST_SUBJECT) -> str:
@@ -61,9 +70,9 @@ def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int]:
     return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
 
 
-def asks_for_page(tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a call reads a part of a file that it names itself."""
-    return tool == "Read" and any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
+def asks_for_page(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a Read is of a part of a file that it names itself."""
+    return any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
 
 
 def _first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:

@@ -86,6 +86,37 @@ def test_the_model_adds_pins_evicts_and_estimates(home_dir: str) -> None:
     assert held(home_dir) == set()
 
 
+@pytest.mark.row("S4-29")
+def test_each_of_the_five_compartments_takes_an_item_and_is_listed(home_dir: str) -> None:
+    """Under these names, which the tool's own description gives to the model."""
+    names = (
+        *("active_task", "project_background", "operator_preferences"),
+        *("safety_constraints", "ambient_knowledge"),
+    )
+
+    for name in names:
+        asked("add", compartment=name, text=f"An item of {name}.")
+
+    assert held(home_dir) == {f"An item of {name}." for name in names}
+    listed = asked("list")
+    assert all(f"An item of {name}." in listed for name in names)
+    assert [*items.SHARES] == [*names]
+    assert "sixth" not in asked("get")
+
+
+@pytest.mark.row("S4-33")
+def test_the_log_of_what_went_outlives_the_process_and_is_bounded(home_dir: str) -> None:
+    """The last 200, each with the first 80 characters of its text."""
+    for number in range(203):
+        asked("add", compartment="ambient_knowledge", text=f"{number:03}" + "x" * 150)
+        asked("evict", compartment="ambient_knowledge")
+
+    log = done(home_dir, "log")["log"]
+
+    assert [entry["preview"][:3] for entry in log] == [f"{number:03}" for number in range(3, 203)]
+    assert {len(entry["preview"]) for entry in log} == {80}
+
+
 @pytest.mark.parametrize(
     ("operation", "arguments", "sentence"),
     [

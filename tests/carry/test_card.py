@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.carry import card, ledger
+from brimline.hooks.entry import respond
+from brimline.testing import SessionBuilder, event
 
 
 def record(**fields: object) -> ledger.Ledger:
@@ -120,6 +124,25 @@ def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     assert "- decided: signed cookies" in text
     assert "a message is not repeated" not in text
     assert len(text) <= 1_500
+
+
+@pytest.mark.row("S3-83")
+def test_before_a_compaction_the_summary_is_told_what_to_keep(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """By the hook itself, in these words."""
+    session.reply(150_000)
+    payload = event("PreCompact", session, trigger="auto", custom_instructions="")
+
+    told = respond("PreCompact", json.dumps(payload).encode(), home_dir).decode()
+
+    assert told.startswith(
+        "In the summary keep: the task and its objectives in the user's own words; decisions, "
+        "why, and options rejected; exact file paths; what is still to be done, in order; errors "
+        "and whether they are resolved; critical state: names, numbers, commands. Quote word for "
+        "word every message of the user that sets a rule or corrects you. Be brief on completed "
+        "work."
+    )
 
 
 def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:

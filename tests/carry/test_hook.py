@@ -227,37 +227,6 @@ def test_the_ledger_is_folded_along_the_way(
     assert "were not read" not in given
 
 
-def test_notes_of_the_last_version_are_taken_over_once(
-    answer: Answer, talk: SessionBuilder, home_dir: str
-) -> None:
-    """What people wrote and marked; what was recognised in sentences is gone."""
-    folder = Path(paths.carry_session_dir(home_dir, talk.session_id))
-    folder.mkdir(parents=True)
-    item = {"kind": "decision", "text": "signed cookies", "source": "user", "status": "open"}
-    items = [
-        item | {"weight": 3.0, "at": None, "row": None, "extra": {}},
-        item | {"weight": 1.0, "text": "guessed", "at": None, "row": None, "extra": {}},
-        item | {"kind": "constraint", "text": "lifted by nobody", "weight": 3.0, "source": "tool"},
-    ]
-    old = {"v": 1, "session": talk.session_id, "items": items, "state": {}}
-    (folder / "ledger.json").write_text(json.dumps(old), encoding="utf-8")
-    lines = [
-        {"add": {"kind": "constraint", "text": "Port 5433", "source": "person", "extra": {}}},
-        {"add": {"kind": "agent", "text": "a report", "source": "agent", "extra": {}}},
-    ]
-    (folder / "notes.jsonl").write_text(
-        "".join(json.dumps({"v": 1, "at": 1.0} | line) + "\n" for line in lines), encoding="utf-8"
-    )
-
-    answer(talk, "PreCompact", trigger="auto")
-    given = answer(talk, "SessionStart", source="compact")
-
-    assert "- decided: signed cookies" in given
-    assert "- keep: Port 5433" in given
-    assert RULE in given
-    assert not any(text in given for text in ("guessed", "lifted by nobody", "a report"))
-
-
 def test_a_fork_knows_what_its_origin_knew(
     answer: Answer, talk: SessionBuilder, world: Path, project_dir: str
 ) -> None:

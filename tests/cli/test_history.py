@@ -36,7 +36,7 @@ INNER = {
     "blocks": NOTICE,
     "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
     "summary_source messages_of_the_user messages_in_summary card_characters "
-    "moved_out freed_tokens seconds account",
+    "moved_out freed_tokens seconds account model dollars",
 }
 SESSION = f"{LINE} occupancy_tokens kept_out notes"
 SAVED = {
@@ -234,7 +234,7 @@ def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
     assert [first[name] for name in names] == [None, None]
     assert [second[name] for name in names] == [2, 1]
     assert second["card_characters"] > 200
-    assert lines[3].split()[-2] == "1/2"
+    assert "1/2" in lines[3].split()
 
 
 @pytest.mark.row("S3-01")

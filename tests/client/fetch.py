@@ -55,7 +55,7 @@ def fetch(cache: Path) -> Fetched:
 
 def cache_dir(environ: Mapping[str, str]) -> Path:
     """Where clients are kept: our own variable, else the user's cache folder."""
-    if own := environ.get("BRIMLINE_CLIENT_CACHE"):
+    if own := environ.get("TEST_CLIENT_CACHE"):
         return Path(own)
     base = environ.get("XDG_CACHE_HOME") or str(
         Path(environ.get("HOME", "~")).expanduser() / ".cache"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 import struct
@@ -74,7 +75,8 @@ def test_at_the_brim_in_mid_turn_no_model_is_asked_and_nothing_is_lost(
     assert len(lines_in(after)) == len(calls) - KEPT - 1  # the failing call is short
     assert after.errors()[0].startswith("Exit code 3\nbroken")
     assert recalled(installed, lines_in(after)[0]).count("value 90 of the table") > 100
-    assert "of the table" in after.results()[-1]
+    newest = next(b for b in after.blocks("tool_result") if b["tool_use_id"] == calls[-1])
+    assert "value 29 of the table" in str(newest["content"])
     assert run.result is not None
     assert run.result["result"] == "END"
     assert b"the last session loaded the mod" in installed.command("doctor").stdout
@@ -311,21 +313,38 @@ def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
     assert installed.errors() == ""
 
 
-def test_a_rewind_across_it_brings_the_old_history_back(
+def test_a_rewind_across_it_leaves_what_stood_before(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """The prompt before the compaction is asked anew, over what stood before it."""
+    """Back to the first prompt, from before the compaction: nothing of later comes back."""
     client.write_settings(WINDOW)
-    stub.script(
-        text("TURN-ONE-ENDS"), read_all(write_files(client), FULL), text("TURN-TWO-ENDS"),
-        text("TURN-THREE-ENDS"),
-    )  # fmt: skip
+    turns = [text("TURN-ONE-ENDS"), read_all(write_files(client), FULL), text("TURN-TWO-ENDS")]
+    stub.script(*turns, text("TURN-THREE-ENDS"))
+
+    def is_oldest_chosen() -> bool:
+        chosen = ["\N{HEAVY RIGHT-POINTING ANGLE QUOTATION MARK ORNAMENT}", "FIRST-PROMPT"]
+        lines = [line.split() for line in session.text.splitlines()]
+        if (chosen, ["No", "code", "changes"]) in itertools.pairwise(lines):
+            return True
+        session.send_keys("\x1b[A")  # one may come too early; at the top they do nothing
+        return False
+
     with client.interactive() as session:
         session.say("FIRST-PROMPT", "TURN-ONE-ENDS")
         session.say("SECOND-PROMPT", "TURN-TWO-ENDS")
         assert stub.requests("compaction") == []
+        session.say("/rewind", "Restore the code and/or conversation")
+        session.wait_until(is_oldest_chosen)
+        session.send_keys("\r")
+        session.wait_for("Restore conversation")
+        session.send_keys("\r")
+        session.wait_until(lambda: "Restore conversation" not in session.text)
         session.ready()
-        session.send_keys("\x1b\x1b")
-        screen = session.wait_for("FIRST-PROMPT")
-        print(screen)
+        session.send_keys("\x15")  # the old prompt is in the input box
+        session.send_line("THIRD-PROMPT")
+        session.wait_for("TURN-THREE-ENDS")
+
+    last = stub.requests("main")[-1]
+    check_history(last, [], "THIRD-PROMPT")
+    assert not [word for word in ("FIRST-", "SECOND-", "TURN-") if word in last.seen_text()]
     assert installed.errors() == ""

@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
-from brimline.dashboard import chart, index, story
+from brimline.cost import spending
+from brimline.dashboard import chart, index, overall, story
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -126,7 +127,8 @@ def test_an_index_is_read_once_and_again_where_something_changed(
     assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
     assert row["saved_tokens"] == story.tell(played.session.path, home_dir).saved.kept_out_tokens
     assert found.sessions(index.Filter(model="another"), 50) == ([], 0)
-    assert found.overall()["summaries"]["p50"] == 8
+    spendings = spending.read_all(home_dir, spending.transcripts())
+    assert overall.values(spendings, found.rows(), [], 30)["summaries"]["p50"] == 8
 
 
 def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, home_dir: str) -> None:

@@ -30,6 +30,8 @@ from brimline.dashboard import index, story
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
+from brimline.memory import deep, hot
+from brimline.settings import config
 from brimline.store import contents, pins
 from brimline.testing import SessionBuilder
 
@@ -110,7 +112,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        known = Conversations(home_dir, Settings(), sticky)
+        known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare(raw_of(bulky()), headers, time.time())
         known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
@@ -127,6 +129,20 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     (place,) = set(re.findall(r'href="(/stored/[0-9a-f]{64})"', page))
     assert LOG.splitlines()[-9] in html.unescape(served.get(place).text)
     assert f"−{saved:,}" in served.get(f"/session/{NAME}").text
+
+
+def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir: str) -> None:
+    """An entry with what came before and after it, and its session; a topic with its text."""
+    deep.take_in(home_dir, project_dir, [])
+    hot.add(hot.folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
+
+    page = html.unescape(served.get("/memory?q=weekly").text)
+    number = re.findall(r'href="/memory/(\d+)"', page)[0]
+
+    assert f'href="/session/{NAME}"' in page
+    assert "By tag, from main." in page
+    assert "Now the weekly one." in served.get(f"/memory/{number}").text
+    assert served.get("/memory/999999").status == 404
 
 
 def test_a_running_session_is_sent_again_only_once_it_has_grown(

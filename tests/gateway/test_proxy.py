@@ -38,12 +38,6 @@ TOO_LONG = {
     "type": "invalid_request_error",
     "message": "prompt is too long: 90 tokens > 10 maximum",
 }
-BOUND = Answer(
-    400,
-    b"""{"type": "error", "error": {"type": "invalid_request_error", "message":
- "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different
- conversation. Remove the block."}}""".replace(b"\n", b""),
-)
 REFUSED = "The user doesn't want to proceed with this tool use."
 WORDS = "Never touch the production database. " * 8
 REFUSAL = Answer(400, json.dumps({"type": "error", "error": TOO_LONG}).encode())
@@ -419,54 +413,6 @@ def test_a_request_whose_numbers_no_float_can_say_stays_as_it_is(
     assert first.raw == raw.replace(b"0.5", number.encode())
     assert b"[brimline stored " in second.raw
     assert b'"n":0.5' in second.raw
-
-
-def thoughtful(steps: int) -> Talk:
-    """A conversation whose model thinks before each call."""
-    talk = bulky(steps)
-    for message in talk.messages[1::2]:
-        message["content"].insert(0, {"type": "thinking", "thinking": "Hm.", "signature": "s"})
-    return talk
-
-
-def test_edits_before_thinking_are_taken_back_where_the_service_refuses_them(
-    upstream: Upstream,
-) -> None:
-    """Models that bind their thinking to all before it: the session goes on, and they stay known.
-
-    What came after the last thinking is still kept out.
-    """
-    upstream.answers = [Answer(), BOUND]
-    with Gateway(upstream.url, "--test-clock") as gateway:
-        for steps in (25, 26, 27):
-            later = {"x-replay-time": str(BEGINNING + 9_000 * steps)}
-            assert gateway.ask(raw_of(thoughtful(steps)), SESSION | later)[0] == 200
-        talk = thoughtful(27)
-        talk.step("Bash", {"command": "journalctl -u mail"}, f"{LOG} of another service")
-        assert gateway.ask(raw_of(talk), SESSION | later)[0] == 200
-
-    first, refused, again, *others = (flat(one.body) for one in upstream.arrived)
-    assert refused[: len(first)] != first
-    assert again[: len(first)] == first
-    assert len(others) == 2
-    assert others[1][: len(again)] == others[0][: len(again)] == again
-    assert others[1][-1][1]["content"].startswith("[brimline stored ")
-
-
-def test_a_request_that_cannot_be_shortened_for_its_thinking_is_refused_as_too_long(
-    upstream: Upstream,
-) -> None:
-    """That is what the client can do something about: it compacts."""
-    upstream.answers = [Answer(), REFUSAL, BOUND]
-    with Gateway(upstream.url, "--test-clock") as gateway:
-        gateway.ask(raw_of(thoughtful(12)), SESSION | AT_ONCE)
-        status, _, body = gateway.ask(raw_of(thoughtful(13)), SESSION | AT_ONCE)
-        gateway.ask(raw_of(thoughtful(14)), SESSION | AT_ONCE)
-
-    assert (status, body) == (400, REFUSAL.body)
-    first, refused, shorter, last = (flat(one.body) for one in upstream.arrived)
-    assert shorter[: len(first)] != first
-    assert last[: len(refused)] == refused
 
 
 @pytest.mark.parametrize("what", ["store", "gateway"])

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from tests.binding import Binding
+
 Json = dict[str, Any]
 TIMEOUT_S = 60.0
 USAGE = {"input_tokens": 3, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 5}
@@ -55,6 +57,8 @@ class Upstream:
     def __init__(self) -> None:
         self.arrived: list[Arrived] = []
         self.answers: list[Answer] = []
+        self.binding: Binding | None = None
+        """Where it is set, the service thinks before it answers, and takes that back by a rule."""
         upstream = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -69,7 +73,7 @@ class Upstream:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 upstream.arrived.append(Arrived(self.command, self.path, headers, raw))
                 answers = upstream.answers
-                answer = answers.pop(0) if answers else Answer()
+                answer = answers.pop(0) if answers else upstream.thoughtful(raw)
                 if not answer.status:
                     self.close_connection = True
                     return
@@ -90,6 +94,18 @@ class Upstream:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def thoughtful(self, raw: bytes) -> Answer:
+        """The usual answer; of a service that binds its thinking, with a thought or a refusal."""
+        if self.binding is None:
+            return Answer()
+        refusal = self.binding.refusal(body := json.loads(raw))
+        if refusal is not None:
+            error = {"type": "invalid_request_error", "message": refusal}
+            return Answer(400, json.dumps({"type": "error", "error": error}).encode())
+        content = [self.binding.thought(body), {"type": "text", "text": "ok"}]
+        usage = USAGE | {"cache_read_input_tokens": len(raw) // 3}
+        return Answer(body=json.dumps(ANSWER | {"content": content, "usage": usage}).encode())
 
     @property
     def url(self) -> str:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+import posix
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.guard.dialogue import SILENT
 
 from brimline import clock
+from brimline.fast import io
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
 from brimline.settings.values import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.tail import Tail, read_tail
+
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
 
 
 @pytest.mark.row("S0-03", "S1-16")
@@ -205,3 +211,43 @@ def test_what_the_server_counted_stands_beside_megabytes(
     reading = _reading(session)
 
     assert (reading.occupancy_tokens, reading.tail_tokens) == (142_000, 100)
+
+
+@pytest.mark.row("S1-13")
+def test_a_hook_reads_no_more_of_a_transcript_that_is_forty_times_as_long(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same bytes from its end, however much stands before them."""
+    counted = _CountingSystem()
+    monkeypatch.setattr(io, "system", counted)
+    read_bytes = []
+    for rows in (500, 20_000):
+        talk.anew(f"{rows} rows")
+        talk.session.raw(('{"type":"progress","data":"' + "x" * 900 + '"}\n') * rows)
+        for _ in range(30):
+            talk.session.reply(40_000)
+        counted.read_bytes = 0
+        assert talk.after_tool(40_000) == SILENT
+        read_bytes.append(counted.read_bytes)
+
+    assert read_bytes[1] <= 1.1 * read_bytes[0] < 300_000
+
+
+class _CountingSystem:
+    """The operating system, and how many bytes were read from it."""
+
+    def __init__(self) -> None:
+        self.read_bytes = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(posix, name)
+
+    def read(self, descriptor: int, count: int) -> bytes:
+        return self._noted(posix.read(descriptor, count))
+
+    def pread(self, descriptor: int, count: int, offset: int) -> bytes:
+        return self._noted(posix.pread(descriptor, count, offset))
+
+    def _noted(self, data: bytes) -> bytes:
+        self.read_bytes += len(data)
+        return data

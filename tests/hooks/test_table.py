@@ -26,4 +26,4 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
         config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
         assert parts.wiring_for("/usr/bin/python3", home_dir).scout is wider
     matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
-    assert matched == {"PreToolUse", "PostToolUse"}
+    assert matched == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}

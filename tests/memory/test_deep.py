@@ -57,11 +57,60 @@ def test_what_was_said_is_found_with_project_session_time_and_source(
     assert best["at"] == pytest.approx(1_790_000_001)
     assert found(brimline, "server of its own")[0]["text"] == ANSWER
     assert found(brimline, "rotating pepper")[0]["source"] == "summary"
-    everything = json.dumps(found(brimline, "middleware quibbling token deadline", "--limit", "50"))
+    asked = ("middleware", "quibbling", "token deadline")
+    everything = json.dumps([found(brimline, words, "--limit", "50") for words in asked])
     assert "quibbling" not in everything
     assert "look at the middleware" not in everything
     assert "ghp_" not in everything
     assert "[masked]" in everything
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["snorkwomble frabjous vorpal", "best recipe for chocolate cake", "is the Kafka chart ready?"],
+)
+def test_a_question_about_something_else_gets_no_hit(
+    query: str, project_dir: str, brimline: Run
+) -> None:
+    """`No matches` is an answer, with and without JSON."""
+    talked(project_dir)
+    brimline("memory", "index")
+
+    assert found(brimline, query) == []
+    assert brimline("memory", "search", query).out.startswith("No matches")
+
+
+def test_refusals_answers_and_queued_messages_are_the_users_words_too(
+    project_dir: str, brimline: Run
+) -> None:
+    """Each once; what was taken back, and what a program printed, is not among them."""
+    session = talked(project_dir)
+    call = session.tool_call(8_000, command="psql prod")
+    refused = "The user doesn't want to proceed with this tool use."
+    said = f"{refused} The tool use was rejected. To tell you how to proceed, the user said:\n"
+    text = said + "Never touch the pelican database."
+    block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": True}
+    session.row("user", message={"content": [block]}, toolUseResult=f"Error: {text}")
+    call = session.tool_call(8_000, "AskUserQuestion", questions=[])
+    answer = 'User has answered your questions: "Which bird?"="The heron". You can now continue'
+    session.tool_result(call, answer, toolUseResult={})
+    call = session.tool_call(8_000, command="cat log")
+    session.tool_result(call, said + "Delete the flamingo.")
+    for operation, content in (
+        ("enqueue", "Mind the ostrich."),
+        ("enqueue", "Forget the toucan."),
+        ("popAll", "Forget the toucan."),
+        ("enqueue", "And the kiwi."),
+    ):
+        session.row("queue-operation", uuid=None, operation=operation, content=content)
+    session.prompt("And the kiwi.")
+    brimline("memory", "index")
+
+    for words in ("pelican database", "heron", "ostrich", "kiwi"):
+        hits = [hit for hit in found(brimline, words) if words.split()[0] in hit["text"]]
+        assert [hit["source"] for hit in hits] == ["user"], words
+    for words in ("flamingo", "toucan"):
+        assert words not in json.dumps(found(brimline, words))
 
 
 def test_a_session_that_goes_on_is_read_on_and_one_rewritten_is_read_again(

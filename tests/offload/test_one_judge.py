@@ -9,6 +9,7 @@ import pytest
 
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
+from brimline.compaction.layers import PREVIEWS
 from brimline.offload import hook, judge
 from brimline.offload.judge import Rules, Verdict
 from brimline.settings.values import defaults
@@ -211,7 +212,7 @@ def _by_gateway(
 ) -> str | None:
     """What the model gets instead, by the layers, in a request that holds the same result."""
     values = defaults() | settings
-    layers = frozenset() if values["offload.preset"] == "off" else frozenset({1})
+    layers = () if values["offload.preset"] == "off" else (PREVIEWS,)
     rules = judge.rules_in(values)
     if tool == "Read":
         text = "\n".join(f"{n:6}→{line}" for n, line in enumerate(text.split("\n"), 1))

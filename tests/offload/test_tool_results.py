@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimline.hooks import entry
 from brimline.offload.tool_results import find
+
+if TYPE_CHECKING:
+    from brimline.hooks.turn import Turn
+
+    from .conftest import Player
 
 GOLDEN = json.loads((Path(__file__).parent / "golden/answers.json").read_text(encoding="utf-8"))
 BASH = GOLDEN[0]["response"]
@@ -59,3 +65,28 @@ def test_no_answer_raises(tool: str, response: Any) -> None:
     """Foreign data of any shape is either understood or left alone."""
     found = find(tool, {}, response)
     assert found is None or isinstance(found.text, str)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_said"),
+    [
+        (f"Exit code 1\n{'x' * 5_000}\n\n... [20012 characters truncated] ...\n\nyy", True),
+        (f"Exit code 1\n{'x' * 5_000}\n\n... [3904 characters truncated] ...\n\nyy", False),
+        ("Exit code 1\nsmall", False),
+        ("Exit code 1\n... [many characters truncated] ...", False),
+        (None, False),
+    ],
+)
+def test_a_failure_whose_end_the_client_lost_is_said_to_have_no_end(
+    player: Player, error: str | None, is_said: bool
+) -> None:
+    """Of a failing command the client shows both ends of its first 30,000 characters."""
+    turn = player.turn("PostToolUseFailure", tool_name="Bash", error=error)
+    answer = entry.respond("PostToolUseFailure", _raw(turn), player.home_dir).decode()
+
+    assert ("its end is missing. Run it again with `2>&1 | tail -60`." in answer) == is_said
+    assert is_said or not answer
+
+
+def _raw(turn: Turn) -> bytes:
+    return json.dumps(turn.event.payload).encode()

@@ -44,7 +44,8 @@ class Tree:
 
     def marked(self, organisation_file: str | None = None) -> list[tuple[str, str]]:
         """The marked rules of the project."""
-        return marked.read(str(self.project), organisation_file)
+        found = marked.read(str(self.project), organisation_file)
+        return [(name, text) for name, text in found]
 
     def private(self) -> str:
         """The user's own file for the project, which the client does not know."""

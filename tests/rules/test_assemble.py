@@ -10,14 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.hooks import entry
+from brimline.rules import cascade, marked
 from brimline.rules.cascade import CHILD, PROJECT, Source
-from brimline.rules.marked import BOUNDARY, TRUNCATED, assemble, unknown_to_client
+from brimline.rules.marked import BOUNDARY, TRUNCATED, assemble
 from brimline.testing import event
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
 
     from .conftest import Tree
+
+
+def unknown_to_client(project_dir: str, organisation_file: str | None, room: int) -> str:
+    """What the client does not load by itself."""
+    files = cascade.gather(project_dir, organisation_file=organisation_file)
+    return marked.unknown_to_client(files, room)
 
 
 def source(path: str, text: str, level: str = PROJECT) -> Source:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.fast import io, policy
-from brimline.rules import lines, marked
-from brimline.settings import config
+from brimline.hooks import entry
+from brimline.rules import cascade, lines, marked
+from brimline.testing import event
 
 if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
     from .conftest import Tree
 
 
@@ -221,18 +225,43 @@ def test_no_text_makes_reading_fail(text: str) -> None:
 
 @pytest.mark.row("S4-03")
 def test_the_policy_has_them_and_a_start_brings_them_up_to_date(
-    tree: Tree, home_dir: str, project_dir: str
+    tree: Tree, session: SessionBuilder, home_dir: str, project_dir: str
 ) -> None:
     """Hooks read no instruction file but at a start; an import that appears is noticed."""
+
+    def started(source: str) -> list[list[str]]:
+        raw = json.dumps(event("SessionStart", session, source=source)).encode()
+        entry.respond("SessionStart", raw, home_dir)
+        return policy.load(home_dir, project_dir).marked
+
     tree.put("project/CLAUDE.md", "- one (ENFORCED)\n@more.md")
-    config.refresh(home_dir, project_dir)
-    assert policy.load(home_dir, project_dir).marked == [["CLAUDE.md", "one (ENFORCED)"]]
+    assert started("startup") == [["CLAUDE.md", "one (ENFORCED)"]]
 
     tree.put("project/more.md", "two (CRITICAL)")
-    config.refresh(home_dir, project_dir)
-    first = policy.load(home_dir, project_dir).marked
+    first = started("compact")
     (tree.project / "CLAUDE.md").unlink()
-    config.refresh(home_dir, project_dir)
 
     assert first == [["CLAUDE.md", "one (ENFORCED)"], ["more.md", "two (CRITICAL)"]]
-    assert policy.load(home_dir, project_dir).marked == []
+    assert started("resume") == []
+
+
+def test_a_start_reads_the_instruction_files_once(
+    tree: Tree, session: SessionBuilder, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the settings have to be compiled anew."""
+    tree.put("project/CLAUDE.md", "- one (ENFORCED)")
+    walks: list[str] = []
+    real = cascade.gather
+
+    def counted(*arguments: Any, **named: Any) -> cascade.Cascade:
+        walks.append("walk")
+        return real(*arguments, **named)
+
+    monkeypatch.setattr(cascade, "gather", counted)
+    raw = json.dumps(event("SessionStart", session, source="compact")).encode()
+    turn = entry.open_turn("SessionStart", raw, home_dir)
+    assert turn is not None
+    entry.ask_rooms(turn)
+    entry.tidy(turn)
+
+    assert walks == ["walk"]

@@ -62,19 +62,24 @@ def load(home_dir: str, session_id: str) -> Budget:
         if isinstance(item, dict) and _is_item(item):
             budget.items.setdefault(item["id"], item)
         named = budget.items.get(str(line.get("id")))
-        if named is None:
-            continue
-        may_go = not named["pinned"]
-        if line.get("do") == "remove" or (line.get("do") == "evict" and may_go):
-            del budget.items[named["id"]]
-        if line.get("do") == "evict" and may_go:
-            fields = {name: named[name] for name in ("id", "compartment", "tokens", "priority")}
-            preview = flatten(named["text"], PREVIEW_CHARACTERS)
-            budget.log.append(fields | {"preview": preview, "at": line.get("at")})
-        if line.get("do") in ("pin", "unpin"):
-            named["pinned"] = line["do"] == "pin" or named["compartment"] == SAFETY
+        if named is not None:
+            _do(budget, named, line)
     del budget.log[:-LOG_ENTRIES]
     return budget
+
+
+def _do(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> None:
+    """Carry out what a line says about an item; one that is pinned is not evicted."""
+    action = line.get("do")
+    if action in ("pin", "unpin"):
+        item["pinned"] = action == "pin" or item["compartment"] == SAFETY
+    elif action == "remove":
+        del budget.items[item["id"]]
+    elif action == "evict" and not item["pinned"]:
+        del budget.items[item["id"]]
+        fields = {name: item[name] for name in ("id", "compartment", "tokens", "priority")}
+        preview = flatten(item["text"], PREVIEW_CHARACTERS)
+        budget.log.append(fields | {"preview": preview, "at": line.get("at")})
 
 
 def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:

@@ -202,28 +202,40 @@ def _measured(session_id: str) -> dict[str, int]:
     return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}
 
 
-def told(document: dict[str, Any]) -> str:
+def text(document: dict[str, Any]) -> str:
     """What was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
-    if document.get("measured"):
-        lines.append("Measured, not managed: what the window consists of, in tokens, shared out")
-        lines.append("by the lengths of the texts:")
-        lines += [f"  {tokens:>9,}  {name}" for name, tokens in document["measured"].items()]
+    lines += _measured_lines(document.get("measured") or {})
     if "item" in document:
         lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
     if "evicted" in document:
-        gone = document["evicted"]
-        lines.append(f"Evicted: {len(gone) or 'nothing'}{', in this order:' if gone else '.'}")
-        lines += map(_item_line, gone)
+        lines += _evicted_lines(document["evicted"])
     if "tokens" in document:
         lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
     lines += map(_item_line, document.get("items", []))
-    lines += [
-        f"{one['id']}  {one['compartment']}, {one['tokens']:,} tokens: {one['preview']}"
-        for one in document.get("log", [])
-    ]
+    lines += map(_log_line, document.get("log", []))
     lines += [f"Nearly full: {_compartment_line(one)}" for one in document.get("alerts", [])]
     return "\n".join(lines) or "Nothing."
+
+
+def _measured_lines(parts: dict[str, int]) -> list[str]:
+    if not parts:
+        return []
+    return [
+        "Measured, not managed: what the window consists of, in tokens, shared out",
+        "by the lengths of the texts:",
+        *[f"  {tokens:>9,}  {name}" for name, tokens in parts.items()],
+    ]
+
+
+def _evicted_lines(gone: list[dict[str, Any]]) -> list[str]:
+    if not gone:
+        return ["Evicted: nothing."]
+    return [f"Evicted: {len(gone)}, in this order:", *map(_item_line, gone)]
+
+
+def _log_line(entry: dict[str, Any]) -> str:
+    return f"{entry['id']}  {entry['compartment']}, {entry['tokens']:,} tokens: {entry['preview']}"
 
 
 _DONE = {

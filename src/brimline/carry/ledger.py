@@ -23,9 +23,6 @@ _LARGEST_LEDGER = 4 << 20
 PASTE_CHARACTERS, PASTE_LINES = 1_200, 15
 KEEP, DECIDE = "keep", "decide"
 _MOST_MESSAGES, _MOST_NOTES = 400, 200
-# Of what the version before this one recognised, only what was marked as such is taken over.
-_MARKED_BEFORE = {"decision": DECIDE, "note": KEEP}
-_MARKED_WEIGHT = 3.0
 
 
 class Ledger:
@@ -90,8 +87,8 @@ def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
         message["size"] = len(text)
         message["text"] = next(line.strip() for line in text.split("\n") if line.strip())
     message["id"] = item_id(str(at), message["text"])
-    known = {one["id"] for one in ledger.messages}
-    if message["id"] not in known and message["id"] not in ledger.forgotten:
+    ids = {earlier["id"] for earlier in ledger.messages}
+    if message["id"] not in ids and message["id"] not in ledger.forgotten:
         ledger.messages.append(message)
     if len(ledger.messages) > _MOST_MESSAGES:
         ledger.messages.pop(0)
@@ -134,9 +131,9 @@ def load(home_dir: str, session_id: str) -> Ledger:
     except FileNotFoundError:
         from brimline.state import forgotten
 
-        found = Ledger(session_id)
-        found.cursor = forgotten.sessions(home_dir).get(session_id, {}).get("cursor", {})
-        return found
+        record = Ledger(session_id)
+        record.cursor = forgotten.sessions(home_dir).get(session_id, {}).get("cursor", {})
+        return record
     except (OSError, ValueError):
         document = None
     return from_document(document, session_id)
@@ -160,7 +157,7 @@ def forget(home_dir: str, session_id: str, item: str) -> None:
         OSError: it cannot be written.
     """
     record = load(home_dir, session_id)
-    record.messages = [one for one in record.messages if one["id"] != item]
+    record.messages = [message for message in record.messages if message["id"] != item]
     record.notes.pop(item, None)
     record.forgotten = [*record.forgotten, item][-_MOST_MESSAGES:]
     save(home_dir, record)
@@ -168,9 +165,9 @@ def forget(home_dir: str, session_id: str, item: str) -> None:
 
 def afresh(record: Ledger) -> Ledger:
     """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
-    found = Ledger(record.session)
-    found.previous, found.forgotten = record.previous, record.forgotten
-    return found
+    fresh = Ledger(record.session)
+    fresh.previous, fresh.forgotten = record.previous, record.forgotten
+    return fresh
 
 
 def to_document(ledger: Ledger) -> dict[str, Any]:
@@ -181,11 +178,7 @@ def to_document(ledger: Ledger) -> dict[str, Any]:
 def from_document(document: Any, session_id: str) -> Ledger:
     """The ledger from JSON values; what is not of its kind is left out."""
     ledger = Ledger(session_id)
-    if not isinstance(document, dict):
-        return ledger
-    if document.get("v") == 1:
-        _take_marked(ledger, document.get("items"))
-    if document.get("v") != FORMAT:
+    if not isinstance(document, dict) or document.get("v") != FORMAT:
         return ledger
     for name, empty in list(ledger.__dict__.items()):
         value = document.get(name)
@@ -213,13 +206,3 @@ def _holds(value: Any, **kinds: type) -> bool:
     return isinstance(value, dict) and all(
         isinstance(value.get(name), kind) for name, kind in kinds.items()
     )
-
-
-def _take_marked(ledger: Ledger, items: Any) -> None:
-    """Notes that the user had marked, from a ledger of the version before this one."""
-    for item in items if isinstance(items, list) else ():
-        if not isinstance(item, dict) or item.get("source") != "user":
-            continue
-        kind, text = _MARKED_BEFORE.get(item.get("kind", "")), item.get("text")
-        if kind and isinstance(text, str) and item.get("weight") == _MARKED_WEIGHT:
-            add_note(ledger, kind, text, item.get("at"))

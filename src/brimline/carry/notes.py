@@ -28,7 +28,7 @@ def add(home_dir: str, session_id: str, kind: str, text: str) -> str:
         OSError: it cannot be written.
     """
     text = clean(text.strip())
-    _append(home_dir, session_id, {"add": {"kind": kind, "text": text, "source": "person"}})
+    _append(home_dir, session_id, {"add": {"kind": kind, "text": text}})
     return item_id(kind, text)
 
 
@@ -44,46 +44,35 @@ def mark(home_dir: str, session_id: str, item: str, what: str) -> None:
 def merge(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added to it; the same one, changed."""
     for line in _lines(home_dir, ledger.session):
-        added = line.get("add")
-        if isinstance(added, dict):
-            _take(ledger, added, line.get("at"))
-        # The version before this one wrote `close` for what is now `done`.
-        done = line.get("done") or (line.get("close") if line.get("status") == "done" else None)
-        for item, is_done in ((done, True), (line.get("reopen"), False)):
-            if isinstance(item, str) and _is_older(ledger.notes.get(item), line.get("at")):
-                ledger.notes[item]["done"] = is_done
+        at = line.get("at")
+        _add(ledger, line.get("add"), at)
+        for what in ("done", "reopen"):
+            for note in _earlier(ledger, line.get(what), at):
+                note["done"] = what == "done"
         forgotten = line.get("forget")
-        if isinstance(forgotten, str):
-            ledger.messages = [one for one in ledger.messages if one["id"] != forgotten]
-            if _is_older(ledger.notes.get(forgotten), line.get("at")):
-                del ledger.notes[forgotten]
+        ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
+        for note in _earlier(ledger, forgotten, at):
+            del ledger.notes[note["id"]]
     return ledger
 
 
-def _is_older(note: dict[str, Any] | None, marked_at: Any) -> bool:
-    """Whether a note is from before it was marked; written again later it is news."""
+def _earlier(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+    """The note of an id, if it is from before it was marked; written again later it is news."""
+    note = ledger.notes.get(item) if isinstance(item, str) else None
     if note is None:
-        return False
+        return []
     at = clock.parse(note.get("at")) if isinstance(note.get("at"), str) else None
-    return at is None or not isinstance(marked_at, int | float) or at <= marked_at
+    is_earlier = at is None or not isinstance(marked_at, int | float) or at <= marked_at
+    return [note] if is_earlier else []
 
 
-def _take(ledger: Ledger, added: dict[str, Any], at: Any) -> None:
-    """Add a note; what agents had reported to the version before this one is none."""
-    text, kind = added.get("text"), added.get("kind")
-    if not isinstance(text, str) or not isinstance(kind, str) or added.get("source") != "person":
+def _add(ledger: Ledger, note: Any, at: Any) -> None:
+    """Take in a note that a person wrote down."""
+    if not isinstance(note, dict) or note.get("kind") not in (KEEP, DECIDE):
         return
     moment = clock.format_utc(at) if isinstance(at, int | float) and 0 < at < 1e11 else None  # noqa: PLR2004
-    if kind in (KEEP, DECIDE):
-        add_note(ledger, kind, text, moment, "person")
-    else:
-        # Kinds of the version before this one keep the id that was told for them.
-        known = dict(ledger.notes)
-        add_note(ledger, DECIDE if kind == "decision" else KEEP, text, moment, "person")
-        for note_id in set(ledger.notes) - set(known):
-            note = ledger.notes.pop(note_id)
-            old_id = item_id(kind, text)
-            ledger.notes[old_id] = note | {"id": old_id}
+    if isinstance(note.get("text"), str):
+        add_note(ledger, note["kind"], note["text"], moment, "person")
 
 
 def _lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:

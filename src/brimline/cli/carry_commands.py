@@ -190,28 +190,32 @@ def _listing(record: Ledger) -> str:
     lines = [f"Session {record.session}"]
     if record.previous:
         lines.append(f"goes on from {record.previous}")
-    sections: dict[str, list[str]] = {
-        "Notes": [
-            _entry(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
-            for note in record.notes.values()
-        ],
+    for title, entries in _sections(record).items():
+        if entries:
+            lines += ["", title, *[f"  {entry}" for entry in entries]]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
+
+
+def _sections(record: Ledger) -> dict[str, list[str]]:
+    return {
+        "Notes": [_note(note) for note in record.notes.values()],
         "Tasks": [f"{state}: {output.line(text)}" for state, text in record.tasks.values()],
         "Plan": [output.line(output.Path(record.plan), _ROOM)] if record.plan else [],
         "Commits": [f"{commit} {output.line(text)}" for commit, text in record.commits],
         "Pull requests": [output.line(address, _ROOM) for address in record.pulls],
         "Checks": [
-            f"{output.line(one.get('command'))}: {output.line(one['result'], 14)}"
-            for one in record.checks.values()
+            f"{output.line(check.get('command'))}: {output.line(check['result'], 14)}"
+            for check in record.checks.values()
         ],
         "Files changed": [output.line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            _entry(one, one["text"], card.size_of(one)) for one in record.messages
+            _entry(message, message["text"], card.size_of(message)) for message in record.messages
         ],
     }
-    for title, entries in sections.items():
-        if entries:
-            lines += ["", title, *[f"  {entry}" for entry in entries]]
-    return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
+
+
+def _note(note: dict[str, Any]) -> str:
+    return _entry(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
 
 
 def _entry(one: dict[str, Any], text: str, end: str) -> str:

@@ -7,8 +7,10 @@ import os
 import click
 
 from brimline import output
+from brimline.cost import bill
 from brimline.fast import paths
 from brimline.offload import learning
+from brimline.settings import config
 from brimline.state import lookback
 from brimline.state.history import update
 
@@ -50,6 +52,9 @@ def history(
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, learning.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
+    listed = document.get("compactions")
+    if isinstance(listed, list):
+        bill.price_compactions(listed, config.user_models(home_dir))
     output.answer(document, lookback.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.note(note)

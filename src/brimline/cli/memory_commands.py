@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import sqlite3
 
     from brimline.memory.hot import Topic
+    from brimline.state.forgotten import Asked
 
 _name = click.argument("name", metavar="NAME")
 
@@ -256,38 +257,42 @@ def forget_command(
       brimline forget --before 2026-01-31 --yes
     """
     from brimline.memory import forget
+
+    if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
+        raise StateError("name one of --session, --project and --before")
+    home_dir = paths.home()
+    chosen = _chosen(forget.sessions(home_dir), session_id, project, before)
+    document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
+    if dry_run:
+        document |= forget.forget(home_dir, chosen, dry_run=True)
+        output.answer(document, f"{_with_counts(document)} would go.", as_json=as_json)
+        return
+    sessions = output.count(len(chosen.sessions), "session")
+    output.consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
+    document |= forget.forget(home_dir, chosen)
+    if together.is_wanted(home_dir):
+        output.note("`brimline memory sync` deletes it on the team's server too")
+    output.answer(document, f"{_with_counts(document)} forgotten.", as_json=as_json)
+
+
+def _chosen(
+    sessions: dict[str, Any], session_id: str | None, project: str | None, before: str | None
+) -> Asked:
+    """The sessions that the user named: one, those of a project, or those before a day."""
     from brimline.state.forgotten import Asked
     from brimline.transcript import find
 
-    if sum(one is not None for one in (session_id, project, before)) != 1:
-        raise StateError("name one of --session, --project and --before")
-    home_dir = paths.home()
-    known = forget.sessions(home_dir)
     if session_id is not None:
-        asked = Asked((find.matching(session_id, known),))
-    elif project is not None:
-        if not project.strip():
-            raise StateError("--project is empty: name a folder")
-        place = stored.place(os.path.abspath(os.path.expanduser(project)))
-        inside = [name for name, kept in known.items() if stored.is_within(kept.project, place)]
-        asked = Asked(tuple(inside), project=place)
-    else:
-        moment = _day(before or "")
-        older = [name for name, kept in known.items() if kept.last_at < moment]
-        asked = Asked(tuple(older), before=moment)
-    names = asked.sessions
-    told = output.count(len(names), "session")
-    document: dict[str, Any] = {"session_ids": sorted(names), "dry_run": dry_run}
-    if dry_run:
-        document |= forget.forget(home_dir, asked, dry_run=True)
-        told = f"{_with_counts(document)} would go."
-    else:
-        output.consent(f"Delete all that is kept of {told}, for good?", yes=yes)
-        document |= forget.forget(home_dir, asked)
-        told = f"{_with_counts(document)} forgotten."
-        if together.is_wanted(home_dir):
-            output.note("`brimline memory sync` deletes it on the team's server too")
-    output.answer(document, told, as_json=as_json)
+        return Asked((find.matching(session_id, sessions),))
+    if before is not None:
+        moment = _day(before)
+        older = [name for name, kept in sessions.items() if kept.last_at < moment]
+        return Asked(tuple(older), before=moment)
+    if not project or not project.strip():
+        raise StateError("--project is empty: name a folder")
+    place = stored.place(os.path.abspath(os.path.expanduser(project)))
+    inside = [name for name, kept in sessions.items() if stored.is_within(kept.project, place)]
+    return Asked(tuple(inside), project=place)
 
 
 def _say_if_renewed() -> None:

@@ -200,12 +200,7 @@ def prune_command(
     if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
-    limits = retention.Limits(
-        None if max_age_days is None else max_age_days * retention.DAY_S,
-        None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),
-        retention.GRACE_S if unreferenced else 0.0,
-        unreferenced,
-    )
+    limits = _limits(max_age_days, max_size_mb, unreferenced)
     done = _pruned(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
         blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
@@ -214,6 +209,15 @@ def prune_command(
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
     document |= {"dry_run": dry_run, "removed": len(done.keys)}
     output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
+
+
+def _limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
+    return retention.Limits(
+        None if max_age_days is None else max_age_days * retention.DAY_S,
+        None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),
+        retention.GRACE_S if unreferenced else 0.0,
+        unreferenced,
+    )
 
 
 def _pruned(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:

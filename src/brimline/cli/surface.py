@@ -229,6 +229,11 @@ COMMANDS = {
 }
 
 
+_GROUPS = {
+    group.name or "": group for group in (session, store, carry, memory, rules, config, scout)
+}
+
+
 @click.group(cls=Tree, entries=COMMANDS, name="brimline", context_settings=output.HELP)
 @click.version_option(__version__, prog_name="brimline")
 def program() -> None:
@@ -240,29 +245,33 @@ def program() -> None:
 
 def tree() -> Iterator[str]:
     """The full name of every command that is not hidden, groups aside."""
-    groups = {
-        one.name: one.entries for one in (session, store, carry, memory, rules, config, scout)
-    }
-    for name, entry in COMMANDS.items():
-        if not entry.hidden:
-            yield from [f"{name} {child}" for child in groups[name]] if name in groups else [name]
+    for name in _names_within(""):
+        if name in _GROUPS:
+            yield from [f"{name} {child}" for child in _GROUPS[name].entries]
+        else:
+            yield name
 
 
 def suggestions(word: str, above: str) -> list[str]:
     """The commands that may have been meant: near the word here, then of that name elsewhere."""
     if word == "help":
         return [f"{above} --help".strip()]
-    known = list(tree())
-    shown = [name for name, entry in COMMANDS.items() if not entry.hidden]
-    here = [path for path in {*shown, *known} if path.rpartition(" ")[0] == above]
-    near = {path.rpartition(" ")[2]: path for path in here}
-    begun = [name for name in near if len(word) > 1 and name.startswith(word)]
-    found = [near[name] for name in begun or _alike(word, near, 2)]
-    found += [path for path in known if path.rpartition(" ")[2] == word]
-    if not found:
-        lasts = _alike(word, {path.rpartition(" ")[2] for path in known}, 1)
-        found = [path for path in known if path.rpartition(" ")[2] in lasts]
-    return list(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
+    by_name: dict[str, list[str]] = {}
+    for path in tree():
+        by_name.setdefault(path.rpartition(" ")[2], []).append(path)
+    here = _names_within(above)
+    begun = [name for name in here if len(word) > 1 and name.startswith(word)]
+    meant = [f"{above} {name}".strip() for name in begun or _alike(word, here, 2)]
+    meant += by_name.get(word, [])
+    if not meant:
+        meant = [path for name in _alike(word, by_name, 1) for path in by_name[name]]
+    return list(dict.fromkeys(meant))[:_MOST_SUGGESTIONS]
+
+
+def _names_within(group: str) -> list[str]:
+    """The commands of a group, or of the program itself, that are not hidden."""
+    entries = _GROUPS[group].entries if group else COMMANDS
+    return [name for name, entry in entries.items() if not entry.hidden]
 
 
 def _alike(word: str, names: Iterable[str], most: int) -> list[str]:

@@ -1,7 +1,8 @@
 """A Messages-API request as a row of blocks: read, recognised, and put together again. Pure.
 
-The only module that knows the request's shape. Nothing is ever dropped, added or moved: a stand-in
-takes the place of a block's content, so that pairs, roles and order are those of the original.
+The only module that knows the request's shape. Nothing is ever added or moved, and nothing but
+thinking left out: a stand-in takes the place of a block's content, so that pairs, roles and order
+are those of the original.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _RESULT_RATIO, _TEXT_RATIO, _SIGNATURE_RATIO = 2.85, 3.2, 8
 _RESULT_FRAME, _CALL_FRAME, _TEXT_FRAME = 12, 25, 4
 _IMAGE_TOKENS = 1_500
 _THINKING = ("thinking", "redacted_thinking")
+# A message cannot be empty.
+_NOTHING_LEFT = {"type": "text", "text": "(thinking)"}
 MOST_MARKERS = 4
 _MARKER = "cache_control"
 _LIFETIMES_S = {"5m": 300, "1h": 3_600}
@@ -82,8 +85,10 @@ def read(body: Any) -> list[Block] | None:
             if not isinstance(block, dict):
                 return None
             one = _read(number, place, role, block, step, calls)
-            history = _id(history, one.id)
-            found.append(one if one.call else one._replace(id=history))
+            named = _id(history, one.id)
+            if not one.is_thinking:  # which a client may take away by itself
+                history = named
+            found.append(one if one.call else one._replace(id=named))
         step += role == "assistant"
     return found
 
@@ -99,6 +104,17 @@ def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) ->
         for place, fields in places.items():
             content[place] = {**_plain(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
+    return {**body, "messages": messages}
+
+
+def leave_out(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
+    """The request without some of its thinking."""
+    gone = {(block.message, block.place) for block in thoughts}
+    messages = list(body["messages"])
+    for number in {block.message for block in thoughts}:
+        content = messages[number]["content"]
+        kept = [part for place, part in enumerate(content) if (number, place) not in gone]
+        messages[number] = {**messages[number], "content": kept or [_NOTHING_LEFT]}
     return {**body, "messages": messages}
 
 

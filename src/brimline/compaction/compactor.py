@@ -5,19 +5,21 @@
     answer = send(outcome.body)
     observe(state, body, answer["usage"])
 
-Cheapest first, each layer at most once per request: previews at arrival (1), lines for results that
-nothing refers to (2), lines for all else that is cold (5); after a refusal once more, harder (4).
-What was replaced stays replaced by the same bytes: `outcome.fresh` is to be kept by whoever wants
-that to hold after a restart, and given back through `lookup`.
+`layers.LAYERS` has what is done to a block, this module when: each layer at most once per request,
+after a refusal for the length once more, harder. What was replaced stays replaced by the same
+bytes: `outcome.fresh` is to be kept by whoever wants that to hold after a restart, and given back
+through `lookup`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
+from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_final
 from brimline.compaction.references import Clock
 from brimline.offload import judge
 from brimline.offload.judge import Rules
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[list[str]], Mapping[str, StandIn]]
 
-SUMMARISE, REACTIVE = 3, 4
 _TOO_LONG = re.compile(r"prompt is too long(?::\s*(\d+)\s*tokens?\s*>\s*(\d+))?")
 # Of what a refusal allows.
 _ROOM_RATIO = 0.95
@@ -41,20 +42,24 @@ _REACTIVE_HOT = (10, 5, 2)
 class Settings:
     """How hard the layers are."""
 
-    layers: frozenset[int] = frozenset({1, 2, 4, 5})
-    hot_requests: int = 20
-    """What was referred to so recently is hot, and stays."""
-    near_brim_hot_requests: int = 10
-    near_brim_ratio: float = 0.7
-    worth_ratio: float = 0.05
-    """What an edit near the brim has to save, of the window."""
+    layers: tuple[Layer, ...] = LAYERS
+    brim_tokens: int | None = 167_000
+    """Where the client would compact; None where somebody else sees to that."""
+    near_brim_ratio: float = 0.84
+    """From here on the brim is near."""
+    worth_ratio: float = 0.06
+    """What an edit near the brim has to save, of the brim."""
     waiting_weight: float = 2.0
     """How much it counts that an edit waits, against the price of the break that it makes."""
-    read_requests: int = 4
-    """After so many requests content is held to the rules for bulk."""
-    window_tokens: int = 200_000
+    prices: timing.Prices = timing.USUAL_PRICES
+    token_factor: float = 1.0
+    """How many tokens the model makes of what is estimated as one."""
     is_bound: bool = False
     """Whether the model takes back its thinking only with nothing changed before it."""
+    bound_near_brim_ratio: float = 0.9
+    bound_hot_requests: int = 3
+    bound_worth_ratio: float = 0.2
+    """What the one pass over such a model's past has to free, of what is sent."""
     rules: Rules = field(default_factory=Rules)
     """The user's settings of what is kept out; what `never` names stays for good."""
 
@@ -72,15 +77,15 @@ class State:
     lifetime_s: int = 300
     """How long the cache keeps it."""
     waited: dict[str, float] = field(default_factory=dict)
-    drafts: dict[tuple[str, bool], StandIn | None] = field(default_factory=dict)
+    drafts: dict[tuple[str, int], StandIn | None] = field(default_factory=dict)
     prompt_tokens: int | None = None
     """What the last request took of the window."""
     estimated_tokens: float = 0.0
     """What its blocks were estimated at."""
     refused_tokens: float | None = None
-    """The breaker of layer 4: open while the conversation is not smaller than this."""
+    """The breaker of the retry: open while the conversation is not smaller than this."""
     summary_failures: int = 0
-    """The breaker of layer 3: how often in a row it failed."""
+    """The breaker of summaries: how often in a row it failed."""
     clock: Clock = field(default_factory=Clock)
 
 
@@ -89,7 +94,7 @@ class LayerOutcome(NamedTuple):
 
     layer: int
     outcome: str
-    """`applied`, `waiting`, `nothing` or `off`; of layer 3 also `failed` and `breaker open`."""
+    """`applied`, `waiting`, `nothing` or `off`; of a summary also `failed` and `breaker open`."""
     blocks: int = 0
     saved_tokens: float = 0.0
 
@@ -118,6 +123,8 @@ class Outcome:
     report: Report
     fresh: dict[str, StandIn] = field(default_factory=dict)
     """What stands in for blocks from now on."""
+    former: dict[str, StandIn | None] = field(default_factory=dict)
+    """What stood in for them before."""
     originals: dict[str, Block] = field(default_factory=dict)
     """The same blocks, by the key under which the store is to keep their text."""
     is_changed: bool = False
@@ -175,9 +182,9 @@ def again(
 ) -> Outcome:
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
     case = _Case(body, found, State(standing=dict(standing)), Settings())
-    outcome = case.outcome("conversation")
-    if marked is not None:
-        outcome.body, outcome.marked = blocks.mark(outcome.body, case.found, marked), marked
+    tokens = sum(block.tokens for block in found)
+    outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
+    case.write(outcome, marked)
     return outcome
 
 
@@ -190,19 +197,19 @@ def observe(state: State, body: Any, usage: Mapping[str, Any]) -> None:
 def refused(
     body: Any, state: State, settings: Settings, message: str, lookup: Lookup | None = None
 ) -> Outcome | None:
-    """Layer 4: the request again, harder, after the service called it too long.
+    """Make the request again, harder, after the service called it too long.
 
     None where it was not refused for its length, where nothing can be taken out, or where the
     breaker is open. A second refusal is told by `gave_up`.
     """
     told = _TOO_LONG.search(message)
     found = blocks.read(body) if told and not blocks.is_helper(body) else None
-    if told is None or found is None or REACTIVE not in settings.layers:
+    if told is None or found is None or RETRY not in settings.layers:
         return None
     if state.refused_tokens is not None:
         return None
     _look_up(state, found, lookup)
-    case = _Case(body, found, state, settings)
+    case = _Case(body, found, state, replace(settings, layers=LAYERS))
     state.clock.take(found)
     before = case.sent_tokens
     wanted = before * 0.9
@@ -214,7 +221,7 @@ def refused(
         case.draft_all(hot)
         if before - case.savings() <= wanted:
             break
-    outcome = case.outcome("conversation", "refused", 0, REACTIVE)
+    outcome = case.outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
 
 
@@ -227,13 +234,26 @@ def gave_up(state: State, body: Any) -> None:
 def undo(state: State, outcome: Outcome) -> None:
     """What stands in could not be kept: it must not be sent."""
     for name in outcome.fresh:
-        state.standing.pop(name, None)
+        state.standing[name] = outcome.former.get(name)
 
 
-def before_thinking(body: Any, outcome: Outcome) -> set[str]:
-    """Of what is new in a request, that before thinking which was made without it."""
-    found = blocks.read(body) or []
-    return {block.id for block in found[: blocks.behind_thinking(found)]} & outcome.fresh.keys()
+def without_thinking(
+    body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
+) -> Outcome | None:
+    """The request again, without the thinking behind its first new edit, or without any.
+
+    None where nothing of ours is in it, or no thinking is left.
+    """
+    edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
+    first = 0 if all_of_it or not edited else edited[0]
+    case = _Case(body, found, state, Settings())
+    thoughts = case.leave_out_behind(first)
+    if not outcome.is_changed or not thoughts:
+        return None
+    fresh = outcome.fresh | thoughts
+    again = Outcome(body, outcome.report, fresh, outcome.former, outcome.originals)
+    case.write(again, outcome.marked)
+    return again
 
 
 def shared(names: list[str], others: list[str]) -> int:
@@ -270,25 +290,41 @@ class _Case:
         self.warm = self._warm_blocks()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
-        usual = settings.near_brim_hot_requests if is_near else settings.hot_requests
-        limit = usual if hot is None else hot
-        first = blocks.behind_thinking(self.found) if settings.is_bound else 0
+        is_hard = hot is not None
+        if not is_hard and settings.is_bound and is_near:
+            hot = settings.bound_hot_requests
+        past_counts = not settings.is_bound or is_near or is_hard
+        first = 0 if past_counts else self._free_of_thinking()
         for position, block in enumerate(self.found):
             if position < first or block.kind == blocks.OTHER:
                 continue
+            standing = self.state.standing.get(block.id)
+            if standing and is_final(standing):
+                continue
             if judge.is_named(settings.rules.never, block.tool, block.arguments):
                 continue
-            standing = self.state.standing.get(block.id)
-            if standing and standing.layer != stand_ins.PREVIEW:
-                continue
-            age = self.steps - self.state.clock.last(block)
-            draft = None
-            if age >= limit:
-                draft = self._draft(block, is_cold=True)
-            if draft is None and standing is None and block.kind in (blocks.RESULT, blocks.FILE):
-                draft = self._preview(position, block, age, is_hard=hot is not None)
-            if draft is not None and (hot is not None or draft.layer in settings.layers):
+            look = self._look(position, hot, is_near_brim=is_near, is_hard=is_hard)
+            drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
+            draft = next(filter(None, drafts), None)
+            if draft is not None:
                 self.drafts[position] = draft
+
+    def _look(self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool) -> Look:
+        block, state = self.found[position], self.state
+        is_new = position >= self.warm
+        return Look(
+            block,
+            state.standing.get(block.id),
+            self.steps - state.clock.last(block),
+            hot,
+            is_new,
+            is_new and self._is_repeated(position),
+            is_near_brim,
+            is_hard,
+            state.clock,
+            self.settings.rules,
+            state.drafts,
+        )
 
     def savings(self) -> float:
         """What all drafts together would save."""
@@ -297,27 +333,64 @@ class _Case:
     def cut(self, now: float | None) -> tuple[str, int]:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
+        if settings.is_bound:
+            return self._bound_cut()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
         waiting = [position for position in self.drafts if position < self.warm]
         for position in waiting:
             name = self.found[position].id
-            rent = timing.READ_PRICE * self._saved(position)
+            rent = settings.prices.read * self._saved(position)
             state.waited[name] = state.waited.get(name, 0.0) + rent
         pending = [
             timing.Pending(at, self._saved(at), state.waited[self.found[at].id]) for at in waiting
         ]
         saved = sum(change.saved_tokens for change in pending)
-        if self._is_near_brim() and saved >= settings.worth_ratio * settings.window_tokens:
+        worth = settings.worth_ratio * (settings.brim_tokens or 0)
+        if self._is_near_brim() and saved >= worth:
             return "brim", waiting[0]
+        break_price = partial(settings.prices.of_break, lifetime_s=state.lifetime_s)
         due = timing.first_due(
-            pending, self.tokens, self.warm, state.lifetime_s, settings.waiting_weight
+            pending, self.tokens, self.warm, break_price, settings.waiting_weight
         )
         return ("due", due) if due is not None else ("", self.warm)
 
+    def _bound_cut(self) -> tuple[str, int]:
+        """The same for a model that binds its thinking: its past is edited at once or not at all.
+
+        An edit costs all thinking behind it, so not even an expired cache makes it free.
+        """
+        free = self._free_of_thinking()
+        waiting = [position for position in self.drafts if position < free]
+        if not waiting or not self._is_near_brim():
+            return "", free
+        freed = sum(map(self._saved, waiting)) + sum(self._thinking_behind(waiting[0]))
+        is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
+        return ("brim", waiting[0]) if is_worth_it else ("", free)
+
+    def _free_of_thinking(self) -> int:
+        """The first block behind what was sent, and behind all thinking."""
+        return max(self.warm, blocks.behind_thinking(self.found))
+
+    def _thinking_behind(self, first: int) -> list[float]:
+        return [
+            self.tokens[at]
+            for at, block in enumerate(self.found)
+            if at > first and block.is_thinking
+        ]
+
+    def leave_out_behind(self, first: int) -> dict[str, StandIn]:
+        """Let go of thinking that is made invalid by an edit of this block."""
+        thoughts: dict[str, StandIn] = {}
+        for at, block in enumerate(self.found):
+            if at >= first and block.is_thinking and not self.state.standing.get(block.id):
+                thoughts[block.id] = self.state.standing[block.id] = stand_ins.LEFT_OUT
+                self.tokens[at] = 0.0
+        return thoughts
+
     def outcome(
-        self, kind: str, reason: str = "", cut: int | None = None, only: int | None = None
+        self, kind: str, reason: str = "", cut: int | None = None, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
         state = self.state
@@ -328,41 +401,56 @@ class _Case:
         report.layers = self._layers(applied, only)
         for at in applied:
             block, draft = self.found[at], self.drafts[at]
+            outcome.former[block.id] = state.standing.get(block.id)
             outcome.fresh[block.id] = state.standing[block.id] = draft
             outcome.originals[draft.key] = block
             state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
+        if applied and self.settings.is_bound:
+            outcome.fresh |= self.leave_out_behind(first)
         report.sent_tokens = sum(self.tokens)
         if first < self.warm:
             report.reason = reason
             report.rewritten_tokens = sum(self.tokens[first : self.warm])
         elif reason == "expired" and applied:
             report.reason = reason
-        fields = {}
-        for block in self.found:
-            standing = state.standing.get(block.id)
-            if standing:
-                fields[block.message, block.place] = standing.fields
-        if fields:
-            outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
-            if first < self.warm:
-                outcome.body = blocks.mark(outcome.body, self.found, first)
-                outcome.marked = first
+        self.write(outcome, first if first < self.warm else None)
         return outcome
 
-    def _layers(self, applied: list[int], only: int | None) -> list[LayerOutcome]:
+    def write(self, outcome: Outcome, marked: int | None) -> None:
+        """Put what stands in into the request, and a marker before this block."""
+        fields, thoughts = {}, []
+        for block in self.found:
+            standing = self.state.standing.get(block.id)
+            if standing and standing.fields is None:
+                thoughts.append(block)
+            elif standing:
+                fields[block.message, block.place] = standing.fields
+        if not fields and not thoughts:
+            return
+        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
+        if marked is not None:
+            outcome.body, outcome.marked = blocks.mark(outcome.body, self.found, marked), marked
+        if thoughts:
+            outcome.body = blocks.leave_out(outcome.body, thoughts)
+
+    def _layers(self, applied: list[int], only: Layer | None) -> list[LayerOutcome]:
         if only is not None:
-            return [LayerOutcome(only, "applied", len(applied), sum(map(self._saved, applied)))]
-        told = []
-        for layer in (stand_ins.PREVIEW, stand_ins.MICRO, stand_ins.COLLAPSE):
-            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer]
+            saved = sum(map(self._saved, applied))
+            return [LayerOutcome(only.number, "applied", len(applied), saved)]
+        outcomes = []
+        for layer in sorted(LAYERS, key=lambda layer: layer.number):
+            if layer.draft is None:
+                continue
+            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer.number]
             done = [at for at in drafted if at in applied]
             outcome = "applied" if done else "waiting" if drafted else "nothing"
-            if layer not in self.settings.layers:
+            if layer.number not in [other.number for other in self.settings.layers]:
                 outcome = "off"
             counted = done or drafted
-            told.append(LayerOutcome(layer, outcome, len(counted), sum(map(self._saved, counted))))
-        return told
+            saved = sum(map(self._saved, counted))
+            outcomes.append(LayerOutcome(layer.number, outcome, len(counted), saved))
+        return outcomes
 
     def _saved(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
@@ -379,30 +467,13 @@ class _Case:
         return shared([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
-        known = self.state.prompt_tokens
-        if known is None:
+        state, settings = self.state, self.settings
+        if state.prompt_tokens is None or settings.brim_tokens is None:
             return False
-        projected = known + self.sent_tokens - self.state.estimated_tokens
-        return projected >= self.settings.near_brim_ratio * self.settings.window_tokens
-
-    def _draft(self, block: Block, *, is_cold: bool) -> StandIn | None:
-        memo = block.id, is_cold
-        if memo not in self.state.drafts:
-            clock, rules = self.state.clock, self.settings.rules
-            self.state.drafts[memo] = (
-                stand_ins.when_cold(block, clock)
-                if is_cold
-                else stand_ins.when_read(block, clock, rules)
-            )
-        return self.state.drafts[memo]
-
-    def _preview(self, position: int, block: Block, age: int, *, is_hard: bool) -> StandIn | None:
-        if is_hard or age >= self.settings.read_requests:
-            return self._draft(block, is_cold=False)
-        if position < self.warm:
-            return None
-        repeated = self._is_repeated(position)
-        return stand_ins.at_arrival(block, self.state.clock, self.settings.rules, repeated=repeated)
+        grown = (self.sent_tokens - state.estimated_tokens) * settings.token_factor
+        is_bound = settings.is_bound
+        ratio = settings.bound_near_brim_ratio if is_bound else settings.near_brim_ratio
+        return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
     def _is_repeated(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""

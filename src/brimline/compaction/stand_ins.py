@@ -1,6 +1,6 @@
 """What stands in for a block: a preview, a line, a first sentence; each with the way back. Pure.
 
-Layer 1 shows previews by offload's rules, layer 2 a line for a result, layer 5 a line for all else.
+Previews go by offload's rules; a line says what was there, with the names that were used since.
 """
 
 from __future__ import annotations
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from brimline.compaction.references import Clock
     from brimline.offload.judge import Rules
 
-PREVIEW, MICRO, COLLAPSE = 1, 2, 5
 # What collapsing has to save of one block.
 _LEAST_COLLAPSED_TOKENS = 60
-_LARGE_RESULT_CHARACTERS = 2_000
 _SUBJECT_CHARACTERS = 80
 _SENTENCE_CHARACTERS = 200
 _LONG_ARGUMENT_CHARACTERS = 240
@@ -40,69 +38,29 @@ class StandIn(NamedTuple):
 
     layer: int
     fields: Any
-    """Of the block, to be put over its own."""
+    """Of the block, to be put over its own; None where the block is left out."""
     key: str
     """Of what it stands for, in the store."""
     tokens: float
     """What it takes."""
 
 
-def at_arrival(block: Block, clock: Clock, rules: Rules, *, repeated: bool) -> StandIn | None:
-    """Preview a result that is bulk, or content larger than anybody reads at once.
+# In the place of thinking that an edit before it made invalid.
+LEFT_OUT = StandIn(0, None, "", 0.0)
+
+
+def preview_of(
+    block: Block, clock: Clock, rules: Rules, layer: int, *, was_read: bool
+) -> StandIn | None:
+    """A preview of what is bulk, or longer than anybody reads at once; None where it stays whole.
 
     Args:
         block: of a result, or a file that the client put in.
         clock: what the conversation did so far.
         rules: the user's settings of what is kept out.
-        repeated: whether it is the same call again, right after its preview.
+        layer: on whose account.
+        was_read: whether it has been there for a while: then content is held to the rules for bulk.
     """
-    return None if repeated else _preview(block, clock, rules, was_read=False)
-
-
-def when_read(block: Block, clock: Clock, rules: Rules) -> StandIn | None:
-    """Preview content that is a few requests old: held to the rules for bulk."""
-    return _preview(block, clock, rules, was_read=True)
-
-
-def when_cold(block: Block, clock: Clock) -> StandIn | None:
-    """A line in the place of what nothing refers to any more."""
-    key = key_of(block.text)
-    kept = _kept(block.text, clock.used(block))
-    if block.kind == blocks.CALL:
-        shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
-        fields = blocks.stands_in(block, "", shortened)
-    elif block.kind == blocks.RESULT:
-        fields = blocks.stands_in(block, f"{_about(block, key)}{kept}")
-    elif block.kind == blocks.PROSE:
-        mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
-    else:
-        head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
-        mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
-    tokens = blocks.estimate(block, fields)
-    if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
-        return None
-    is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
-    return StandIn(MICRO if is_large else COLLAPSE, fields, key, tokens)
-
-
-def key_of(text: str) -> str:
-    """The key under which the store keeps a text."""
-    return layout.PREFIX + hashlib.sha256(to_bytes(text)).hexdigest()
-
-
-def to_bytes(text: str) -> bytes:
-    """What is stored of a text; half of a surrogate pair may have been written as an escape."""
-    return text.encode("utf-8", "surrogatepass")
-
-
-def subject_of(block: Block) -> str:
-    """What a call was about: a file, a command, a pattern."""
-    return flatten(clienttools.subject_of(block.arguments))
-
-
-def _preview(block: Block, clock: Clock, rules: Rules, *, was_read: bool) -> StandIn | None:
     text = _plain(block.text)
     size = len(to_bytes(text))
     if size < rules.least_bytes:
@@ -128,7 +86,44 @@ def _preview(block: Block, clock: Clock, rules: Rules, *, was_read: bool) -> Sta
     if block.kind == blocks.FILE:
         instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
     fields = blocks.stands_in(block, instead)
-    return StandIn(PREVIEW, fields, key, blocks.estimate(block, fields))
+    return StandIn(layer, fields, key, blocks.estimate(block, fields))
+
+
+def line(block: Block, clock: Clock, layer: int) -> StandIn | None:
+    """A line in the place of what nothing refers to any more; None where that saves little."""
+    key = key_of(block.text)
+    kept = _kept(block.text, clock.used(block))
+    if block.kind == blocks.CALL:
+        shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
+        fields = blocks.stands_in(block, "", shortened)
+    elif block.kind == blocks.RESULT:
+        fields = blocks.stands_in(block, f"{_about(block, key)}{kept}")
+    elif block.kind == blocks.PROSE:
+        mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
+        fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
+    else:
+        head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
+        mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
+        fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
+    tokens = blocks.estimate(block, fields)
+    if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
+        return None
+    return StandIn(layer, fields, key, tokens)
+
+
+def key_of(text: str) -> str:
+    """The key under which the store keeps a text."""
+    return layout.PREFIX + hashlib.sha256(to_bytes(text)).hexdigest()
+
+
+def to_bytes(text: str) -> bytes:
+    """What is stored of a text; half of a surrogate pair may have been written as an escape."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def subject_of(block: Block) -> str:
+    """What a call was about: a file, a command, a pattern."""
+    return flatten(clienttools.subject_of(block.arguments))
 
 
 def _plain(text: str) -> str:

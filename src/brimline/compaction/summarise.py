@@ -1,4 +1,4 @@
-"""Layer 3: everything up to a boundary becomes a summary, by one call of a model. Pure but for it.
+"""Everything up to a boundary becomes a summary, by one call of a model. Pure but for that.
 
 The library brings no model: whoever uses it gives a `Summarizer`. What is worth remembering beyond
 the conversation is asked for in the same call, because afterwards nobody knows it any more.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from brimline.compaction import blocks
-from brimline.compaction.compactor import SUMMARISE, LayerOutcome
+from brimline.compaction.compactor import LayerOutcome
+from brimline.compaction.layers import SUMMARY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +78,9 @@ def summarise(
     found = blocks.read(body)
     cut = blocks.last_round(body) if found else 0
     if not cut:
-        return Summarised(body, LayerOutcome(SUMMARISE, "nothing"))
+        return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
     if state.summary_failures >= MOST_FAILURES:
-        return Summarised(body, LayerOutcome(SUMMARISE, "breaker open"))
+        return Summarised(body, LayerOutcome(SUMMARY.number, "breaker open"))
     try:
         told = summarizer.summarize(body["messages"][:cut], INSTRUCTIONS, most_tokens)
     except Exception:  # noqa: BLE001 - whatever a model's library raises
@@ -87,10 +88,10 @@ def summarise(
     summary, _, rest = told.partition(f"\n{_REMEMBER}")
     if not summary.strip():
         state.summary_failures += 1
-        return Summarised(body, LayerOutcome(SUMMARISE, "failed"))
+        return Summarised(body, LayerOutcome(SUMMARY.number, "failed"))
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
     shorter = blocks.begun_with(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
     before, after = (sum(one.tokens for one in blocks.read(b) or ()) for b in (body, shorter))
-    layer = LayerOutcome(SUMMARISE, "applied", cut, before - after)
+    layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)
     return Summarised(shorter, layer, summary.strip(), tuple(filter(None, memories)))

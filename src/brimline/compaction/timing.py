@@ -10,10 +10,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-READ_PRICE = 0.1
-_WRITE_PRICES = {300: 1.25, 3_600: 2.0}
+_SHORT_LIFETIME_S = 300
+
+
+class Prices(NamedTuple):
+    """What a token costs that is read from the cache, or written into one of either lifetime."""
+
+    read: float = 0.1
+    write_5m: float = 1.25
+    write_1h: float = 2.0
+
+    def of_break(self, tokens_behind: float, lifetime_s: int) -> float:
+        """What it costs that so many tokens are written again instead of read."""
+        write = self.write_5m if lifetime_s <= _SHORT_LIFETIME_S else self.write_1h
+        return tokens_behind * (write - self.read)
+
+
+USUAL_PRICES = Prices()
 
 
 class Pending(NamedTuple):
@@ -26,16 +41,11 @@ class Pending(NamedTuple):
     """What it would have saved so far."""
 
 
-def break_price(tokens_behind: float, lifetime_s: int) -> float:
-    """What it costs that so many tokens are written again instead of read."""
-    return tokens_behind * (_WRITE_PRICES.get(lifetime_s, 2.0) - READ_PRICE)
-
-
 def first_due(
     pending: Sequence[Pending],
     tokens: Sequence[float],
     warm: int,
-    lifetime_s: int,
+    break_price: Callable[[float], float],
     waiting_weight: float,
 ) -> int | None:
     """The position from which on changes are due, or None.
@@ -47,7 +57,7 @@ def first_due(
         pending: changes, the first one first.
         tokens: of each block as it is sent now.
         warm: how many blocks the cache holds.
-        lifetime_s: of the cache.
+        break_price: of so many tokens that are written again.
         waiting_weight: how much waiting counts: it fills the window too, which no price tells.
     """
     best, due = 0.0, None
@@ -58,7 +68,7 @@ def first_due(
         at = change.position
         waited += change.waited
         saved += change.saved_tokens
-        gain = waiting_weight * waited - break_price(max(0.0, behind - saved), lifetime_s)
+        gain = waiting_weight * waited - break_price(max(0.0, behind - saved))
         if gain >= best:
             best, due = gain, change.position
     return due

@@ -129,25 +129,38 @@ def _since(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
 def _read(path: str, stamp: list[int], progress: Progress) -> Spending:
     """Read one transcript; the last row of a reply has its full figures."""
     requests: dict[str, Request] = {}
-    session_id = project = ""
+    first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
         billed = row.billed_of(fields)
         if billed is None:
             continue
-        session_id = session_id or row.session_of(fields) or ""
-        project = project or row.cwd_of(fields) or ""
+        first = first or fields
         is_fork = is_fork or row.forked_from(fields) is not None
         key = billed.message_id or f"{path}:{number}"
         begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
         requests[key] = Request(key, begun, billed.model, *billed.tokens)
-    is_subagent = os.path.basename(path).startswith("agent-")
-    if os.path.basename(os.path.dirname(path)) == "subagents":
-        session_id = os.path.basename(os.path.dirname(os.path.dirname(path)))
-    elif not is_subagent:
-        session_id = find.session_id_of(path)
-    found = list(requests.values())
-    return Spending(path, stamp, session_id, project, is_subagent, is_fork, found)
+    return Spending(
+        path=path,
+        stamp=stamp,
+        session_id=_session_of(path, first),
+        project=row.cwd_of(first) or "",
+        is_subagent=_is_subagent(path),
+        is_fork=is_fork,
+        requests=list(requests.values()),
+    )
+
+
+def _session_of(path: str, first: dict[str, Any]) -> str:
+    """The session that a transcript is part of; older clients keep subagents beside it."""
+    folder = os.path.dirname(path)
+    if os.path.basename(folder) == "subagents":
+        return os.path.basename(os.path.dirname(folder))
+    return (row.session_of(first) or "") if _is_subagent(path) else find.session_id_of(path)
+
+
+def _is_subagent(path: str) -> bool:
+    return os.path.basename(path).startswith("agent-")
 
 
 def _stamp(path: str) -> list[int] | None:

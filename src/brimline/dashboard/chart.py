@@ -7,6 +7,8 @@ drawing has at most `MOST_COLUMNS` columns, however long a session is: each show
 from __future__ import annotations
 
 import itertools
+import math
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -24,6 +26,9 @@ SPARK_CELLS = 40
 FAR = 3.0
 _HEADROOM = 1.08
 _TICKS = 4
+_LEAST_TOP, _LEAST_STEP = 0.4, 0.1
+_COLOURS = 6
+_WIDE_DATES, _NARROW_DATES = 10, 5
 _MILLION, _THOUSAND, _SMALL = 1_000_000, 1_000, 10_000
 
 
@@ -100,38 +105,46 @@ def occupancy(story: Story, shown: Sequence[Moment], size: Size, other: Sequence
         size: of the drawing.
         other: the size of each request under other settings, for a second curve.
     """
-    peak = max((one.tokens for one in shown), default=0)
-    others = [other[one.number - 1] for one in shown if one.number <= len(other)]
-    brims = [one.reading.compaction.tokens if one.reading else 0 for one in shown]
+    peak = max((moment.tokens for moment in shown), default=0)
+    others = [other[moment.number - 1] for moment in shown if moment.number <= len(other)]
+    brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
     plot = _plot(size, len(shown), max(peak, *near, *others, 1) * _HEADROOM)
-    parts = [_parts(one) for one in shown]
-    for kind, name in NAMES.items():
-        _pile(plot, [one.get(kind, 0.0) for one in parts], f"fill {kind}", name)
+    _pile_parts(plot, shown)
     if near:
         plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
     if others:
         plot.shapes.append(Shape(_steps(plot, others), "line other", "under other settings"))
-    _add_marks(plot, story, shown)
+    _mark_compactions(plot, shown)
+    _mark_tiers(plot, story, shown)
+    for at in range(0, plot.count, max(1, plot.count // 6)):
+        if plot.x(at) < plot.size.width - 30:
+            plot.below.append((plot.x(at), f"{shown[at].number}"))
     return plot
 
 
 def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
     """How many requests were left at each moment: as it was forecast then, and as it came."""
-    lows = [one.outlook.low if one.outlook else 0 for one in shown]
-    highs = [one.outlook.high if one.outlook else 0 for one in shown]
-    middles = [one.outlook.ops if one.outlook else None for one in shown]
-    plot = _plot(size, len(shown), max(*highs, 1) * _HEADROOM if shown else 1.0)
+    bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
+    middles = [each.outlook.ops if each.outlook else None for each in shown]
+    lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
+    plot = _plot(size, len(shown), max([*highs, 1]) * _HEADROOM)
     plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
-    ends = {one.segment: one.number for one in shown}
-    # How many are left in the last stretch, nobody knows yet.
-    left = [
-        None if one.segment == shown[-1].segment else ends[one.segment] - one.number
-        for one in shown
-    ]
-    plot.shapes.append(Shape(_steps(plot, left), "line came", "as it came"))
+    plot.shapes.append(Shape(_steps(plot, _left(shown)), "line came", "as it came"))
     return plot
+
+
+def _left(shown: Sequence[Moment]) -> list[int | None]:
+    """How many requests came before the next compaction; of the last stretch nobody knows yet."""
+    ends: dict[int, int | None] = {moment.segment: moment.number for moment in shown}
+    if shown:
+        ends[shown[-1].segment] = None
+    lasts = [ends[moment.segment] for moment in shown]
+    return [
+        None if last is None else last - moment.number
+        for last, moment in zip(lasts, shown, strict=True)
+    ]
 
 
 def cache(shown: Sequence[Moment], size: Size) -> Plot:
@@ -146,6 +159,29 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
             told = f"request {one.number}: {one.broke.tokens:,} written again: {one.broke.cause}"
             plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", told))
     return plot
+
+
+def by_day(
+    days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
+) -> list[Plot]:
+    """A bar for each day, stacked by name; the colours go by the order of the names."""
+    tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
+    plots = []
+    for size in LOW_SIZES:
+        plot = _plot(size, len(days), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
+        for at, (name, values) in enumerate(series):
+            _pile(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+        _add_days(plot, days)
+        plots.append(plot)
+    return plots
+
+
+def _add_days(plot: Plot, days: Sequence[str]) -> None:
+    """Dates below the bars, as many as there is room for, without the year."""
+    room = _WIDE_DATES if plot.size.style == "wide" else _NARROW_DATES
+    for at in range(0, len(days), max(1, -(-len(days) // room))):
+        if plot.x(at) < plot.size.width - 36:
+            plot.below.append((plot.x(at), days[at][5:]))
 
 
 def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
@@ -178,19 +214,20 @@ def short(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _plot(size: Size, count: int, top: float) -> Plot:
+def _plot(size: Size, count: int, top: float, unit: str = "") -> Plot:
     plot = Plot(size, count, top)
     step = _nice(top / _TICKS)
     at = 0.0
     while at <= top:
-        plot.rules.append((plot.y(at), short(at)))
+        label = f"{at:.1f}" if 0 < step < 1 else short(at)
+        plot.rules.append((plot.y(at), unit + label))
         at += step
     return plot
 
 
 def _nice(step: float) -> float:
     """The next round number."""
-    size = 10.0 ** (len(str(int(max(1.0, step)))) - 1)
+    size = 10.0 ** math.floor(math.log10(max(_LEAST_STEP, step)))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 
@@ -209,20 +246,27 @@ def _parts(one: Moment) -> dict[str, float]:
     return {kind: tokens * scale for kind, tokens in parts.items()}
 
 
-def _add_marks(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
-    for at, one in enumerate(shown):
-        if at and one.segment != shown[at - 1].segment:
-            told = f"compacted before request {one.number}"
-            plot.marks.append(Mark(plot.x(at), "compaction", "", told))
+def _pile_parts(plot: Plot, shown: Sequence[Moment]) -> None:
+    parts = [_parts(moment) for moment in shown]
+    for kind, name in NAMES.items():
+        _pile(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
+
+
+def _mark_compactions(plot: Plot, shown: Sequence[Moment]) -> None:
+    for at, (before, moment) in enumerate(itertools.pairwise(shown), 1):
+        if before.segment != moment.segment:
+            name = f"compacted before request {moment.number}"
+            plot.marks.append(Mark(plot.x(at), "compaction", "", name))
+
+
+def _mark_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
+    numbers = [moment.number for moment in shown]
     for notice in story.figures.messages:
         number = story.answered_by(notice.at)
-        place = next((at for at, one in enumerate(shown) if one.number >= number), None)
-        if number and place is not None:
-            told = f"request {number}: L{notice.tier} announced"
-            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", told))
-    for at in range(0, plot.count, max(1, plot.count // 6)):
-        if plot.x(at) < plot.size.width - 30:
-            plot.below.append((plot.x(at), f"{shown[at].number}"))
+        place = bisect_left(numbers, number)
+        if number and place < len(numbers):
+            name = f"request {number}: L{notice.tier} announced"
+            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", name))
 
 
 def _steps(plot: Plot, values: Sequence[float | None]) -> str:

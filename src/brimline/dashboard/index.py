@@ -22,16 +22,17 @@ from brimline.gauge.composition import Injection
 from brimline.offload import learning
 from brimline.search import documents
 from brimline.state import forgotten, history
-from brimline.state.figures import percentiles
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 6
+_FORMAT = 7
 _TITLE_CHARACTERS = 80
+_MOST_WORDS = 8
 # What is chosen and sorted by is taken from the document.
 _COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
+_SEARCHED = ("title", "id", "project", "model")
 _TAKEN = [f"{name} AS (json_extract(document, '$.{name}')) STORED" for name in _COLUMNS]
 _TABLE = [
     "DROP TABLE IF EXISTS sessions",
@@ -51,6 +52,10 @@ class Filter(NamedTuple):
     sort: str = "newest"
     days: int = 0
     page: int = 1
+    words: str = ""
+    """Each of them occurs in the title, the id, the project or the model."""
+    empty: bool = False
+    """Whether sessions without a request are wanted, too."""
 
 
 class Index:
@@ -102,7 +107,11 @@ class Index:
             "start": size * (wanted.page - 1),
         }
         chosen = "FROM sessions WHERE :project IN ('', project) AND :model IN ('', model)"
-        chosen += " AND last_at >= :since"
+        chosen += " AND last_at >= :since AND (:empty OR tokens > 0)"
+        text = " || ' ' || ".join(f"json_extract(document, '$.{name}')" for name in _SEARCHED)
+        for at, word in enumerate(wanted.words.split()[:_MOST_WORDS]):
+            chosen += f" AND instr(lower({text}), :word{at})"
+            values[f"word{at}"] = word.lower()
         copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
         # Only a name of ours is put into this; what was typed comes as a value.
         order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
@@ -133,11 +142,10 @@ class Index:
             raise SessionError(f"no session {session_id} is in {folder}")
         return find.by_id(session_id)
 
-    def overall(self) -> dict[str, Any]:
-        """All sessions added up."""
+    def rows(self) -> list[dict[str, Any]]:
+        """What is known of every session."""
         with self._open() as base:
-            rows = [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
-        return add_up(rows)
+            return [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -199,7 +207,10 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "window": found.now.window.tokens if found.now else None,
         "curve": chart.cells([one.tokens for one in found.moments]),
         "compactions": len(found.scan.compactions),
-        "summaries": [[one.uuid, one.summary_characters] for one in found.figures.compactions],
+        "compacted": [
+            [one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters]
+            for one in found.figures.compactions
+        ],
         "spent": found.spent,
         "tokens": sum(found.spent.values()),
         "tools": found.tools,
@@ -216,37 +227,21 @@ def row_of(found: story.Story) -> dict[str, Any]:
 
 
 def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The figures of sessions together, each list with the largest first."""
-    tools, projects, spent, causes = (Counter[str]() for _ in range(4))
+    """What hooks and injections of sessions come to, each list with the largest first."""
     tokens, counts = Counter[Injection](), Counter[Injection]()
     hooks: dict[str, list[float]] = {}
-    summaries: dict[Any, int | None] = {}
     for row in rows:
-        tools.update(row["tools"])
-        projects[row["project"]] += sum(row["tools"].values())
-        spent.update(row["spent"])
-        causes.update(row["causes"])
         for by, what, ours, count, spent_tokens in row["injections"]:
             tokens[Injection(by, what, ours)] += spent_tokens
             counts[Injection(by, what, ours)] += count
         for event, (count, took_ms, longest_ms) in row["hooks"].items():
             times, took, longest = hooks.get(event, [0, 0.0, 0.0])
             hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
-        # A compaction that was copied into a resumed session counts once.
-        for at, (name, size) in enumerate(row["summaries"]):
-            summaries.setdefault(name or (row["id"], at), size)
     return {
-        "sessions": len(rows),
-        "tools": tools.most_common(),
-        "projects": projects.most_common(),
-        "spent": spent,
         "saved": learning.total(learning.Saved(*row["saved"]) for row in rows),
         "injections": [(one, counts[one], took) for one, took in tokens.most_common()],
         "injected": tokens.total(),
         "hooks": sorted(hooks.items()),
-        "compactions": len(summaries),
-        "summaries": percentiles([size for size in summaries.values() if size is not None]),
-        "causes": causes.most_common(),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import json
 import operator
@@ -10,12 +11,13 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
 from brimline import clienttools, output, shell
 from brimline.carry import card
+from brimline.cost import bill
 from brimline.dashboard import chart
-from brimline.dashboard.story import EVENTS, hook_times, time_of
+from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.store import stub
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from brimline.state.figures import Notice
 
 _TOP = 12
+_PLACE = re.compile(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", re.MULTILINE)
+_EDITED = ("old_string", "new_string")
 _SUBJECT_CHARACTERS = 120
 _MOST_ROWS = 60
 # Everybody has such files; any other ending may say what somebody works on.
@@ -61,10 +65,14 @@ def environment() -> Environment:
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": chart.short,
         "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
-        "when": time_of,
+        "when": pass_context(_when),
+        "hunks": _hunks,
         "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
         "size": output.size,
-        "count": output.count,
+        "count": lambda number, noun, nouns="": (
+            f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
+        ),
+        "money": lambda dollars: "–" if dollars is None else bill.amount(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.curve,
         "reference": stub.parse,
@@ -74,31 +82,41 @@ def environment() -> Environment:
     return made
 
 
+def _when(context: Any, at: float | None) -> str:
+    """A time here; a report, which others read elsewhere, has UTC."""
+    return time_of(at) if context.get("single") else local_time_of(at)
+
+
+def _hunks(text: str) -> list[tuple[str, str]]:
+    """The lines of a diff, each with its style; none where the text is no diff."""
+    if not _PLACE.search(text):
+        return []
+    styles = {"+": "added", "-": "removed", "@": "place"}
+    return [(styles.get(line[:1], ""), line) for line in text.split("\n")]
+
+
 def render(template: str, **values: Any) -> str:
     """A page without control characters, whatever the texts in it hold."""
     return output.printable(environment().get_template(template).render(**values))
 
 
 def session_page(
-    story: Story, *, redacted: bool, replay: dict[str, Any] | None = None
+    story: Story, *, redacted: bool, single: bool = False, replay: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All that the page of a session shows."""
+    """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown = chart.columns(story.moments)
-    other = replay["occupancy_tokens"] if replay else []
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
         "model": story.model if not redacted or _MODEL.fullmatch(story.model or "") else None,
         "redacted": redacted,
-        "single": False,
+        "single": single,
         "replay": replay,
         "headline": headline(story),
-        "plots": {
-            "occupancy": [chart.occupancy(story, shown, size, other) for size in chart.SIZES],
-            "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
-            "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
-        },
-        "columns": [[one.number, label(one)] for one in shown],
+        "cost": None,
+        "subagents": [],
+        "plots": _plots(story, shown, replay["occupancy_tokens"] if replay else []),
+        "columns": [[one.number, label(one, single=single)] for one in shown],
         "growth": _growth(story),
         "largest": largest(story, _TOP),
         "notices": _notices(story),
@@ -109,15 +127,26 @@ def session_page(
     }
 
 
+def _plots(
+    story: Story, shown: list[Moment], replayed_tokens: list[int]
+) -> dict[str, list[chart.Plot]]:
+    return {
+        "occupancy": [chart.occupancy(story, shown, size, replayed_tokens) for size in chart.SIZES],
+        "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
+        "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
+    }
+
+
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
-    now = story.now
-    return wording.headline(now.document() if now else None)
+    document = story.now.document() if story.now else None
+    return wording.headline(document) if story.is_running else wording.farewell(document)
 
 
-def label(one: Moment) -> str:
+def label(one: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
-    told = f"Request {one.number}, {time_of(one.at)}: {one.tokens:,} tokens"
+    when = time_of(one.at) if single else local_time_of(one.at)
+    told = f"Request {one.number}, {when}: {one.tokens:,} tokens"
     if one.reading:
         told += f", {one.tokens / one.reading.window.tokens:.0%} of the window"
         told += f"; L{one.reading.tier} {one.reading.tier_name}" if one.reading.tier else ""
@@ -154,8 +183,21 @@ def _texts(value: dict[str, Any]) -> list[str]:
     if attached := row.attachment_of(value):
         return row.texts_in(row.rendered_of(value) or attached)
     said = [*row.thoughts(value), *row.content_texts(row.content_blocks(value))]
-    said += [json.dumps(one.arguments, indent=1, ensure_ascii=False) for one in row.calls(value)]
+    said += [_call_text(call.name, call.arguments) for call in row.calls(value)]
     return [*said, *[one.text for one in row.results(value)]]
+
+
+def _call_text(tool: str, arguments: dict[str, Any]) -> str:
+    """The arguments of a call; of an edit, what it changes."""
+    edits = arguments.get("edits") if tool == "MultiEdit" else [arguments]
+    if tool not in ("Edit", "MultiEdit") or not isinstance(edits, list):
+        return json.dumps(arguments, indent=1, ensure_ascii=False)
+    lines = [clienttools.file_of(arguments)]
+    for edit in edits:
+        texts = [edit.get(name) if isinstance(edit, dict) else None for name in _EDITED]
+        before, after = (text.split("\n") if isinstance(text, str) else [] for text in texts)
+        lines += list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
+    return "\n".join(lines)
 
 
 def shown_item(item: Item, *, redacted: bool) -> str:

@@ -60,16 +60,19 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
 
 def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """What came of it, under the keys that other programs rely on."""
-    requests = [one for one in steps if one["kind"] == "request"]
+    by_kind: dict[str, list[dict[str, Any]]] = {"request": [], "offloaded": [], "compacted": []}
+    for step in steps:
+        by_kind.setdefault(step["kind"], []).append(step)
+    requests = by_kind["request"]
     return {
         "settings": wanted,
         "requests": len(requests),
-        "peak_tokens_recorded": max((one["recorded"] for one in requests), default=None),
-        "peak_tokens": max((one["tokens"] for one in requests), default=None),
-        "kept_out_tokens": sum(one["tokens"] for one in steps if one["kind"] == "offloaded"),
-        "compactions": sum(one["kind"] == "compacted" for one in steps),
-        "events": [one for one in steps if one["kind"] != "request"],
-        "occupancy_tokens": [one["tokens"] for one in requests],
+        "peak_tokens_recorded": max((request["recorded"] for request in requests), default=None),
+        "peak_tokens": max((request["tokens"] for request in requests), default=None),
+        "kept_out_tokens": sum(step["tokens"] for step in by_kind["offloaded"]),
+        "compactions": len(by_kind["compacted"]),
+        "events": [step for step in steps if step["kind"] != "request"],
+        "occupancy_tokens": [request["tokens"] for request in requests],
     }
 
 

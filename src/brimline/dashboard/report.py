@@ -44,8 +44,8 @@ def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None =
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    values = pages.session_page(found, redacted=redacted, replay=replay)
-    values |= {"single": True, "texts": [] if redacted else _texts(found), "replay_note": NOTE}
+    values = pages.session_page(found, redacted=redacted, single=True, replay=replay)
+    values |= {"texts": [] if redacted else _texts(found), "replay_note": NOTE}
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}

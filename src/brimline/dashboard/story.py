@@ -8,6 +8,7 @@ messages from `history`.
 from __future__ import annotations
 
 import os
+import time
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import proved_window
 from brimline.hooks import table
 from brimline.offload import learning
+from brimline.session import in_use
 from brimline.session.inspect import ContextReader
 from brimline.settings import config
 from brimline.state import history, logs
@@ -47,6 +49,8 @@ EVENTS = frozenset(table.EVENTS)
 _SUBJECT_CHARACTERS = 200
 # The client may write a row a moment before or after the gateway has written its line.
 _SLACK_S = 5.0
+# Somebody may be reading an answer: a pause is no end.
+_PAUSE_S = 900.0
 _KINDS: dict[str, Any] = dict.fromkeys(("bytes", "shown", "saved"), int)
 _KINDS |= {"key": str, "fresh": list, "ms": int | float}
 
@@ -119,6 +123,8 @@ class Story:
     """Of hooks that could not do all that they should."""
     cost_usd: float | None = None
     """By the client's own count."""
+    is_running: bool = False
+    """Whether its client still has it, or wrote to it a moment ago."""
 
     @property
     def peak_tokens(self) -> int | None:
@@ -160,9 +166,17 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     found = outline(path, home_dir, policy_of, progress=progress)
     _read_moments(found, SessionState(home_dir, found.kept_as), policy_of(found.project))
     _read_gateway(found)
+    found.is_running = _is_running(path, home_dir)
     failed = logs.recent_failures(home_dir, 0.0)
     found.failures = [one for one in failed if one.get("session") == found.kept_as]
     return found
+
+
+def _is_running(path: str, home_dir: str) -> bool:
+    try:
+        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why(path, home_dir))
+    except OSError:
+        return False  # it went away meanwhile
 
 
 def policies(home_dir: str) -> Callable[[str | None], Policy]:
@@ -351,5 +365,10 @@ def hook_times(events: list[dict[str, Any]]) -> dict[str, list[float]]:
 
 
 def time_of(at: float | None) -> str:
-    """A moment as pages show it: to the minute, in UTC."""
+    """A moment as reports show it: to the minute, in UTC."""
     return "unknown" if not at else clock.format_utc(at)[:16].replace("T", " ") + "Z"
+
+
+def local_time_of(at: float | None) -> str:
+    """The same in the time of this machine, which needs no mark there."""
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else "unknown"

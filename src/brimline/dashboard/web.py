@@ -26,20 +26,23 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from brimline.dashboard import pages, story
-from brimline.dashboard.index import SORTS, Filter, Index, stamp
+from brimline.cost import spending
+from brimline.dashboard import overall, pages, story
+from brimline.dashboard.index import SORTS, Filter, Index, add_up, stamp
 from brimline.errors import BrimlineError
 from brimline.gauge import composition
 from brimline.install import doctor
 from brimline.memory import hot, overview
 from brimline.rules import loading
-from brimline.search import stored
+from brimline.search import stored, turns
 from brimline.settings import config
 from brimline.store import contents, layout, listing, pins, removal
 from brimline.team import together
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from brimline.cost.spending import Spending
 
 NAVIGATION = (
     *(("/", "Sessions"), ("/overall", "Overall"), ("/stored", "Kept out"), ("/memory", "Memory")),
@@ -155,6 +158,9 @@ class Dashboard:
         self.home_dir, self.index = home_dir, Index(home_dir)
         self.token = secrets.token_urlsafe(24)
         self.wanted = threading.Event()
+        self.spendings: list[Spending] = []
+        """What the requests of every session used."""
+        self.costs: dict[str, float | None] = {}
         self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell(path, home_dir))
         self._lock = threading.Lock()
 
@@ -169,6 +175,7 @@ class Dashboard:
             Route("/stored/{digest}", self.output),
             Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
             Route("/memory", self.memory),
+            Route("/memory/{number:int}", self.entry),
             Route("/rules", self.rules),
             Route("/health", self.health),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
@@ -185,18 +192,18 @@ class Dashboard:
                     self.wanted.wait(_FIRST_LOOK_S)
                 self.wanted.clear()
                 self.index.refresh()
+                self.spendings = spending.read_all(self.home_dir, spending.transcripts())
+                self.costs = overall.by_session(self.spendings, config.user_models(self.home_dir))
             time.sleep(_REFRESH_S)
             self.wanted.wait()
 
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
-        asked = request.query_params
-        project, model, sort = (asked.get(name, "") for name in ("project", "model", "sort"))
-        days, page = (_number(asked.get(name, "")) for name in ("days", "page"))
-        wanted = Filter(project, model, sort, days, max(1, page))
+        wanted = _filter(request)
         rows, count = self.index.sessions(wanted, _PAGE_SIZE)
         last = -(-count // _PAGE_SIZE)
-        more = {name: value for name, value in asked.items() if name != "page" and value}
+        asked = request.query_params.items()
+        more = {name: value for name, value in asked if name != "page" and value}
         if count and not rows:
             return RedirectResponse(f"/?{urlencode(more | {'page': last})}")
         live = "" if count or more else "empty"
@@ -204,9 +211,8 @@ class Dashboard:
             self.wanted.set()
             return Response(status_code=204)
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
-        for name in ("project", "model"):
-            values[f"{name}s"] = self.index.choices(name)
-        values |= {"live": live, "query": urlencode(more), "sorts": SORTS}
+        values |= {f"{name}s": self.index.choices(name) for name in ("project", "model")}
+        values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
         return self._page("sessions.html", "Sessions", **values)
 
     def session(self, request: Request) -> Response:
@@ -217,6 +223,8 @@ class Dashboard:
             return Response(status_code=204)
         found = self._story(path, now)
         values = pages.session_page(found, redacted=False) | {"within": within}
+        own = config.user_models(self.home_dir)
+        values |= overall.session_values(self.spendings, found.session_id, own)
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:
@@ -234,9 +242,12 @@ class Dashboard:
         ]
         return self._page("request.html", f"Request {number}", **values)
 
-    def overall(self, _request: Request) -> Response:
-        """All sessions together."""
-        return self._page("overall.html", "Overall", **self.index.overall())
+    def overall(self, request: Request) -> Response:
+        """How it went lately, over all sessions."""
+        span = _number(request.query_params.get("days", ""))
+        rows, own = self.index.rows(), config.user_models(self.home_dir)
+        values = overall.values(self.spendings, rows, own, span if span in overall.SPANS else 30)
+        return self._page("overall.html", "Overall", whole=add_up(rows), **values)
 
     def stored(self, _request: Request) -> Response:
         """What was kept out of windows."""
@@ -277,12 +288,36 @@ class Dashboard:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
         place = self._project(request)
-        topics = overview.topics(hot.folder(place["project"]))
+        folder = hot.folder(place["project"])
+        topics = overview.topics(folder) | {
+            "texts": {topic.path: topic.text for topic in hot.topics(folder)}
+        }
         hits = []
         if query:
             here = place["project"]
             hits = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
+        for hit in hits:
+            hit["session"] = self._session_of(hit["group"])
         return self._page("memory.html", "Memory", query=query, hits=hits, **topics, **place)
+
+    def entry(self, request: Request) -> Response:
+        """One entry of memory, with what came before and after it."""
+        number = request.path_params["number"]
+        memory = overview.searchable(self.home_dir)
+        entries = memory.use(lambda connection: turns.around(connection, number))
+        own = next((hit for hit in entries if hit.number == number), None)
+        if own is None:
+            raise HTTPException(404, "there is no such entry any more: search for it again")
+        values = {"entries": entries, "own": own, "session": self._session_of(own.group)}
+        return self._page("entry.html", "Said before", **values)
+
+    def _session_of(self, group: str) -> str:
+        """The id of the session that an entry is from, where that is still there."""
+        name = group.partition("/")[0]
+        try:
+            return name if name and self.index.path_of(name) else ""
+        except BrimlineError:
+            return ""
 
     def rules(self, request: Request) -> Response:
         """The instruction files of a project."""
@@ -331,6 +366,19 @@ class Dashboard:
             known = [one for one in self.index.choices("project") if os.path.isdir(one)]
         asked, here = request.query_params.get("project", ""), os.getcwd()
         return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
+
+
+def _filter(request: Request) -> Filter:
+    asked = request.query_params
+    return Filter(
+        project=asked.get("project", ""),
+        model=asked.get("model", ""),
+        sort=asked.get("sort", ""),
+        days=_number(asked.get("days", "")),
+        page=max(1, _number(asked.get("page", ""))),
+        words=asked.get("q", "").strip()[:200],
+        empty=asked.get("empty") == "1",
+    )
 
 
 def _forget(home_dir: str, key: str) -> None:

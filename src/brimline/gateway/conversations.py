@@ -5,6 +5,7 @@ Whatever fails here, the request goes on as the client sent it, with a line in t
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import sqlite3
@@ -15,8 +16,8 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from brimline import models
-from brimline.compaction import blocks, compactor, stand_ins
+from brimline import clock, models
+from brimline.compaction import blocks, compactor, stand_ins, timing
 from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.gateway.stickiness import Sent
@@ -30,12 +31,17 @@ if TYPE_CHECKING:
 
     from brimline.compaction.compactor import Outcome, Settings, State
     from brimline.compaction.stand_ins import StandIn
+    from brimline.fast.policy import Policy
     from brimline.gateway.stickiness import Stickiness
 
     _Requests = list[tuple[str, Sent]]
 
 # So many are known at a time; of others only what is on disk.
 _MOST_CONVERSATIONS = 64
+# Against another gateway that goes on with the same conversation at the same time.
+_MOST_ATTEMPTS = 5
+# For so long a sign of life of our mod counts.
+_MOD_SIGN_S = 86_400
 _SESSION_HEADER, _AGENT_HEADER = b"x-claude-code-session-id", b"x-claude-code-agent-id"
 
 
@@ -53,6 +59,11 @@ class Passing:
     """Of its conversation."""
     session: str = ""
     agent: str = ""
+    model: str = ""
+    is_large: bool = False
+    """Whether a large window was asked for."""
+    requests: _Requests = field(default_factory=list)
+    """The last ones of its session and agent, of each conversation."""
     known: _Known | None = None
     outcome: Outcome | None = None
     settings: Settings | None = None
@@ -63,20 +74,27 @@ class Passing:
 
 
 class _Known:
-    def __init__(self, state: State) -> None:
+    """One of them, as far as this gateway knows it."""
+
+    def __init__(self, state: State, number: int | None = None) -> None:
         self.state = state
+        self.number = number
+        """Of its last request."""
         self.lock = threading.Lock()
 
 
 class Conversations:
     """What is known of all of them; called from worker threads."""
 
-    def __init__(self, home_dir: str, settings: Settings, stickiness: Stickiness) -> None:
+    def __init__(
+        self, home_dir: str, settings: Settings, policy: Policy, stickiness: Stickiness
+    ) -> None:
         self._home = home_dir
         self._settings = settings
+        self._policy = policy
         self._stickiness = stickiness
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._bound: set[str] = set()
+        self._bound = stickiness.bound_models()
         self._lock = threading.Lock()
 
     def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
@@ -115,28 +133,29 @@ class Conversations:
             return False
         return True
 
-    def take_back(self, passing: Passing) -> bool:
-        """After a refusal of thinking that was made without our edits: whether some are undone.
+    def without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+        """After a refusal of thinking: whether there is a form without it, now in its place.
 
-        Its model is known for that from now on.
+        Its model is known for that from now on. What is not refused because of our edits is the
+        client's own affair.
         """
-        known, outcome, sent = passing.known, passing.outcome, passing.sent
-        if known is None or outcome is None or sent is None or sent.number is None:
+        known, outcome = passing.known, passing.outcome
+        if known is None or outcome is None:
             return False
         try:
             with known.lock:
-                self._bound.add(str(passing.body.get("model")))
-                gone = compactor.before_thinking(passing.body, outcome)
-                self._stickiness.take_back(passing.name, sent.number, gone)
-                standing = self._standing(passing, sent.number)
-                known.state.standing |= {name: standing.get(name) for name in gone}
-                passing.raw = passing.original
-                outcome = compactor.again(passing.body, passing.found, standing, None)
-                self._adopt(passing, outcome)
+                self._bind(passing.model)
+                again = compactor.without_thinking(
+                    passing.body, passing.found, known.state, outcome, all_of_it=all_of_it
+                )
+                if again is None:
+                    return False
+                passing.fresh = []
+                self._adopt(passing, again)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
-        return bool(gone)
+        return True
 
     def gave_up(self, passing: Passing) -> None:
         """The shorter form was refused too."""
@@ -144,11 +163,38 @@ class Conversations:
             with passing.known.lock:
                 compactor.gave_up(passing.known.state, passing.body)
 
-    def answered(self, passing: Passing, usage: Mapping[str, Any] | None) -> None:
+    def count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
+        """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
+        try:
+            passing = Passing(raw, raw)
+            if not self._identify(passing, headers):
+                return raw
+            with self._lock:
+                known = self._known.get(passing.name)
+            if known is None:
+                state = self._starting_point(passing)
+            else:
+                with known.lock:
+                    state = copy.deepcopy(known.state)
+            outcome = self._edited(passing, state, now, is_sent=False)
+            return _to_bytes(outcome.body) if outcome.is_changed else raw
+        except Exception as error:  # noqa: BLE001
+            self.failed(error)
+            return raw
+
+    def answered(
+        self,
+        passing: Passing,
+        usage: Mapping[str, Any] | None,
+        *,
+        has_dropped_thinking: bool = False,
+    ) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
         try:
+            if has_dropped_thinking:
+                self._bind(passing.model)
             with passing.known.lock:
                 if usage and passing.outcome.report.kind == "conversation":
                     compactor.observe(passing.known.state, passing.body, usage)
@@ -164,45 +210,63 @@ class Conversations:
         except OSError:
             pass
 
+    def _bind(self, model: str) -> None:
+        """Remember that a model binds its thinking, also after a restart."""
+        if model not in self._bound:
+            self._bound.add(model)
+            self._stickiness.bind(model)
+
     def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
+        if not self._identify(passing, headers):
+            return
+        for attempt in range(_MOST_ATTEMPTS):
+            known = passing.known = self._conversation(passing)
+            with known.lock:
+                if self._attempt(passing, known, now):
+                    return
+                if attempt == _MOST_ATTEMPTS - 1:
+                    self._send_what_stands(passing, known.state)
+
+    def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_number)
         if not isinstance(body, dict) or blocks.is_helper(body):
-            return
+            return False
         passing.body, passing.found = body, blocks.read(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
-        requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
-        passing.known = self._conversation(passing, requests)
-        state = passing.known.state
-        size = window.resolve_window(
-            configured=None,
-            statusline=None,
-            client={},
-            observed=None,
-            occupancy_tokens=state.prompt_tokens,
-            model=models.lookup(str(body.get("model"))),
-            requested_model="[1m]" if b"context-1m" in headers.get(b"anthropic-beta", b"") else "",
-        )
-        is_bound = str(body.get("model")) in self._bound
-        passing.settings = replace(self._settings, window_tokens=size.tokens, is_bound=is_bound)
-        with passing.known.lock:
-            outcome = self._again(passing, state, requests, now)
-            outcome = outcome or self._edited(passing, state, passing.settings, now)
-            try:
-                self._adopt(passing, outcome)
-            except (OSError, sqlite3.Error, BrimlineError) as error:
-                # A full disk, a locked file: what stands in already goes on to do so.
-                self.failed(error)
-                passing.outcome = compactor.again(passing.body, passing.found, state.standing, None)
-                if passing.outcome.is_changed:
-                    passing.raw = _to_bytes(passing.outcome.body)
+        passing.model = str(body.get("model"))
+        passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
+        passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
+        passing.name = self._name(passing)
+        return True
 
-    def _again(
-        self, passing: Passing, state: State, requests: _Requests, now: float
-    ) -> Outcome | None:
+    def _attempt(self, passing: Passing, known: _Known, now: float) -> bool:
+        """Decide on a request and keep that; False where another gateway has been faster."""
+        state = known.state
+        outcome = self._again(passing, state, now) or self._edited(passing, state, now)
+        try:
+            if self._adopt(passing, outcome):
+                return True
+            compactor.undo(state, outcome)
+            passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
+        except (OSError, sqlite3.Error, BrimlineError) as error:
+            # A full disk, a locked file: what stands in already goes on to do so.
+            self.failed(error)
+            self._send_what_stands(passing, state)
+            return True
+        return False
+
+    def _send_what_stands(self, passing: Passing, state: State) -> None:
+        """Nothing new is replaced, and nothing comes back."""
+        passing.outcome = compactor.again(passing.body, passing.found, state.standing, None)
+        if passing.outcome.is_changed:
+            passing.raw = _to_bytes(passing.outcome.body)
+
+    def _again(self, passing: Passing, state: State, now: float) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
-        before = _same(requests, passing.raw)[1]
+        before = _same(passing.requests, passing.original)[1]
         if before is None:
             return None
         standing = self._standing(passing, before.number)
@@ -214,62 +278,121 @@ class Conversations:
         names = [block.id for block in passing.found]
         return self._stickiness.sent_with(names, passing.name, number)
 
-    def _edited(self, passing: Passing, state: State, settings: Settings, now: float) -> Outcome:
+    def _edited(
+        self, passing: Passing, state: State, now: float, *, is_sent: bool = True
+    ) -> Outcome:
         """What the layers make of a request that was not sent before."""
-        find = partial(self._stickiness.find, conversation=passing.name)
+        find = partial(self._stickiness.find, conversation=passing.name, is_sent=is_sent)
+        passing.settings = self._settings_for(passing, state)
         outcome = compactor.compact(
-            passing.body, state, settings, now=now, lookup=find, found=passing.found
+            passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
         )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash(passing.raw), state.sent or []
             passing.sent = Sent(told, len(line), _line(line), None, state.lifetime_s, now)
         return outcome
 
-    def _conversation(self, passing: Passing, requests: _Requests) -> _Known:
-        """The one whose last request is the beginning of this one; else a new one.
+    def _settings_for(self, passing: Passing, state: State) -> Settings:
+        """How hard the layers are for this model, near this session's brim."""
+        policy = self._policy
+        model = models.pick(passing.model, policy.models)
+        session = SessionState(self._home, passing.session)
+        snapshot = None if passing.agent else session.snapshot()
+        size = window.resolve_window(
+            configured=policy.values["context_window"],
+            statusline=snapshot.window_tokens if snapshot else None,
+            client=policy.client,
+            observed=None,
+            occupancy_tokens=state.prompt_tokens,
+            model=model,
+            requested_model="[1m]" if passing.is_large else None,
+        )
+        point = window.resolve_compaction(
+            configured=policy.values["compaction_tokens"],
+            client=policy.client,
+            window=size,
+            model=model,
+            version=None,
+            learned=policy.learned.get("points"),
+        )
+        # A model that the client does not compact has the same room, up to the same point.
+        usual = size.tokens - model.reserve_tokens
+        brim = point.tokens if point.ending == "compaction" else min(point.tokens, usual)
+        return replace(
+            self._settings,
+            brim_tokens=None if _has_mod(session) else brim,
+            prices=_prices(model, state.prompt_tokens or 0),
+            token_factor=models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token,
+            is_bound=model.binds_thinking or passing.model in self._bound,
+        )
+
+    def _name(self, passing: Passing) -> str:
+        """The conversation whose last request is the beginning of this one; else a new one.
 
         Several may have one session and agent: what an SDK runs side by side, forks, a conversation
         before and after its compaction. What one of them has sent is warm for that one only.
         """
         names = [block.id for block in passing.found]
-        last = dict(reversed(requests))
+        last = dict(reversed(passing.requests))
         longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
         goes_on = (one for one in longest if last[one].prefix == _line(names[: last[one].blocks]))
-        name = _same(requests, passing.raw)[0] or next(goes_on, "")
+        name = _same(passing.requests, passing.original)[0] or next(goes_on, "")
+        base = f"{passing.session}/{passing.agent}"
+        return name or (f"{base}#{_line(names)}" if passing.requests else base)
+
+    def _conversation(self, passing: Passing) -> _Known:
+        """What is known of it, here or, where another gateway went on with it, on disk."""
+        passing.name = self._name(passing)
+        last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
-            known = self._known.pop(name, None)
-            if known is None and name:
-                known = _Known(self._remembered(name, names, last[name]))
-            elif known is None:
-                others = [self._known[one].state for one in last if one in self._known]
-                known = _Known(_parted(others, names, requests))
-                name = f"{passing.session}/{passing.agent}"
-                name += f"#{_line(names)}" if requests else ""
-            passing.name, self._known[name] = name, known
+            known = self._known.pop(passing.name, None)
+            if known is None or last is None:  # new here, or forgotten meanwhile
+                known = _Known(self._starting_point(passing))
+            elif last.number != known.number:
+                self._catch_up(passing, known.state, last)
+            known.number = last.number if last else None
+            self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _remembered(self, name: str, names: list[str], last: Sent) -> State:
-        """What is on disk of a conversation: what it sent, and with what in the place of which."""
-        state = _idle(last)
-        names = names[: last.blocks]
+    def _starting_point(self, passing: Passing) -> State:
+        """What is on disk of a conversation, or is known of those that it may have parted from."""
+        last = dict(reversed(passing.requests))
+        if passing.name in last:
+            state = _idle(last[passing.name])
+            self._catch_up(passing, state, last[passing.name])
+            return state
+        others = [self._known[name].state for name in last if name in self._known]
+        return _parted(others, [block.id for block in passing.found], passing.requests)
+
+    def _catch_up(self, passing: Passing, state: State, last: Sent) -> None:
+        """Take over what a conversation has sent, and with what in the place of which."""
+        names = [block.id for block in passing.found][: last.blocks]
+        state.at, state.lifetime_s = last.at, last.lifetime_s
         if names and _line(names) == last.prefix:
             state.sent = names
-            state.standing = dict.fromkeys(names) | self._stickiness.sent_with(names, name)
-        return state
+            standing = self._stickiness.sent_with(names, passing.name)
+            state.standing = dict.fromkeys(names) | standing
 
-    def _adopt(self, passing: Passing, outcome: Outcome) -> None:
-        """Keep what is new before it is sent; where that fails, nothing of it is."""
+    def _adopt(self, passing: Passing, outcome: Outcome) -> bool:
+        """Keep what is new before it is sent; where that fails, nothing of it is.
+
+        False where another gateway has gone on with the conversation meanwhile.
+        """
         if passing.known is None:
-            return
+            return True
         try:
             for block in outcome.originals.values():
                 self._store(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
-                number = self._stickiness.keep(passing.name, sent, outcome.fresh)
+                after = passing.known.number
+                number = self._stickiness.keep(passing.name, sent, outcome.fresh, after)
+                if number is None:
+                    return False
                 passing.sent = sent._replace(number=number)
+                passing.known.number = number
         except BaseException:
             compactor.undo(passing.known.state, outcome)
             raise
@@ -281,6 +404,7 @@ class Conversations:
         ]
         if outcome.is_changed:
             passing.raw = _to_bytes(outcome.body)
+        return True
 
     def _store(self, block: blocks.Block, passing: Passing) -> None:
         meta = {
@@ -321,6 +445,25 @@ def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
     """The same request as it was sent before, and its conversation."""
     told = _hash(raw)
     return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
+
+
+def _has_mod(session: SessionState) -> bool:
+    """Whether our mod is alive in the client and compacts there by itself."""
+    sign = session.sign_of_mod()
+    at = sign.get("at")
+    is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
+    return is_young and sign.get("inside", "off") != "off"
+
+
+def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
+    """What the cache costs, as shares of the price of the prompt."""
+    prices = model.prices(prompt_tokens)
+    if prices is None:
+        return timing.USUAL_PRICES
+    read, short, long = (
+        price / prices.input for price in (prices.read, prices.write_5m, prices.write_1h)
+    )
+    return timing.Prices(read, short, long)
 
 
 def _parted(others: list[State], names: list[str], requests: _Requests) -> State:

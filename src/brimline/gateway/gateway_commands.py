@@ -8,21 +8,19 @@ import sys
 import click
 
 from brimline import output
+from brimline.compaction.layers import LAYERS, Layer, numbered
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
 
-def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> frozenset[int]:
+def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Layer, ...]:
     if text == "off":
-        return frozenset()
-    known = ", ".join(map(str, sorted(serving.LAYERS)))
-    try:
-        wanted = frozenset(int(part) for part in text.split(","))
-    except ValueError:
-        wanted = frozenset({0})
-    if not wanted <= serving.LAYERS:
-        raise click.BadParameter(f"a list out of {known}, or off")
-    return wanted
+        return ()
+    known = {str(layer.number) for layer in LAYERS}
+    wanted = {part.strip() for part in text.split(",")}
+    if not wanted <= known:
+        raise click.BadParameter(f"a list out of {', '.join(sorted(known))}, or off")
+    return numbered([int(part) for part in wanted])
 
 
 @output.command("gateway")
@@ -48,7 +46,7 @@ def gateway(
     port: int,
     upstream: str | None,
     secret: str | None,
-    layers: frozenset[int],
+    layers: tuple[Layer, ...],
     test_clock: bool,
     inherited: tuple[int, int] | None,
     as_json: bool,

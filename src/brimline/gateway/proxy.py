@@ -12,6 +12,7 @@ import hmac
 import json
 import os
 import zlib
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
@@ -40,7 +41,10 @@ _HOSTS = ("127.0.0.1", "localhost")
 _OF_ONE_CONNECTION = frozenset(
     b"connection keep-alive proxy-connection te trailer transfer-encoding upgrade".split()
 )
-_MESSAGES = b"/v1/messages"
+_MESSAGES, _COUNT = b"/v1/messages", b"/v1/messages/count_tokens"
+# A client that sends only what is new would be edited blindly; told this, it sends everything.
+_DELTA = b'"thread"'
+_NO_THREADS = "capability_rejected: beta_header:message-threads-2026-08-12"
 _BAD_REQUEST, _FORBIDDEN, _NOT_FOUND = 400, 403, 404
 _TOO_LONG = b"prompt is too long"
 # Newer models take their thinking back only with nothing changed before it.
@@ -126,7 +130,13 @@ class Proxy:
         passing: Passing | None = None
         now = self._now(headers)
         known = self._conversations
-        if known and scope["method"] == "POST" and path.endswith(_MESSAGES):
+        is_post = scope["method"] == "POST"
+        if known and is_post and path.endswith(_COUNT):
+            raw = await asyncio.to_thread(known.count, raw, headers, now)
+        elif known and is_post and path.endswith(_MESSAGES):
+            if _is_delta(raw):
+                await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
+                return
             passing = await asyncio.to_thread(known.prepare, raw, headers, now)
             raw = passing.raw
             # What is asked for is what can be read here: a refusal, the usage.
@@ -157,7 +167,15 @@ class Proxy:
             if passing and known:
                 # Not awaited: many clients leave as soon as they have heard the last event.
                 loop = asyncio.get_running_loop()
-                loop.run_in_executor(None, known.answered, passing, usage.found())
+                loop.run_in_executor(
+                    None,
+                    partial(
+                        known.answered,
+                        passing,
+                        usage.found(),
+                        has_dropped_thinking=usage.has_dropped_thinking(),
+                    ),
+                )
             await response.aclose()
 
     async def _otherwise(
@@ -167,20 +185,28 @@ class Proxy:
         known, told = self._conversations, await refusal.beginning()
         if known is None:
             return None
-        if _BOUND in told and await asyncio.to_thread(known.take_back, passing):
-            return await self._send(scope, target, passing.raw)
-        if _TOO_LONG not in told or not await asyncio.to_thread(known.harder, passing, told):
-            return None
-        again = await self._send(scope, target, passing.raw)
-        if again.status_code == _BAD_REQUEST:
+        forms = {
+            _BOUND: [
+                partial(known.without_thinking, passing, all_of_it=False),
+                partial(known.without_thinking, passing, all_of_it=True),
+            ],
+            _TOO_LONG: [partial(known.harder, passing, told)],
+        }
+        is_sent = False
+        while True:
+            reason = next((reason for reason in forms if reason in told), None)
+            if reason is None or not forms[reason]:
+                break
+            if not await asyncio.to_thread(forms[reason].pop(0)):
+                continue
+            again, is_sent = await self._send(scope, target, passing.raw), True
+            if again.status_code != _BAD_REQUEST:
+                return again
             told = await _Answer(again).beginning()
-            if _TOO_LONG in told:
-                await asyncio.to_thread(known.gave_up, passing)
-            if _BOUND in told:
-                await asyncio.to_thread(known.take_back, passing)
             await again.aclose()
-            return None
-        return again
+        if _TOO_LONG in told and is_sent:
+            await asyncio.to_thread(known.gave_up, passing)
+        return None
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         given = _handed_on(scope["headers"])
@@ -251,6 +277,17 @@ async def _read(receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _is_delta(raw: bytes) -> bool:
+    """Tell whether a request holds only what is new, and the service has the rest."""
+    if _DELTA not in raw:
+        return False
+    try:
+        thread = json.loads(raw).get("thread")
+    except (ValueError, AttributeError):
+        return False
+    return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
 async def _disconnected(receive: Receive) -> None:
@@ -349,6 +386,11 @@ class _Usage:
             self._parts.append(chunk)
         elif not self._is_stream:
             self._parts = []  # no message of a model is that long
+
+    def has_dropped_thinking(self) -> bool:
+        """Tell whether the service left out thinking because something before it changed."""
+        data = _decoded(self._response, b"".join(self._parts))
+        return b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
 
     def found(self) -> dict[str, Any] | None:
         """The usage; None where it cannot be told."""

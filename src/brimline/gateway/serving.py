@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from brimline import clock, extras, output
 from brimline.compaction.compactor import Settings
+from brimline.compaction.layers import PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.fast import paths
 from brimline.offload import judge
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
 
     import uvicorn
 
+    from brimline.compaction.layers import Layer
+    from brimline.fast.policy import Policy
+
 HOST = "127.0.0.1"
 SERVICE, BASE_URL = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
-LAYERS = frozenset({1, 2, 4, 5})
 # What the client goes by, for any service: the first that is set.
 PROXIES = ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 NO_PROXIES = ("no_proxy", "NO_PROXY")
@@ -46,7 +49,7 @@ class Plan(NamedTuple):
 
     upstream: str
     secret: str
-    layers: frozenset[int]
+    layers: tuple[Layer, ...]
     has_test_clock: bool = False
     lifeline: int | None = None
     """A descriptor that ends when whoever started the gateway has ended."""
@@ -160,7 +163,8 @@ async def _serve(
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now())
-            known = Conversations(home_dir, _settings(plan, home_dir), stickiness)
+            policy = config.live_policy(home_dir, os.getcwd())
+            known = Conversations(home_dir, _settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
             file = paths.gateway_file(home_dir)
             output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
@@ -204,10 +208,11 @@ class _Failures(logging.Handler):
                 logs.record_failure(self._home, "Gateway", record.exc_info[1])
 
 
-def _settings(plan: Plan, home_dir: str) -> Settings:
+def _settings(plan: Plan, policy: Policy) -> Settings:
     """How hard the layers are: what the user keeps in the window stays in it here, too."""
-    values = config.live_policy(home_dir, os.getcwd()).values
-    layers = plan.layers - {1} if values["offload.preset"] == "off" else plan.layers
+    values = policy.values
+    is_off = values["offload.preset"] == "off"
+    layers = tuple(one for one in plan.layers if one is not PREVIEWS or not is_off)
     return Settings(layers=layers, rules=judge.rules_in(values))
 
 

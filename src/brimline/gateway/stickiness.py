@@ -39,6 +39,7 @@ CREATE TABLE IF NOT EXISTS requests (
     prefix TEXT, marked INTEGER, lifetime_s INTEGER, at REAL
 );
 CREATE INDEX IF NOT EXISTS requests_of ON requests (conversation);
+CREATE TABLE IF NOT EXISTS bound_models (name TEXT PRIMARY KEY);
 """
 _ROWS = """
 SELECT block, conversation, layer, fields, key, tokens, at FROM stand_ins WHERE block IN (?)
@@ -86,8 +87,10 @@ class Stickiness:
                 io.remove(name)
             self._database = _opened(path, now)
 
-    def find(self, names: list[str], conversation: str) -> dict[str, StandIn]:
-        """What stands in for blocks that a conversation has not sent before; now its own."""
+    def find(
+        self, names: list[str], conversation: str, *, is_sent: bool = True
+    ) -> dict[str, StandIn]:
+        """What stands in for blocks that a conversation has not sent before; once sent, its own."""
         own: dict[str, StandIn] = {}
         others: dict[str, tuple[object, ...]] = {}
         for block, whose, *what, at in self._rows(names):
@@ -96,7 +99,7 @@ class Stickiness:
             else:
                 others[block] = (block, conversation, 0, *what, at)
         taken = [row for block, row in others.items() if block not in own]
-        if taken:
+        if taken and is_sent:
             # Where it cannot be written the others' rows say the same again.
             with contextlib.suppress(sqlite3.Error), self._lock, self._database:
                 self._database.execute("BEGIN IMMEDIATE")
@@ -133,14 +136,26 @@ class Stickiness:
             ).fetchall()
         return [(name, Sent(*row)) for name, *row in rows]
 
-    def keep(self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn]) -> int:
+    def keep(
+        self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn], after: int | None = None
+    ) -> int | None:
         """A request is about to be sent with these stand-ins: all is kept, or an error and none.
 
-        Returns its number.
+        Args:
+            conversation: the one that it goes on with.
+            sent: the request.
+            fresh: what stands in from now on.
+            after: the conversation's last request when this was decided, for a new one.
+
+        Returns:
+            Its number; None where another gateway has gone on with the conversation since.
         """
         with self._lock, self._database:
             run = self._database.execute
             run("BEGIN IMMEDIATE")
+            last = run("SELECT max(number) FROM requests WHERE conversation = ?", (conversation,))
+            if sent.number is None and last.fetchone()[0] != after:
+                return None
             number = run(
                 "INSERT OR REPLACE INTO requests (conversation, hash, blocks, prefix, marked,"
                 " lifetime_s, at, number) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -158,14 +173,15 @@ class Stickiness:
             )  # fmt: skip
         return number or 0
 
-    def take_back(self, conversation: str, number: int, names: Iterable[str]) -> None:
-        """What a request was to say in the place of these blocks is not said."""
-        with self._lock, self._database:
-            self._database.execute("BEGIN IMMEDIATE")
-            self._database.executemany(
-                "DELETE FROM stand_ins WHERE block = ? AND conversation = ? AND request = ?",
-                [(name, conversation, number) for name in names],
-            )
+    def bound_models(self) -> set[str]:
+        """The models that have shown that they bind their thinking."""
+        with self._lock:
+            return {name for (name,) in self._database.execute("SELECT name FROM bound_models")}
+
+    def bind(self, model: str) -> None:
+        """Remember one."""
+        with self._lock:
+            self._database.execute("INSERT OR IGNORE INTO bound_models VALUES (?)", (model,))
 
     def _put(self, rows: Iterable[tuple[object, ...]]) -> None:
         self._database.executemany(

@@ -327,25 +327,32 @@ def _is_standing(piece: Piece) -> bool:
     return piece.kind == "client" and not piece.file
 
 
-def _break_down(found: Composition, shares: Sequence[Share]) -> None:
+def _break_down(composition: Composition, shares: Sequence[Share]) -> None:
+    """Tell floor, hooks, the client's own texts, tools and files apart."""
+    for piece, kind, tokens in shares:
+        if kind == "hook":
+            composition.hooks[piece.name, piece.ours] += tokens
+        elif kind == "client":
+            composition.client[piece.name] += tokens
+        elif kind == FLOOR:
+            composition.floor[piece.name] += tokens
+    composition.floor[SYSTEM] = composition.parts[FLOOR] - composition.floor.total()
+    _break_down_results(composition, shares)
+
+
+def _break_down_results(composition: Composition, shares: Sequence[Share]) -> None:
     calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
     by_file: dict[str, list[tuple[Piece, int]]] = {}
     for piece, kind, tokens in shares:
-        if kind == "hook":
-            found.hooks[piece.name, piece.ours] += tokens
-        elif kind == "client":
-            found.client[piece.name] += tokens
-        elif kind == FLOOR:
-            found.floor[piece.name] += tokens
-        elif kind == "tool_result":
-            call = calls.get(piece.call_id)
-            tool = (call.name if call else "") or UNKNOWN_TOOL
-            found.tools[tool] += tokens
-            found.results[tool] += 1
-            if call and call.file:
-                by_file.setdefault(call.file, []).append((call, tokens))
-    found.floor[SYSTEM] = found.parts[FLOOR] - found.floor.total()
-    found.files = [_file_tokens(file, results) for file, results in by_file.items()]
+        if kind != "tool_result":
+            continue
+        call = calls.get(piece.call_id)
+        tool = (call.name if call else "") or UNKNOWN_TOOL
+        composition.tools[tool] += tokens
+        composition.results[tool] += 1
+        if call and call.file:
+            by_file.setdefault(call.file, []).append((call, tokens))
+    composition.files = [_file_tokens(file, results) for file, results in by_file.items()]
 
 
 def _file_tokens(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:

@@ -75,12 +75,12 @@ def tidy(turn: Turn, _until: float) -> None:
         io.replace_file(path, data)
 
 
-def is_due(reading: Reading, told: dict[str, Any]) -> bool:
-    """Whether the figures moved enough since they were told last."""
+def is_due(reading: Reading, published: dict[str, Any]) -> bool:
+    """Whether the figures moved enough since they were published."""
     if reading.occupancy_tokens is None:
         return False
-    before = told.get("occupancy_tokens")
-    if not isinstance(before, int) or told.get("level") != reading.tier:
+    before = published.get("occupancy_tokens")
+    if not isinstance(before, int) or published.get("level") != reading.tier:
         return True
     return abs(reading.occupancy_tokens - before) >= _STEP_RATIO * reading.window.tokens
 

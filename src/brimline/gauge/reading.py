@@ -39,6 +39,9 @@ class Reading:
         self.tier_count = 0
         # Whether steep growth lifted the tier above the one its distance gives.
         self.raised = False
+        # What the client's settings say, and its version.
+        self.client: dict[str, Any] = {}
+        self.version: str | None = None
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
@@ -90,6 +93,7 @@ class Reading:
             "compaction_source": self.compaction.source,
             "compaction_enforced": self.compaction.enforced,
             "ending": self.compaction.ending,
+            "idle_compaction_tokens": window.idle_tokens(self.client, self.version),
             "tier": self.tier,
             "tier_name": self.tier_name,
             "velocity_tokens_per_op": self.velocity(),
@@ -149,12 +153,12 @@ def measure(
     """
     compacted = state.compacted_size()
     tail = _read_tail(transcript, requests, compacted)
-    told = snapshot or state.snapshot()
+    latest = snapshot or state.snapshot()
     observed = state.observed_window()
-    reading = make_reading(tail, told, policy, observed, added_characters)
+    reading = make_reading(tail, latest, policy, observed, added_characters)
     if requests < HISTORY_REQUESTS and (reading.tier or _may_be_near(reading, tail)):
         tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
-        reading = make_reading(tail, told, policy, observed, added_characters)
+        reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.proved_window(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
@@ -191,12 +195,10 @@ def make_reading(
 
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
-    usage = tail.usage
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
-    occupancy = newer.occupancy_tokens if newer else usage.prompt_tokens if usage else None
-    name = (usage.model if usage else None) or (snapshot.model if snapshot else None)
+    occupancy = _occupancy(tail, newer)
+    name, requested = _model_names(tail, snapshot)
     model = models.pick(name, policy.models)
-    requested = (usage.requested_model if usage else None) or (snapshot.model if snapshot else None)
     size = window.resolve_window(
         configured=policy.values["context_window"],
         statusline=snapshot.window_tokens if snapshot else None,
@@ -212,30 +214,45 @@ def make_reading(
         client=policy.client,
         window=size,
         model=model,
-        version=usage.version if usage else None,
+        version=tail.usage.version if tail.usage else None,
         learned=policy.learned.get("points"),
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
     reading = Reading(size, compaction)
     reading.model, reading.known_model = name, model
     reading.offset = tail.offset
+    reading.client = policy.client
+    reading.version = tail.usage.version if tail.usage else None
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
-    if occupancy is None:
-        return reading
+    if occupancy is not None:
+        reading.measured_by, reading.measured_at = _measurement(tail, newer)
+        added = _tail_tokens(tail, newer, model.characters_per_token, added_characters)
+        _place(reading, occupancy, added, policy)
+    return reading
+
+
+def _occupancy(tail: Tail, newer: Snapshot | None) -> int | None:
+    if newer:
+        return newer.occupancy_tokens
+    return tail.usage.prompt_tokens if tail.usage else None
+
+
+def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
+    """The model that answers, and the name that it was asked for by."""
+    shown = snapshot.model if snapshot else None
+    if tail.usage is None:
+        return shown, shown
+    return tail.usage.model or shown, tail.usage.requested_model or shown
+
+
+def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[str, str | None]:
+    """Who measured the occupancy, and when."""
     if newer:
         from brimline import clock
 
-        reading.measured_by, reading.measured_at = "statusline", clock.format_utc(newer.at)
-    elif usage:
-        reading.measured_by, reading.measured_at = "transcript", usage.timestamp
-    _place(
-        reading,
-        occupancy,
-        _tail_tokens(tail, newer, model.characters_per_token, added_characters),
-        policy,
-    )
-    return reading
+        return "statusline", clock.format_utc(newer.at)
+    return "transcript", tail.usage.timestamp if tail.usage else None
 
 
 def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:

@@ -36,10 +36,22 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("next request", f"{coming:,} (~{more:,} more)"),
         ("window", size),
         ("tier", tier(document)),
+        ("while idle", _idle(document)),
         ("note", _NOTES.get(document["ending"], "")),
         ("model", _model(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
+
+
+def _idle(document: dict[str, Any]) -> str:
+    """What the client does with a large context that nobody uses."""
+    tokens = document.get("idle_compaction_tokens")
+    if tokens is None or tokens >= document["compaction_tokens"]:
+        return ""
+    return (
+        f"compacted from {tokens:,} tokens on after about 54 minutes without a request "
+        "(`idleCompaction` in the client's settings)"
+    )
 
 
 def _model(document: dict[str, Any]) -> str:
@@ -56,6 +68,15 @@ def headline(document: dict[str, Any] | None) -> str:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
     left = requests_left(document) or room(document)
     return f"{in_use(document)} in use; {outlook(document)}: {left}."
+
+
+def farewell(document: dict[str, Any] | None) -> str:
+    """Where a session stood when it ended, in a sentence."""
+    if document is None or document["occupancy_tokens"] is None:
+        return "It ended before a model request was measured since it began or compacted."
+    left = room(document).removesuffix(" left")
+    past = "past the brim" if document["margin_tokens"] < 0 else "before the brim"
+    return f"It ended with {in_use(document)} in use, {left.removesuffix(' past it')} {past}."
 
 
 def for_model(document: dict[str, Any]) -> list[str]:

@@ -84,19 +84,29 @@ def decide(turn: Turn) -> Decision | None:
     if used < ceiling.tokens:
         forget(turn.state)  # the next climb over it is news
         return None
-    if load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]:
-        return None
+    return None if _is_recovery(load, values) else _over(turn, load, ceiling, gate, used)
+
+
+def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
+    return load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]
+
+
+def _over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
+    """Refuse a load over the ceiling where that was asked for, else advise where it is news."""
+    from brimline.decision import Decision
+
+    preset, reading = turn.policy.preset, turn.reading
     excuse = None
-    if values["guard.ceiling"] == "strict":
+    if turn.values["guard.ceiling"] == "strict":
         excuse = _excuse(reading, gate, verified=preset["verified"])
         if not excuse:
             _record_block(turn, load, "context ceiling")
-            return Decision(permission="deny", reason=_said(turn, load, ceiling, refused=True))
+            return Decision(permission="deny", reason=_load_text(turn, load, ceiling, refused=True))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
     if not _is_news(turn.state, bucket, _band(used, ceiling)):
         return None
     turn.note("Advised", tool=load.tool)
-    return Decision(model_notes=(_said(turn, load, ceiling, excuse or ""),))
+    return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
 
 
 def forget(state: SessionState) -> None:
@@ -127,7 +137,7 @@ def _band(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
-def _said(
+def _load_text(
     turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "", *, refused: bool = False
 ) -> str:
     """Advice on a load over the ceiling, or the refusal, in the words of the preset."""

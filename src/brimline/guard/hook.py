@@ -25,15 +25,15 @@ stop = post_tool_use
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
     """A tier, then the user's reminder, then the rate limits."""
-    told = []
+    answers = []
     snapshot = turn.state.snapshot()
     limits = snapshot.rate_limits if snapshot and turn.values["guard.preset"] != "off" else None
     if turn.values["reminder.file"] or limits:
         from brimline.guard import prompts
 
-        told.append(turn.attempt("reminder", prompts.remind, turn))
-        told.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
-    notes = [decision for decision in told if decision]
+        answers.append(turn.attempt("reminder", prompts.remind, turn))
+        answers.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
+    notes = [decision for decision in answers if decision]
     if notes:
         turn.note("Told", notes=len(notes))
     tier = post_tool_use(turn)

@@ -41,7 +41,7 @@ _MARKS = ("", " [WARNING]", " [CRITICAL]")
 def remind_at_start(turn: Turn) -> Decision | None:
     """At the start of a session and after a compaction, always."""
     text = _own_text(turn)
-    return _given(turn, text) if text else None
+    return _reminder(turn, text) if text else None
 
 
 def remind(turn: Turn) -> Decision | None:
@@ -49,15 +49,15 @@ def remind(turn: Turn) -> Decision | None:
     text = _own_text(turn)
     if not text:
         return None
-    known, prompts = _last(turn.state)
+    fingerprint, prompts = _last(turn.state)
     every = turn.values["reminder.every"]
-    if _fingerprint(text) == known and not (every and prompts + 1 >= every):
-        _remember(turn.state, known, prompts + 1)
+    if _fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
+        _remember(turn.state, fingerprint, prompts + 1)
         return None
-    return _given(turn, text)
+    return _reminder(turn, text)
 
 
-def _given(turn: Turn, text: str) -> Decision:
+def _reminder(turn: Turn, text: str) -> Decision:
     _remember(turn.state, _fingerprint(text), 0)
     return Decision(model_notes=(_note(turn, text),))
 
@@ -118,20 +118,20 @@ def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
 
 def bands(rate_limits: Any, now: float) -> dict[str, int]:
     """The band of each limit that is known: 0 calm, also once it was reset, then 1 and 2."""
-    return {name: band for name, band, *_ in _known(rate_limits, now)}
+    return {name: band for name, band, *_ in _shares(rate_limits, now)}
 
 
 def line(rate_limits: Any, now: float) -> str:
     """All known limits that were not reset since, in one line."""
     parts = [
         f"{name}: {percent:.0f}%{_MARKS[band]}{_resets(resets, now)}"
-        for name, band, percent, resets in _known(rate_limits, now)
+        for name, band, percent, resets in _shares(rate_limits, now)
         if resets is None or resets > now
     ]
     return "## Usage Limits - " + " | ".join(parts)
 
 
-def _known(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
+def _shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
     """Name, band, share in use and time of the reset of every limit that tells its share."""
     for key, name in _LIMITS:
         limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None

@@ -83,31 +83,34 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
 
 
 def ask_rooms(turn: Turn) -> bytes:
-    """What the rooms answer together; one that fails costs its own answer and nothing else."""
+    """What the rooms answer together, in the client's words."""
+    collect_decisions(turn)
+    if not turn.decisions:
+        return b""
+    from brimline.decision import merge
+
+    return wire.render(turn.event.name, merge(turn.decisions)).encode("utf-8", "replace")
+
+
+def collect_decisions(turn: Turn) -> None:
+    """Ask the rooms; one that fails costs its own answer and nothing else."""
     event = turn.event
     answered = table.EVENTS[event.name]
-    if event.agent_id and not answered.subagents:
-        return b""
+    rooms = {} if event.agent_id and not answered.subagents else answered.rooms
     off = turn.state.is_off
-    for room, tools in answered.rooms.items():
-        if off and room not in table.WHILE_OFF:
-            continue
-        if tools not in ("", "*") and event.tool not in tools.split("|"):
+    for room, tools in rooms.items():
+        is_about = tools in ("", "*") or event.tool in tools.split("|")
+        if not is_about or (off and room not in table.WHILE_OFF):
             continue
         decision: Decision | None = turn.attempt(room, call, room, answered.function, turn)
         if decision is None:
             continue
         turn.decisions.append(decision)
         if decision.permission == "deny":
-            break  # nothing comes of this event that another room could speak about
+            break  # the call is refused; later rooms have nothing to add
         if decision.replacement is not None:
             # What is measured from here on is what the model will see.
             event.tool_response = decision.replacement
-    if not turn.decisions:
-        return b""
-    from brimline.decision import merge
-
-    return wire.render(event.name, merge(turn.decisions)).encode("utf-8", "replace")
 
 
 def call(room: str, function: str, *arguments: Any) -> Any:

@@ -16,8 +16,7 @@ from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
-from brimline.hooks import table
-from brimline.hooks.entry import call
+from brimline.hooks.entry import collect_decisions
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
@@ -134,13 +133,7 @@ class Rehearsal:
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
         turn = Turn(Event(name, payload), self.home_dir)
-        for room, tools in table.EVENTS[name].rooms.items():
-            if tools in ("", "*") or turn.event.tool in tools.split("|"):
-                decision = turn.attempt(room, call, room, table.EVENTS[name].function, turn)
-                if decision:
-                    turn.decisions.append(decision)
-                    if decision.replacement is not None:
-                        turn.event.tool_response = decision.replacement
+        collect_decisions(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
         return self._answered(turn, fields) if turn.decisions else []

@@ -70,6 +70,12 @@ EVENTS = {
         "measures; announces a tier that was entered; keeps large results out of the window",
         subagents=False,
     ),
+    "PostToolUseFailure": Answered(
+        "post_tool_use_failure",
+        {"offload": "Bash"},
+        "says so where the client lost the end of a failing command's output",
+        subagents=False,
+    ),
     "Stop": Answered(
         "stop",
         {"gauge": "", "carry": "", "guard": ""},

@@ -98,3 +98,11 @@ class Turn:
         from brimline.settings import config
 
         config.refresh(self.home, self.project)
+
+    def keep_marked_rules(self, marked: list[list[str]]) -> None:
+        """Put the rules that survive a compaction into the compiled settings, where they differ."""
+        if marked != self.policy.marked:
+            from brimline.settings import config
+
+            self.policy.marked = marked
+            self.attempt("settings", config.compile_policy, self.home, self.project, marked)

@@ -28,7 +28,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     if isinstance(given.get("text"), str):
         given["text"] = clean(given["text"])
     window = SessionState(home_dir, session).telemetry().get("window_tokens")
-    told = operations.told(operations.run(home_dir, session, window, operation, given))
+    told = operations.text(operations.run(home_dir, session, window, operation, given))
     if len(told) <= _MOST_CHARACTERS:
         return told
     shown = told[:_MOST_CHARACTERS].rpartition("\n")[0]

@@ -87,15 +87,19 @@ def _asked(arguments: dict[str, Any]) -> Asked:
     if type(given.get("lines")) is int:
         given["lines"] = str(given["lines"])  # a single line
     for name, value in given.items():
-        if name not in unset:
-            raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
-        if type(value) is not type(unset[name]):
-            kind = "true or false" if name == "everywhere" else "a text"
-            raise StoreError(f"{name} must be {kind}")
+        _check(name, value, unset)
     asked = Asked(**{name: value for name, value in given.items() if str(value).strip()})
     if not asked.key and not asked.query:
         raise StoreError("give key, of one stored output, or query, to find some")
     return asked
+
+
+def _check(name: str, value: Any, unset: dict[str, Any]) -> None:
+    if name not in unset:
+        raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
+    if type(value) is not type(unset[name]):
+        kind = "true or false" if name == "everywhere" else "a text"
+        raise StoreError(f"{name} must be {kind}")
 
 
 def _resolved(home_dir: str, text: str) -> str:

@@ -50,10 +50,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
     memory = _memory(home_dir)
     hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    now = time.monotonic()
-    for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
-        del _elsewhere[number]
-    _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
+    _keep_others(hits)
     rows = []
     for hit in hits:
         row = line_of(hit)
@@ -65,6 +62,14 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     note = f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"
     return "\n".join([*([head] if rows else []), *rows, *([note] if problem else [])])
+
+
+def _keep_others(hits: list[turns.Hit]) -> None:
+    """Keep what the team's server gave for a while, and let go of what is older."""
+    now = time.monotonic()
+    for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
+        del _elsewhere[number]
+    _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
 
 
 def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:

@@ -40,9 +40,13 @@ _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
 _BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
 _LARGEST_FILE = 1 << 20
-# A result of a tool says nothing that the user or the assistant said.
+_SPOKEN = (
+    *(b'"user"', b'"assistant"', b'"queued_command"', b'"queue-operation"'),
+    b'"compact_boundary"',
+)
+# A result of a tool tells what the user said only where a call was refused or a question answered.
 _RESULT = b'"tool_result"'
-_SPOKEN = (b'"user"', b'"assistant"', b'"queued_command"', b'"compact_boundary"')
+_ANSWERED = (b"user said:", b"been answered", b"answered", b"user responded:", b'"answers"')
 _OF_FILE = "ref = ? OR ref GLOB ?"
 # In a checkpoint, what is taken in by itself.
 _ELSEWHERE = ("Messages of the user", "Notes")
@@ -166,30 +170,70 @@ def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, En
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    closing: list[tuple[int, Entry]] = []
-    begun = 0
-    copies = Copies()
-    for offset, found in rows:
-        if copies.is_copy(found):
-            continue
-        uuid, at = row.uuid_of(found), clock.parse(row.timestamp_of(found)) or 0.0
-        said = words.message(found)
+    speech, copies = _Speech(), Copies()
+    for offset, fields in rows:
+        if not copies.is_copy(fields):
+            yield from speech.take(offset, fields)
+    yield from speech.end_turn()
+
+
+class _Speech:
+    """What is said in a session, row by row."""
+
+    def __init__(self) -> None:
+        self._turn_at = 0
+        self._closing: list[tuple[int, Entry]] = []
+        self._tools: dict[str, str] = {}
+        # Messages that wait in the client's queue, by their text.
+        self._queued: dict[str, tuple[int, Entry]] = {}
+
+    def take(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
+        """What one row adds, and what it shows to be said for good."""
+        uuid = row.uuid_of(fields)
+        at = clock.parse(row.timestamp_of(fields)) or 0.0
         if uuid is None:
-            continue
-        if row.is_summary(found):
-            text = row.content_text(row.content_blocks(found))
+            self._take_queued(fields, at)
+        elif row.is_summary(fields):
+            text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif said:
-            yield from closing
-            closing, begun = [], offset
-            yield offset, Entry(uuid, said, "", at, USER)
-        elif row.kind_of(found) == "assistant":
-            if any(row.calls(found)):
-                closing = []
-            text = row.content_text(row.content_blocks(found)).strip()
-            if text:
-                closing.append((begun, Entry(uuid, text, "", at, REPLY)))
-    yield from closing
+        elif text := words.message(fields):
+            self._queued.pop(text, None)  # it was sent now
+            yield from self.end_turn()
+            self._turn_at = offset
+            yield offset, Entry(uuid, text, "", at, USER)
+        elif row.kind_of(fields) == "assistant":
+            self._take_reply(fields, Entry(uuid, "", "", at, REPLY))
+        else:
+            for result in row.results(fields):
+                tool = self._tools.get(result.call_id, "")
+                text = words.refusal(tool, result) or words.answer(tool, result)
+                if text:
+                    yield self._turn_at, Entry(uuid, text, "", at, USER)
+
+    def end_turn(self) -> Iterator[tuple[int, Entry]]:
+        """The replies that nothing followed, and messages that never got a row of theirs."""
+        yield from self._queued.values()
+        yield from self._closing
+        self._queued, self._closing = {}, []
+
+    def _take_queued(self, fields: dict[str, Any], at: float) -> None:
+        """A message that was typed while the assistant worked; what is taken back was not said."""
+        operation, whole = row.queue_operation(fields)
+        text = words.own_words(whole)
+        if operation == "enqueue" and text and not text.startswith("/"):
+            ref = f"queued:{row.session_of(fields)}:{row.timestamp_of(fields)}"
+            self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
+        elif operation == "popAll":
+            self._queued.pop(text, None)
+
+    def _take_reply(self, fields: dict[str, Any], entry: Entry) -> None:
+        calls = list(row.calls(fields))
+        self._tools |= {call.id: call.name for call in calls}
+        if calls:
+            self._closing = []
+        text = row.content_text(row.content_blocks(fields)).strip()
+        if text:
+            self._closing.append((self._turn_at, entry._replace(text=text)))
 
 
 def pieces(entry: Entry) -> Iterator[Entry]:
@@ -354,7 +398,8 @@ def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, 
 def _rows(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in lines:
         raw = line.raw
-        if line.part is None and _RESULT not in raw and any(mark in raw for mark in _SPOKEN):
+        marks = _ANSWERED if _RESULT in raw else _SPOKEN
+        if line.part is None and any(mark in raw for mark in marks):
             for record in line.records:
                 yield line.offset, record.value
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from brimline.memory.hot import Topic
 
-NOTHING = "Nothing was found; `brimline memory index` reads on."
+NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _TELLING = 4
@@ -101,14 +101,20 @@ def _hit_text(hit: dict[str, Any], query: str) -> str:
     about = [when, hit["source"], hit["id"] if group[:1] == "/" else group.partition("/")[0][:8]]
     if hit["author"]:
         about.insert(0, f"by {hit['author']}")
-    lines = [line for line in hit["text"].split("\n") if line.strip()]
-    sought = [word for word in query.casefold().split() if len(word) >= _TELLING]
-    fitting = [at for at, line in enumerate(lines) if any(w in line.casefold() for w in sought)]
-    first = fitting[0] if fitting and fitting[0] >= _SHOWN_LINES else 0
-    end = first + _SHOWN_LINES
-    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:end]]
-    before, after = ["  …"][: bool(first)], ["  …"][: len(lines) > end]
-    return "\n".join(["  ".join(about), *before, *shown, *after])
+    return "\n".join(["  ".join(about), *_excerpt(hit["text"], query)])
+
+
+def _excerpt(text: str, query: str) -> list[str]:
+    """A few lines of a text, from the first that has a word of the query."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    words = [word for word in query.casefold().split() if len(word) >= _TELLING]
+    fits = (at for at, line in enumerate(lines) if any(w in line.casefold() for w in words))
+    first = next(fits, 0)
+    first = 0 if first < _SHOWN_LINES else first
+    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:]]
+    before = ["  …"] if first else []
+    after = ["  …"] if len(shown) > _SHOWN_LINES else []
+    return [*before, *shown[:_SHOWN_LINES], *after]
 
 
 def _size(path: str) -> int:

@@ -48,9 +48,9 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
 
 def _count(connection: sqlite3.Connection, asked: Asked) -> int:
     ids: set[int] = set()
-    for condition, value in _conditions(asked):
+    for condition, values in _conditions(asked):
         question = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
-        ids |= {row[0] for row in connection.execute(question, (value,))}
+        ids |= {row[0] for row in connection.execute(question, values)}
     return len(ids)
 
 

@@ -102,7 +102,7 @@ const ask = async ($, e, pictured) => {
 const slim = (m, pictured) => ({
   ...m,
   toolUses: m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input })),
-  ...(m.toolResults && { toolResults: m.toolResults.map(({ result, ...rest }) => (pictured.has(rest.tool_use_id) ? { ...rest, result } : rest)) }),
+  ...(m.toolResults && { toolResults: m.toolResults.map(({ result, text, ...rest }) => ({ ...rest, text: split(text).own, ...(pictured.has(rest.tool_use_id) && { result }) })) }),
 })
 
 const spoken = m => m.role === "user" && !m.toolResults?.length
@@ -112,7 +112,6 @@ const spoken = m => m.role === "user" && !m.toolResults?.length
 // `pictured` are the calls whose results hold more than text.
 const besidesOf = (sent, entries) => {
   const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
-  const own = new Map(entries.flatMap(m => m.toolResults ?? []).map(result => [result.tool_use_id, result.text]))
   const after = new Map(), thoughts = new Map(), pictured = new Set()
   let at = -1
   const placeOf = (role, block) =>
@@ -131,50 +130,64 @@ const besidesOf = (sent, entries) => {
     const texts = content.flatMap((block, i) => {
       if (block.type === "tool_result") {
         if (Array.isArray(block.content) && block.content.some(part => part.type !== "text")) pictured.add(block.tool_use_id)
-        return reminders(textOf(block.content), own.get(block.tool_use_id) ?? "")
+        return split(textOf(block.content)).reminders
       }
       if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
-      return found[i] < 0 ? [block.text] : []
+      return found[i] < 0 ? [block.text.startsWith(OPENING) ? block.text.trim() : `${OPENING}\n${block.text.trim()}\n${CLOSING}`] : []
     })
     if (!asked) after.set(at, [...(after.get(at) ?? []), ...texts])
   }
   return { after: latest(after), thoughts, pictured }
 }
 
+const OPENING = "<system-reminder>", CLOSING = "</system-reminder>"
 const textOf = content => (typeof content === "string" ? content : (content ?? []).map(block => block.text ?? "").filter(Boolean).join("\n\n"))
-const reminders = (whole, own) => (whole.startsWith(own) ? whole.slice(own.length) : whole).match(/<system-reminder>[\s\S]*?<\/system-reminder>/g) ?? []
 
-// The client gives the count of tokens left and the context of SessionStart hooks anew; of equal reminders, and of lists
-// of tasks, the last one holds.
-const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart)/
+// A result as the tool gave it, and the reminders that the client, or an earlier compaction, has put behind it.
+const split = text => {
+  const reminders = []
+  let own = text.trimEnd()
+  while (own.endsWith(CLOSING) && own.includes(OPENING)) {
+    const start = own.lastIndexOf(OPENING)
+    reminders.unshift(own.slice(start))
+    own = own.slice(0, start).trimEnd()
+  }
+  return reminders.length ? { own, reminders } : { own: text, reminders }
+}
+
+// The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
+// was before; of equal reminders, and of lists of tasks, the last one holds.
+const STALE = /^<system-reminder>\n(<total_tokens>|SessionStart|.* hook additional context: \[brimline)/
 const TASKS = /^<system-reminder>\nThe (task tools|TodoWrite tool) ha/
 const latest = after => {
   const kind = text => (TASKS.test(text) ? "tasks" : text)
   const last = new Map([...after].flatMap(([at, texts]) => texts.map(text => [kind(text), at])))
-  const holds = (text, at) => !STALE.test(text) && (!text.startsWith("<system-reminder>") || last.get(kind(text)) === at)
-  return new Map([...after].map(([at, texts]) => [at, texts.filter(text => holds(text, at))]))
+  return new Map([...after].map(([at, texts]) => [at, texts.filter(text => !STALE.test(text) && last.get(kind(text)) === at)]))
 }
 
+// Everything is put back in its place: beside results inside the last of them, as the client itself sends it.
 const rebuilt = (entries, answer, besides) => {
   const added = Map.groupBy(answer.add ?? [], piece => piece.before)
   const out = []
-  const put = (role, text, toolUses, toolResults) => {
+  const put = (role, text, toolUses = [], toolResults = []) => {
     const last = out.at(-1)
     // The calls of one reply share a message and so do their results; text after a call opens the next reply.
     const joins = last && !last.handle && last.role === role && !(role === "assistant" && last.toolUses.length && text)
-    if (!joins) return out.push({ role, text, toolUses: [...toolUses], toolResults: [...toolResults] })
+    if (!joins) return out.push({ role, text, toolUses, toolResults })
     last.text = [last.text, text].filter(Boolean).join("\n\n")
     last.toolUses.push(...toolUses)
     last.toolResults.push(...toolResults)
   }
   entries.forEach((m, at) => {
-    for (const piece of added.get(m.handle) ?? []) put("user", piece.text, [], [])
-    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? text }))
+    for (const piece of added.get(m.handle) ?? []) put("user", piece.text)
+    const beside = besides.after.get(at) ?? []
+    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? split(text).own }))
+    if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
     const text = [besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
     if (spoken(m)) out.push(m)
     else if (text || uses.length || results.length) put(m.role, text, uses, results)
-    for (const beside of besides.after.get(at) ?? []) put("user", beside, [], [])
+    for (const reminder of beside) put("user", reminder)
   })
   return out
 }

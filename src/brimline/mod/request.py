@@ -23,7 +23,7 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, or `alive` when a session begins.
+        name: what it asks for: `compact`, `append`, or `alive` when a session begins.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     home_dir = None
@@ -43,13 +43,17 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "compact"):
+    if name not in ("alive", "append", "compact"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
     begun = time.monotonic()
     request = json.load_object(raw)
     del raw
+    if name == "append":
+        from brimline.mod import append
+
+        return append.answer(request, home_dir)
     values = policy.load(home_dir, request["cwd"]).values
     if name == "alive":
         from brimline.mod import alive

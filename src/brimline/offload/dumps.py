@@ -31,8 +31,8 @@ def describe(text: str, source: Source, kind: str, budget: int) -> str:
     """What the output holds, in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _paths(source, budget)
-    found = kinds.documents(text)
-    return _json(*found, budget) if found else ""
+    documents = kinds.documents(text)
+    return _json(*documents, budget) if documents else ""
 
 
 def _json(values: list[Any], rest: str, budget: int) -> str:
@@ -45,8 +45,8 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
         rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    found = names.names(enumerate(_values(value)), "\n".join(rows))
-    chosen = names.afford(found, left - len(mentions), names.NUMBER)
+    named = names.names(enumerate(_values(value)), "\n".join(rows))
+    chosen = names.afford(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
     return "\n".join(rows)[:budget]
@@ -55,18 +55,23 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
 def _shape(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         return _object_shape(value, depth)
-    if not isinstance(value, list):
-        return _sample(value) if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, list):
+        return _list_shape(value, depth)
+    return _sample(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _list_shape(value: list[Any], depth: int) -> str:
     if depth >= _MOST_DEPTH or not value:
         return f"[{len(value)} items]" if value else "[]"
-    objects = [item for item in value if isinstance(item, dict)]
-    if len(objects) < len(value):
+    if not all(isinstance(item, dict) for item in value):
         return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
     # All samples are of one item: values of several side by side would describe none of them.
-    sample = max(
-        objects[:_COMPARED_ITEMS], key=lambda item: sum(not _is_dull(v) for v in item.values())
-    )
+    sample = max(value[:_COMPARED_ITEMS], key=_telling_values)
     return f"[{len(value)} × {_object_shape(sample, depth + 1)}]"
+
+
+def _telling_values(item: dict[str, Any]) -> int:
+    return sum(not _is_dull(value) for value in item.values())
 
 
 def _object_shape(value: dict[str, Any], depth: int) -> str:

@@ -29,14 +29,17 @@ PAST = "offload-past"
 # each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"
 OFFERED_RESULTS = 10
+END_IS_LOST = (
+    "[brimline] The client cut this output at 10,000 characters; its end is missing. "
+    "Run it again with `2>&1 | tail -60`."
+)
 # How a session begins that has no past.
 _FRESH = ("startup", "clear")
 
 
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
-    for name in [name for name in turn.state.names if name.startswith(OFFER)]:
-        _count_result(turn, name)
+    count_results(turn)
     asked = turn.event.tool_input
     path = asked.get("file_path") or asked.get("notebook_path")
     if turn.event.tool in clienttools.EDITING and isinstance(path, str):
@@ -46,6 +49,16 @@ def post_tool_use(turn: Turn) -> Decision | None:
     from brimline.offload import intercept
 
     return intercept.after(turn)
+
+
+def post_tool_use_failure(turn: Turn) -> Decision | None:
+    """A note where the client threw away the end of what a failing command printed."""
+    error = turn.event.payload.get("error")
+    if not isinstance(error, str) or not clienttools.has_lost_its_end(error):
+        return None
+    from brimline.decision import Decision
+
+    return Decision(model_notes=(END_IS_LOST,))
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:
@@ -95,18 +108,19 @@ def note_edit(turn: Turn, path: str) -> None:
     turn.state.names.append(EDITED)
 
 
-def _count_result(turn: Turn, offer: str) -> None:
-    """One more result came after a preview; after ten the offer is gone."""
-    path = f"{turn.state.folder}/{offer}"
-    io.append_line(path, "")
-    try:
-        is_open = io.system.stat(io.to_bytes(path)).st_size <= OFFERED_RESULTS
-    except OSError:
-        is_open = False  # another hook was faster
-    if not is_open:
-        turn.state.names.remove(offer)
-        io.remove(path)
-        io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
+def count_results(turn: Turn, number: int = 1) -> None:
+    """More results came after a preview; after ten its offer is gone."""
+    for offer in [name for name in turn.state.names if name.startswith(OFFER)]:
+        path = f"{turn.state.folder}/{offer}"
+        io.append_line(path, "\n" * (number - 1))
+        try:
+            is_open = io.system.stat(io.to_bytes(path)).st_size <= OFFERED_RESULTS
+        except OSError:
+            is_open = False  # another hook was faster
+        if not is_open:
+            turn.state.names.remove(offer)
+            io.remove(path)
+            io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
 
 
 def _is_worth_a_look(turn: Turn) -> bool:

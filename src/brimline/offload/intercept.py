@@ -43,8 +43,12 @@ def after(turn: Turn) -> Decision | None:
     """
     event = turn.event
     result = tool_results.find(event.tool, event.tool_input, event.tool_response)
-    if result is None:
-        return None
+    return answer(turn, result) if result else None
+
+
+def answer(turn: Turn, result: ToolResult) -> Decision | None:
+    """Answer a result whose shape is known: questions 2 to 10."""
+    event = turn.event
     if judge.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
@@ -67,7 +71,7 @@ class _Arrival:
         self.turn, self.result, self.tool = turn, result, event.tool
         case = judge.Case(event.tool, event.tool_input, result.text, len(result.data))
         self.case = case
-        case.failed = event.tool == "Bash" and result.exit_code is None
+        case.failed = result.failed
         # A command's output is whole, or in the file that the client keeps it in.
         case.is_cut = result.was_persisted or (
             event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)

@@ -110,12 +110,14 @@ def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
         for line in json.read_lines(path, containing=same_call.encode()):
             # A key says whose stub is meant, also where it is asked for from another folder.
             is_named = line.get("kind") == RECALL and line.get("key")
-            is_ours = is_named or line.get("project") == same_project
-            at, size = line.get("at"), line.get("bytes")
-            is_recent = isinstance(at, int | float) and abs(now - at) <= _EXPIRY_S
-            is_sound = line.get("call") == same_call and (size is None or type(size) is int)
-            if is_ours and is_recent and is_sound:
-                yield {"kind": None, "bytes": None} | line
+            if not is_named and line.get("project") != same_project:
+                continue
+            if _is_sound(line) and abs(now - line["at"]) <= _EXPIRY_S:
+                yield line
+
+
+def _is_sound(line: dict[str, Any]) -> bool:
+    return type(line.get("at")) in (int, float) and type(line.get("bytes", "")) in (int, type(None))
 
 
 def _hash(value: Any) -> str:

@@ -18,8 +18,9 @@ _SHORT_STDERR_CHARACTERS = 1_000
 _LARGEST_FILE_BYTES = 256 << 20
 _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
+# Marks of a command whose exit nobody knows.
+_UNCLEAR = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
 _CUT = "The client had read lines 1-"
-_ANY_TEXT = ("utf-8", "surrogatepass")
 
 
 class ToolResult(NamedTuple):
@@ -38,6 +39,8 @@ class ToolResult(NamedTuple):
     """Of a file: the first and last line that it holds, counted from 1, and how many there are."""
     was_persisted: bool = False
     """Whether the client keeps all of it in a file and shows the model its beginning."""
+    failed: bool = False
+    """Whether the call failed, was broken off or goes on elsewhere."""
 
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
@@ -45,34 +48,40 @@ def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | N
     reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
     try:
         found = reader(tool_input, response) if reader else None
-        # Half of a surrogate pair may have been written as an escape in JSON.
-        return found and found._replace(data=found.data or found.text.encode(*_ANY_TEXT))
+        return found and found._replace(data=found.data or to_bytes(found.text))
     except (KeyError, TypeError, AttributeError, OSError):
         return None  # another shape than any version of the client is known to send
+
+
+def to_bytes(text: str) -> bytes:
+    """Return what is stored of a text; half of a surrogate pair may have come as an escape."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     stdout, stderr, data = response["stdout"], response["stderr"], b""
     if response.get("isImage"):
         return None
-    if response.get(_PERSISTED[0]):
+    was_persisted = bool(response.get(_PERSISTED[0]))
+    if was_persisted:
         data = _persisted(response)
         # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
         is_binary = b"\0" in data[:_BINARY_SAMPLE_BYTES]
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
-    keeps_stderr = len(stderr) <= _SHORT_STDERR_CHARACTERS
-    if not keeps_stderr:
+    if len(stderr) > _SHORT_STDERR_CHARACTERS:
         stdout += f"\n{stderr}"
-        data += b"\n" + stderr.encode(*_ANY_TEXT) if data else b""
+        data += b"\n" + to_bytes(stderr) if data else b""
+        stderr = ""
     rest = {key: value for key, value in response.items() if key not in _PERSISTED}
-    unclear = response.get("interrupted") or response.get("returnCodeInterpretation")
+    failed = any(map(response.get, _UNCLEAR))
     return ToolResult(
         stdout,
-        lambda text: rest | {"stdout": text, "stderr": stderr if keeps_stderr else ""},
+        lambda text: rest | {"stdout": text, "stderr": stderr},
         str(tool_input.get("command") or ""),
         data,
-        exit_code=None if unclear or response.get("backgroundTaskId") else 0,
-        was_persisted=bool(response.get(_PERSISTED[0])),
+        exit_code=None if failed else 0,
+        was_persisted=was_persisted,
+        failed=failed,
     )
 
 

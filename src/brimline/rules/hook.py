@@ -1,6 +1,7 @@
-"""The rules' face to the hooks: instruction files that the client does not load by itself.
+"""The rules' face to the hooks: instruction files are read once, when a session starts.
 
-Fast path: imports nothing. Marked rules are in the compiled settings; no hook reads files for them.
+Fast path: imports nothing. From them come the marked rules, which are kept in the compiled settings
+for later hooks, and the text of files that the client does not load by itself.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ _MOST_CHARACTERS = 4_000
 
 def session_start(turn: Turn) -> Decision | None:
     """The organisation's file and the user's own for this project, where a context begins anew."""
+    from brimline.decision import Decision
+    from brimline.rules import cascade, marked
+
+    files = cascade.gather(turn.project, organisation_file=turn.values["rules.organisation_file"])
+    turn.keep_marked_rules(marked.for_card(files))
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
-    from brimline.decision import Decision
-    from brimline.rules import marked
-
-    room = min(_MOST_CHARACTERS, turn.note_room() - 2)
-    organisation_file = turn.values["rules.organisation_file"]
-    text = marked.unknown_to_client(turn.project, organisation_file, room)
+    text = marked.unknown_to_client(files, min(_MOST_CHARACTERS, turn.note_room() - 2))
     return Decision(model_notes=(text,)) if text else None

@@ -18,7 +18,7 @@ from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from brimline.rules.cascade import Source
+    from brimline.rules.cascade import Cascade, Source
     from brimline.rules.lines import Line
 
 MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
@@ -51,21 +51,25 @@ class Rule(NamedTuple):
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def read(project_dir: str, organisation_file: str | None = None) -> list[tuple[str, str]]:
-    """The marked rules of a project as the card shows them: the file's name and the text.
+def read(project_dir: str, organisation_file: str | None = None) -> list[list[str]]:
+    """The marked rules of a project, read from its files now."""
+    return for_card(cascade.gather(project_dir, organisation_file=organisation_file))
+
+
+def for_card(files: Cascade) -> list[list[str]]:
+    """The marked rules as the card shows them: the file's name and the text of each.
 
     In the order of the cascade, each once, within bounds; where some had no room the last entry,
     without a file, says so.
     """
-    found = cascade.gather(project_dir, organisation_file=organisation_file)
-    kept, cut = fit(marked_in(found.sources))
-    shown = [
-        (cascade.shown(rule.path, found.folder), _LIST_MARK.sub("", rule.text)) for rule in kept
+    kept, cut = fit(marked_in(files.sources))
+    rules = [
+        [cascade.shown(rule.path, files.folder), _LIST_MARK.sub("", rule.text)] for rule in kept
     ]
     if cut:
-        told = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
-        shown.append(("", told))
-    return shown
+        left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
+        rules.append(["", left])
+    return rules
 
 
 def marked_in(sources: Iterable[Source]) -> list[Rule]:
@@ -170,17 +174,16 @@ def _stands_alone(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def unknown_to_client(project_dir: str, organisation_file: str | None, room: int) -> str:
+def unknown_to_client(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.
     """
-    sources = cascade.gather(project_dir, organisation_file=organisation_file).sources
-    known = {source.digest for source in sources if source.client == AT_START}
+    loaded = {source.digest for source in files.sources if source.client == AT_START}
     ours = [
         source
-        for source in unique(sources)
-        if source.client == NEVER and in_force(source) and source.digest not in known
+        for source in unique(files.sources)
+        if source.client == NEVER and in_force(source) and source.digest not in loaded
     ]
     text = _joined(ours, room - len(_HEAD))
     return _HEAD + text if text else ""

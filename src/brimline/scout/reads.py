@@ -97,16 +97,19 @@ class _Scene:
         if tool_name == "Read" and values.get("file_path"):
             yield from self.bulk(values["file_path"])
         elif tool_name == "Grep":
-            yield from self.bulk(path or ".")
-            globs = values.get("glob", "")[:_LONGEST_PATH]
-            for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
-                if not glob.startswith("!"):
-                    yield from self.bulk(glob, path)
+            yield from self._search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
             yield from self.bulk(pattern, path)
             yield from self._broad(pattern, path)
         elif tool_name == "Bash":
             yield from self._command_line(values.get("command", ""))
+
+    def _search(self, path: str, globs: str) -> Iterator[Finding]:
+        """What a search reads, in a folder or by globs."""
+        yield from self.bulk(path or ".")
+        for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
+            if not glob.startswith("!"):
+                yield from self.bulk(glob, path)
 
     def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
@@ -133,7 +136,7 @@ class _Scene:
         return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
 
     def _command_line(self, line: str) -> Iterator[Finding]:
-        commands = [each for each in shell.split(line) if each.program and _is_seen(each)]
+        commands = [command for command in shell.split(line) if _is_seen(command)]
         for at, command in enumerate(commands):
             operands = _operands(command)
             if command.program in ("cd", "pushd"):
@@ -143,8 +146,9 @@ class _Scene:
                     yield from self.bulk(goes_to)
                 self.cwd = self._absolute(goes_to)
             elif command.program in _READERS:
-                here = ["."] if command.program in _LISTS else []
-                for operand in operands or here:
+                if not operands and command.program in _LISTS:
+                    operands = ["."]
+                for operand in operands:
                     yield from self.bulk(operand)
 
     def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
@@ -168,10 +172,9 @@ class _Scene:
 
 
 def _is_seen(command: shell.Command) -> bool:
-    """Tell whether what a command prints is shown: not where it goes to a file."""
-    return not any(
-        ">" in operator and not operator.startswith("2") for operator, _ in command.redirections
-    )
+    """Tell whether what a program prints is shown: not where it goes to a file."""
+    targets = [operator for operator, _ in command.redirections if ">" in operator]
+    return bool(command.program) and all(operator.startswith("2") for operator in targets)
 
 
 def _operands(command: shell.Command) -> list[str]:

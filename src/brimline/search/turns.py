@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from brimline.errors import StoreError
-from brimline.search import documents, ranking, vectors
+from brimline.search import documents, floor, ranking, vectors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 # How many candidates each way of searching offers.
 CANDIDATES = 200
+# So many times the hits that are wanted are held against the floor.
+_LOOKED_AT = 3
 _BLOCK = 256
 _MOST_BEFORE = 1_500
 _MOST_TERMS = 60
 _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W_]+")
-TOKENS = "tokenize='porter unicode61 remove_diacritics 2'"
 # Every text has them, and a question most of all.
 _STOP_WORDS = frozenset(
     """a about all am an and any are as at be been being but by can could did do does for from had
@@ -84,6 +85,36 @@ class Other(NamedTuple):
     before: str
 
 
+class _Candidates(NamedTuple):
+    """What a query may mean, by number; entries from elsewhere have numbers below 0."""
+
+    fits: dict[int, ranking.Found]
+    texts: dict[int, str]
+    elsewhere: dict[int, Other]
+    scores: dict[int, float]
+
+    def best(self, limit: int) -> list[int]:
+        """Those with the highest scores."""
+        return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
+
+    def above_floor(
+        self, connection: sqlite3.Connection, query: str, keys: Sequence[int]
+    ) -> list[int]:
+        """Of some of them those that are about the query."""
+        meanings = {key: self.fits[key].meaning for key in keys if self.fits[key].meaning}
+        # A server counts one cosine for both.
+        meanings |= {key: ranking.CLOSEST * meanings[key] for key in meanings if key < 0}
+        texts = {key: self.texts[key] for key in keys}
+        fitting = floor.above(connection, telling(query), texts, meanings)
+        return [key for key in keys if key in fitting]
+
+    def hits(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
+        """Some of them, the best first."""
+        hits = [self.elsewhere[key].hit._replace(score=self.scores[key]) for key in keys if key < 0]
+        hits += _hits(connection, [key for key in keys if key > 0], self.scores)
+        return sorted(hits, key=lambda hit: -hit.score)
+
+
 class Memory:
     """The entries in one folder, for any number of processes.
 
@@ -123,6 +154,8 @@ class Memory:
         limit: int = 10,
         within: Within = documents.EVERYWHERE,
         others: Others = tuple,
+        *,
+        may_be_none: bool = False,
     ) -> list[Hit]:
         """The entries that fit a query, the best first.
 
@@ -131,11 +164,20 @@ class Memory:
             limit: how many at most.
             within: the project that is meant.
             others: entries from elsewhere, asked for when those of here are found.
+            may_be_none: leave out what is about something else, even if nothing is left.
 
         Raises:
             StoreError: the file cannot be used.
         """
-        return self.use(lambda found: self._search(found, query, limit, within, others))
+
+        def work(connection: sqlite3.Connection) -> list[Hit]:
+            candidates = self._candidates(connection, query, within, others)
+            best = candidates.best(limit if not may_be_none else _LOOKED_AT * limit)
+            if may_be_none:
+                best = candidates.above_floor(connection, query, best)[:limit]
+            return candidates.hits(connection, best)
+
+        return self.use(work)
 
     def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
@@ -145,32 +187,30 @@ class Memory:
         """
         return documents.use(self.folder, work, in_memory=False, derived=self._derived)
 
-    def _search(
-        self, connection: sqlite3.Connection, query: str, limit: int, within: Within, others: Others
-    ) -> list[Hit]:
+    def _candidates(
+        self, connection: sqlite3.Connection, query: str, within: Within, others: Others
+    ) -> _Candidates:
+        """All that may be meant, by words and by meaning, here and elsewhere."""
         found = _by_words(connection, query, within)
         table = vectors.load()
         if table and query.strip():
             _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
-        ids = list(found)
-        places = ", ".join("?" * len(ids))
-        asked = f"SELECT id, before_id, text FROM entries WHERE id IN ({places})"  # noqa: S608
-        rows = connection.execute(asked, ids).fetchall()
-        before = {key: previous for key, previous, _ in rows}
-        found = {key: one for key, one in found.items() if key in before}
+        places = ", ".join("?" * len(found))
+        asked = f"SELECT id, before_id, before, text FROM entries WHERE id IN ({places})"  # noqa: S608
+        rows = {row[0]: row[1:] for row in connection.execute(asked, list(found))}
+        fits = {key: fit for key, fit in found.items() if key in rows}
         # What several said alike is listed once: as it is here, else as it was said last.
         newest = {one.hit.text: one for one in sorted(others(), key=lambda one: one.hit.at)}
-        for _, _, text in rows:
+        for _, _, text in rows.values():
             newest.pop(text, None)
         elsewhere = {-number: one for number, one in enumerate(newest.values(), 1)}
         numbers = {one.hit.id: key for key, one in elsewhere.items()}
-        found |= {key: one.found for key, one in elsewhere.items()}
-        before |= {key: numbers.get(one.before) for key, one in elsewhere.items()}
-        scores = ranking.fused(found, before)
-        best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
-        hits = [elsewhere[key].hit._replace(score=scores[key]) for key in best if key < 0]
-        hits += _hits(connection, [key for key in best if key > 0], scores)
-        return sorted(hits, key=lambda hit: -hit.score)
+        texts = {key: f"{before}\n{text}" for key, (_, before, text) in rows.items()}
+        texts |= {key: one.hit.text for key, one in elsewhere.items()}
+        previous = {key: row[0] for key, row in rows.items()}
+        previous |= {key: numbers.get(one.before) for key, one in elsewhere.items()}
+        fits |= {key: one.found for key, one in elsewhere.items()}
+        return _Candidates(fits, texts, elsewhere, ranking.fused(fits, previous))
 
     def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""

@@ -111,6 +111,8 @@ class Inspection:
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=lambda: Context(Composition()))
     largest: list[LargeResult] = field(default_factory=list)
+    # After how many requests thoughts were left out of all later ones, which, and by whom.
+    lost_thinking: list[tuple[int, str]] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
 
     @property
@@ -207,6 +209,8 @@ class _Inspector:
             self._take_usage(entry.usage)
             found.measured_at = moment or found.last_at
         self.results.take(value, len(found.occupancies), self.context.segment)
+        if lost := row.lost_thinking(value):
+            found.lost_thinking.append((len(found.occupancies), lost))
 
     def _take_usage(self, usage: row.Usage) -> None:
         found = self.found
@@ -310,7 +314,7 @@ def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     kind = value.get("type")
     if value.get("isSidechain"):
         yield "sidechain", size_bytes
-    elif kind not in ("user", "assistant", "attachment"):
+    elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping(value):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes

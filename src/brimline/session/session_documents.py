@@ -69,6 +69,9 @@ def inspection(
             for kind, size in found.disk_bytes.most_common()
         ],
         "context": _context(found.context),
+        "lost_thinking": [
+            {"after_request": request, "what": what} for request, what in found.lost_thinking
+        ],
         "largest_results": [
             {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
             for one in found.largest

@@ -26,6 +26,7 @@ _KEPT = {
     "unparsed_lines": "lines that are no JSON or too long",
 }
 _PATH_CHARACTERS = 300
+_ROOM = 120
 
 
 def session(document: dict[str, Any]) -> str:
@@ -50,6 +51,9 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
+    for lost in document["lost_thinking"]:
+        text = f"after request {lost['after_request']:,}: {output.line(lost['what'], _ROOM)}"
+        rows.append(("thinking lost", text))
     kinds = [f"{output.line(kind)} {count:,}" for kind, count in document["records"].items()]
     more = ["…"] if len(kinds) > _SHOWN_KINDS else []
     return [*rows, ("records", ", ".join([*kinds[:_SHOWN_KINDS], *more]))]

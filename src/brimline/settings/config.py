@@ -174,8 +174,14 @@ def _replace(path: str, data: bytes, *, project: bool) -> None:
     os.chmod(path, mode)  # it belongs to the repository, where others read it
 
 
-def compile_policy(home_dir: str, project_dir: str) -> None:
-    """Write the flat file that hooks read. The environment is not in it: hooks have their own."""
+def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | None = None) -> None:
+    """Write the flat file that hooks read. The environment is not in it: hooks have their own.
+
+    Args:
+        home_dir: the data folder.
+        project_dir: whose settings these are.
+        marked: the marked rules, where they are known; else the instruction files are read.
+    """
     sources = _stamps(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
     document = {
@@ -184,7 +190,7 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
-        "marked": _marked(project_dir, config.values),
+        "marked": _marked(project_dir, config.values) if marked is None else marked,
         "explicit": _explicit(config),
         "preset": presets.named(config.values["guard.preset"]),
         "models": models.compiled(config.models),
@@ -197,15 +203,11 @@ def compile_policy(home_dir: str, project_dir: str) -> None:
 def refresh(home_dir: str, project_dir: str) -> None:
     """Compile again where a source file, or brimline itself, changed since the last time.
 
-    Instruction files are read rather than stamped: which ones there are, only reading shows.
+    Instruction files are not read for it: the rules' own hook does that once in a start.
     """
     stored = policy.stored(home_dir, project_dir)
-    if (
-        stored is None
-        or stored.sources != _stamps(home_dir, project_dir)
-        or stored.marked != _marked(project_dir, stored.values)
-    ):
-        compile_policy(home_dir, project_dir)
+    if stored is None or stored.sources != _stamps(home_dir, project_dir):
+        compile_policy(home_dir, project_dir, stored.marked if stored else [])
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
@@ -304,8 +306,7 @@ def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
     """The marked rules that hold in a project, each with its file."""
     from brimline.rules import marked
 
-    found = marked.read(project_dir, values["rules.organisation_file"])
-    return [[name, text] for name, text in found]
+    return marked.read(project_dir, values["rules.organisation_file"])
 
 
 def _within_bounds(text: str) -> str:

@@ -68,20 +68,26 @@ def _damage(sessions: Any) -> list[str]:
 def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded = [name for name, of_session in figures.items() if of_session.last_at is not None]
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
-    # A compaction that was copied into a resumed session counts once.
-    distinct: dict[Any, tuple[str, Compaction]] = {}
-    for name, of_session in figures.items():
-        for number, compaction in enumerate(of_session.compactions):
-            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
-    compactions = sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
+    compactions = _distinct(figures)
     sizes = [compaction.summary_characters for _, compaction in compactions]
     return {
         "session_count": len(recorded),
         "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "summary_characters": percentiles([size for size in sizes if size is not None]),
-        "compactions": [_compaction(compaction, name) for name, compaction in compactions],
+        "compactions": [
+            _compaction(compaction, name, figures[name].model) for name, compaction in compactions
+        ],
     }
+
+
+def _distinct(figures: dict[str, Figures]) -> list[tuple[str, Compaction]]:
+    """Every compaction with its session; one that was copied into a resumed session counts once."""
+    distinct: dict[Any, tuple[str, Compaction]] = {}
+    for name, of_session in figures.items():
+        for number, compaction in enumerate(of_session.compactions):
+            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
+    return sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
 
 
 def _session(session_id: str, figures: Figures) -> dict[str, Any]:
@@ -90,7 +96,9 @@ def _session(session_id: str, figures: Figures) -> dict[str, Any]:
         "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(figures.turns, 1)],
         "messages": [_timed(notice) for notice in figures.messages],
         "blocks": [_timed(notice) for notice in figures.blocks],
-        "compactions": [_compaction(each, session_id) for each in figures.compactions],
+        "compactions": [
+            _compaction(each, session_id, figures.model) for each in figures.compactions
+        ],
     }
 
 
@@ -109,7 +117,7 @@ def _line(session_id: str, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _compaction(compaction: Compaction, session_id: str) -> dict[str, Any]:
+def _compaction(compaction: Compaction, session_id: str, model: str | None) -> dict[str, Any]:
     names = "trigger pre_tokens post_tokens summary_characters summary_source"
     return {
         "session_id": session_id,
@@ -118,7 +126,11 @@ def _compaction(compaction: Compaction, session_id: str) -> dict[str, Any]:
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.fields(compaction, "moved_out freed_tokens seconds account"),
+        **output.fields(compaction, "moved_out freed_tokens"),
+        "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
+        "account": compaction.account,
+        "model": model,
+        "dollars": None,
     }
 
 
@@ -242,16 +254,16 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
             each["session_id"][:_SHORT_ID],
             output.line(each["trigger"] or "unknown", 8),
             *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
-            output.figure(each["summary_characters"]),
             _held(each),
-            "" if each["card_characters"] is None else f"{each['card_characters']:,}",
+            "" if each["seconds"] is None else f"{each['seconds']:,.0f} s",
+            "" if each["dollars"] is None else f"${each['dollars']:.2f}",
         ]
         for each in compactions[-_LAST_ROWS:]
     ]
-    head = ["at", "session", "trigger", "before", "after", "summary", "held", "card"]
+    head = ["at", "session", "trigger", "before", "after", "held", "took", "cost"]
     legend = (
-        "Tokens before and after; characters of the summary and of the card. Held: how many of the "
-        "user's messages until then the summary holds word for word."
+        "Tokens before and after. Held: how many of the user's messages until then the summary "
+        "holds word for word. Cost, about: the summary, and what is written to the cache again."
     )
     table = output.table(head, rows, right=range(3, len(head)))
     accounts = [

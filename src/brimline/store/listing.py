@@ -32,13 +32,12 @@ def document(
     layout.check_format(home_dir)
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     held = pins.pinned(home_dir)
-    chosen = [blob for blob in blobs if not pinned or blob.digest in held]
+    with_pin = [blob for blob in blobs if blob.digest in held]
+    levels = [held[blob.digest].level for blob in with_pin]
+    chosen = with_pin if pinned else blobs
     if session_id is not None:
-        named = None if session_id == contents.LAST else session_id
-        of = removal.of_session(home_dir, find.wanted_id(named, removal.sessions(home_dir)))
-        keys = {*of.keys, *of.shared}
+        keys = _keys_of(home_dir, session_id)
         chosen = [blob for blob in chosen if blob.key in keys]
-    levels = [held[blob.digest].level for blob in blobs if blob.digest in held]
     return {
         "folder": layout.root(home_dir),
         "blobs": len(blobs),
@@ -46,6 +45,12 @@ def document(
         "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},
         "outputs": [_output(home_dir, blob, held) for blob in chosen[: limit or None]],
     }
+
+
+def _keys_of(home_dir: str, session_id: str) -> set[str]:
+    session = find.wanted_id(session_id, removal.sessions(home_dir))
+    stored = removal.of_session(home_dir, session)
+    return {*stored.keys, *stored.shared}
 
 
 def _output(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
@@ -68,22 +73,24 @@ def text(document: dict[str, Any], *, reasons: bool = False) -> str:
     """The list for a person; with the reasons of pins in place of the sources."""
     if not document["blobs"]:
         return "Nothing is stored."
-    rows = [
-        [
-            short(row["key"]),
-            "?" if row["bytes"] is None else output.size(row["bytes"]),
-            f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
-            output.minute(row["used"]),
-            row["pin"].removeprefix(pins.NONE),
-            row["reason"] or "" if reasons else f"{row['tool'] or ''} {row['source'] or ''}",
-        ]
-        for row in document["outputs"]
-    ]
+    rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
     head = ["key", "size", "lines", "last used", "pin", "why" if reasons else "what"]
     lines = [output.table(head, rows, right={1, 2})] if rows else []
     blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
     held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
     return "\n".join([*lines, f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}"])
+
+
+def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
+    source = f"{row['tool'] or ''} {row['source'] or ''}"
+    return [
+        short(row["key"]),
+        "?" if row["bytes"] is None else output.size(row["bytes"]),
+        f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
+        output.minute(row["used"]),
+        row["pin"].removeprefix(pins.NONE),
+        row["reason"] or "" if reasons else source,
+    ]
 
 
 def short(key: str) -> str:

@@ -18,7 +18,7 @@ from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.memory import deep
-from brimline.search import ranking, stored, turns, vectors
+from brimline.search import floor, ranking, stored, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
 from brimline.team.qdrant import as_asked
 
@@ -188,7 +188,7 @@ def _weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dic
     """Of each text, and of it with the one before, what its words weigh."""
     made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
-        base.execute(f"CREATE VIRTUAL TABLE held USING fts5(before, text, {turns.TOKENS})")
+        base.execute(f"CREATE VIRTUAL TABLE held USING fts5(before, text, {floor.TOKENS})")
         base.execute("CREATE VIRTUAL TABLE words USING fts5vocab(held, instance)")
         rows = [(number, *pair) for number, pair in enumerate(pairs)]
         base.executemany("INSERT INTO held (rowid, before, text) VALUES (?, ?, ?)", rows)

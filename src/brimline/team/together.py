@@ -59,10 +59,10 @@ def search(
         queue = queue_of(home_dir, project_dir)
         question = _Question(queue, query, within) if queue else None
     except TeamError as error:
-        return memory.search(query, limit, within), str(error)
-    if question is None:
-        return memory.search(query, limit, within), ""
-    return memory.search(query, limit, within, question.answer), question.problem
+        return memory.search(query, limit, within, may_be_none=True), str(error)
+    others = question.answer if question else tuple
+    hits = memory.search(query, limit, within, others, may_be_none=True)
+    return hits, question.problem if question else ""
 
 
 def document(

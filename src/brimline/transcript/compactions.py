@@ -71,6 +71,8 @@ class Scan:
         if row.is_boundary(fields):
             self._compaction(fields)
             return
+        if self.compactions and row.is_idle_notice(fields):
+            self.compactions[-1] = self.compactions[-1]._replace(trigger="idle")
         usage = row.usage_of(fields)
         if usage is None:
             return

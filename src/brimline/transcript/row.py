@@ -32,6 +32,12 @@ _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
 # What the client writes as if the user had: output of its own commands, marks of an interruption.
 _CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 _THINKING = ("thinking", "redacted_thinking")
+# Attachments by which the client keeps its own books; no request ever holds them.
+_BOOKKEEPING = frozenset(
+    ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
+) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
+# What the client says once it has compacted a session that nobody used.
+_IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
 # What the client answers to a read whose result is still in the conversation.
 _UNCHANGED = "File unchanged since last read"
 
@@ -417,8 +423,37 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
 
 def cleared_ids(row: dict[str, Any]) -> list[str]:
     """The calls whose results the client itself had left out of its requests from here on."""
-    told = row.get("microcompactMetadata")
-    return texts_in(told.get("compactedToolIds")) if isinstance(told, dict) else []
+    attachment = attachment_of(row)
+    if attachment.get("type") == "tool_results_cut":
+        return texts_in(attachment.get("callIds"))
+    figures = row.get("microcompactMetadata")
+    return texts_in(figures.get("compactedToolIds")) if isinstance(figures, dict) else []
+
+
+def is_bookkeeping(row: dict[str, Any]) -> bool:
+    """Whether an attachment is for the client alone."""
+    return attachment_of(row).get("type") in _BOOKKEEPING
+
+
+def is_idle_notice(row: dict[str, Any]) -> bool:
+    """Whether the compaction before this row was made while nobody used the session."""
+    return row.get("type") == "system" and text_of(row.get("content")).startswith(_IDLE_NOTICES)
+
+
+def lost_thinking(row: Any) -> str:
+    """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
+    attachment = attachment_of(row)
+    kind = attachment.get("type")
+    if kind == "thinking_stripped":
+        is_all = attachment.get("scope") == "all"
+        return f"{'all' if is_all else 'those from one reply on'}, by the client after a refusal"
+    if kind != "thinking_drop":
+        return ""
+    dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
+    dropped, change = (part if isinstance(part, dict) else {} for part in (dropped, change))
+    count = count_of(dropped.get("blockCount"))
+    what = ", ".join(texts_in(change.get("kinds"))) or "unknown"
+    return f"{count or 'some'}, by the service ({text_of(dropped.get('reason'))}; changed: {what})"
 
 
 def tagged(text: str, name: str) -> str:

@@ -1,0 +1,284 @@
+"""How somebody is doing: what was sent and paid each day, what took most of it, what would help.
+
+Pure: it takes what requests used and the rows of the index, and returns what the page shows.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline import models, output
+from brimline.cost import bill
+from brimline.dashboard import chart
+from brimline.state.figures import percentiles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.cost.spending import Spending
+
+SPANS = (30, 90, 365)
+_DAY_S = 86_400
+_WEEK, _MOST_BARS = 7, 90
+_TOP = 5
+_SENT = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
+_USED = (*_SENT, "output")
+_CHARACTERS_PER_TOKEN = 4
+_MILLION = 1_000_000
+# Where a figure is worth a sentence: shares of what was sent, paid, or came in.
+_LOW_CACHE, _MUCH_COMPACTED, _MUCH_OF_ONE_TOOL, _MUCH_INJECTED = 0.85, 0.05, 0.4, 0.15
+_MOST_ADVICE = 3
+
+
+class Advice(NamedTuple):
+    """What follows from a figure, and the command that helps."""
+
+    share: float
+    text: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """What is known of the days that are shown."""
+
+    total: dict[str, Any]
+    """The bill of all requests."""
+    rows: list[dict[str, Any]]
+    """Sessions of the index that were active."""
+    compactions: list[dict[str, Any]]
+    tools: Counter[str]
+    """Tokens of results."""
+
+    @property
+    def sent_tokens(self) -> int:
+        """What requests sent, from the cache or not."""
+        return sum(self.total[f"{name}_tokens"] for name in _SENT)
+
+    @property
+    def cache_share(self) -> float:
+        """How much of that came from the cache."""
+        return self.total["cache_read_tokens"] / self.sent_tokens if self.sent_tokens else 1.0
+
+    @property
+    def compaction_dollars(self) -> float:
+        """What compactions cost, about."""
+        return sum(each["dollars"] or 0.0 for each in self.compactions)
+
+    @property
+    def injected_tokens(self) -> int:
+        """What hooks and the client added."""
+        return sum(injection[-1] for row in self.rows for injection in row["injections"])
+
+    def share_of_new(self, tokens: int) -> float:
+        """Tokens as a share of what tools, hooks and the client brought in."""
+        return tokens / max(1, self.injected_tokens + self.tools.total())
+
+
+def values(
+    spendings: Sequence[Spending],
+    rows: Sequence[dict[str, Any]],
+    user_models: Sequence[dict[str, Any]],
+    span: int,
+) -> dict[str, Any]:
+    """All that the page shows of the last days, counted from the last request."""
+    bins = _bins(spendings, span)
+    first, last = min(bins), max(bins)
+    since = time.mktime(time.strptime(first, "%Y-%m-%d"))
+    compacted = [
+        each | {"dollars": _compaction_dollars(each, user_models)}
+        for each in compactions(rows)
+        if first <= _day(each["at"]) <= last
+    ]
+    recent = [row for row in rows if row["last_at"] >= since]
+    total = bill.document(spendings, "day", user_models, since)["total"]
+    period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
+    sizes = [each["summary_characters"] for each in compacted if each["summary_characters"]]
+    return {
+        "span": span,
+        "until": last,
+        "unit": "day" if span <= _MOST_BARS else "week",
+        "spans": SPANS,
+        "sessions": sum(row["requests"] > 0 for row in recent),
+        "period": period,
+        "total_dollars": bill.dollars(total),
+        "tokens": period.sent_tokens + total["output_tokens"],
+        "summaries": percentiles(sizes),
+        "plots": _plots(
+            bill.grouped(spendings, ("day", "model"), user_models, since), compacted, bins
+        ),
+        "projects": _projects(spendings, user_models, since),
+        "tools": period.tools.most_common(_TOP),
+        "advice": advice(period),
+    }
+
+
+def advice(period: Period) -> list[Advice]:
+    """The sentences that the figures call for, the one with the largest share first."""
+    given = [adviser(period) for adviser in _ADVISERS]
+    return sorted(filter(None, given), reverse=True)[:_MOST_ADVICE]
+
+
+def _on_cache(period: Period) -> Advice | None:
+    missed = 1 - period.cache_share
+    if missed <= 1 - _LOW_CACHE:
+        return None
+    text = f"{missed:.0%} of what was sent did not come from the cache"
+    causes = _summed(row["causes"] for row in period.rows)
+    for cause, _ in causes.most_common(1):
+        text += f"; most breaks were “{output.line(cause, 60)}”"
+    return Advice(missed, f"{text}.", "brimline history --cache")
+
+
+def _on_compactions(period: Period) -> Advice | None:
+    share = period.compaction_dollars / (period.total["dollars"] or 1.0)
+    if share <= _MUCH_COMPACTED:
+        return None
+    text = f"Compactions took about {bill.amount(period.compaction_dollars)}, {share:.0%} of it "
+    text += "all: purge a long session before you resume it."
+    return Advice(share, text, "brimline session purge --dry-run")
+
+
+def _on_tools(period: Period) -> Advice | None:
+    for tool, tokens in period.tools.most_common(1):
+        share = period.share_of_new(tokens)
+        if share > _MUCH_OF_ONE_TOOL:
+            text = f"Results of {output.line(tool, 40)} are {share:.0%} of what came in: "
+            return Advice(share, f"{text}see which calls are large.", "brimline session inspect")
+    return None
+
+
+def _on_injections(period: Period) -> Advice | None:
+    share = period.share_of_new(period.injected_tokens)
+    if share <= _MUCH_INJECTED:
+        return None
+    text = f"Hooks and the client added {share:.0%} of what came in."
+    return Advice(share, text, "brimline history --injections")
+
+
+_ADVISERS = (_on_cache, _on_compactions, _on_tools, _on_injections)
+
+
+def session_values(
+    spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    """What one session cost, and each of its subagents, which have windows of their own."""
+    own = [each for each in spendings if each.session_id == session_id and each.requests]
+    rows = bill.grouped(own, ("session",), user_models)
+    subagents = []
+    for each in own:
+        if each.is_subagent:
+            (row,) = bill.grouped([each], ("session",), user_models)
+            models_used = Counter(request.model for request in each.requests)
+            subagents.append(
+                row
+                | {
+                    "name": os.path.basename(each.path).removesuffix(".jsonl"),
+                    "model": models_used.most_common(1)[0][0],
+                    "peak": max(request.prompt_tokens for request in each.requests),
+                    "at": each.requests[0].at,
+                    "price": bill.dollars(row),
+                }
+            )
+    cost = bill.dollars(rows[0]) if rows else None
+    return {"cost": cost, "subagents": sorted(subagents, key=lambda each: float(each["at"]))}
+
+
+def by_session(
+    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]]
+) -> dict[str, float | None]:
+    """Dollars by session, for a list of them."""
+    rows = bill.grouped(spendings, ("session",), user_models)
+    return {row["session"]: row["dollars"] for row in rows}
+
+
+def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every compaction once: a resumed session has copies of those before."""
+    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters")
+    distinct: dict[Any, dict[str, Any]] = {}
+    for row in rows:
+        for number, figures in enumerate(row["compacted"]):
+            each = dict(zip(names, figures, strict=True)) | {"model": row["model"]}
+            distinct.setdefault(each["uuid"] or (row["id"], number), each)
+    return sorted(distinct.values(), key=lambda each: each["at"])
+
+
+def _compaction_dollars(
+    compaction: dict[str, Any], user_models: Sequence[dict[str, Any]]
+) -> float | None:
+    """About what it cost: the whole context read, a summary written, the new context cached."""
+    before, after = compaction["pre_tokens"], compaction["post_tokens"]
+    prices = models.lookup(compaction["model"], user_models).prices(before or 0)
+    if prices is None or before is None:
+        return None
+    summary = (compaction["summary_characters"] or 0) / _CHARACTERS_PER_TOKEN
+    paid = before * prices.read + summary * prices.output + (after or 0) * prices.write_5m
+    return float(paid / _MILLION)
+
+
+def _bins(spendings: Sequence[Spending], span: int) -> dict[str, str]:
+    """The days up to the last request, each with the first day of its bar."""
+    times = [request.at for spending in spendings for request in spending.requests]
+    last = max(times, default=0.0)
+    first = max(min(times, default=0.0), last - (span - 1) * _DAY_S)
+    # From noon to noon: a day has 23 to 25 hours where clocks are changed.
+    noon = time.mktime(time.strptime(_day(first), "%Y-%m-%d")) + _DAY_S / 2
+    days = [_day(noon + number * _DAY_S) for number in range(int((last - first) / _DAY_S) + 2)]
+    shown = [day for day in days if day <= _day(last)]
+    length = 1 if span <= _MOST_BARS else _WEEK
+    return {day: shown[at - at % length] for at, day in enumerate(shown)}
+
+
+def _plots(
+    daily: list[dict[str, Any]], compacted: list[dict[str, Any]], bins: dict[str, str]
+) -> dict[str, list[chart.Plot]]:
+    """Dollars and tokens by model, the share of the cache, and compactions, bar by bar."""
+    spent, used = (defaultdict[str, defaultdict[str, float]](_counts) for _ in range(2))
+    sent, read, times = _counts(), _counts(), _counts()
+    for row in daily:
+        bar, model = bins[row["day"]], row["model"]
+        spent[model][bar] += row["dollars"] or 0.0
+        used[model][bar] += sum(row[f"{name}_tokens"] for name in _USED)
+        sent[bar] += sum(row[f"{name}_tokens"] for name in _SENT)
+        read[bar] += row["cache_read_tokens"]
+    for each in compacted:
+        times[bins[_day(each["at"])]] += 1
+    bars = list(dict.fromkeys(bins.values()))
+    largest = sorted(used, key=lambda model: -sum(used[model].values()))
+    shares = [100 * read[bar] / sent[bar] if sent[bar] else 0.0 for bar in bars]
+
+    def stacked(by_model: dict[str, defaultdict[str, float]]) -> list[tuple[str, list[float]]]:
+        return [(model, [by_model[model][bar] for bar in bars]) for model in largest]
+
+    return {
+        "dollars": chart.by_day(bars, stacked(spent), "$"),
+        "tokens": chart.by_day(bars, stacked(used)),
+        "cache": chart.by_day(bars, [("read from the cache, %", shares)]),
+        "compactions": chart.by_day(bars, [("compactions", [times[bar] for bar in bars])]),
+    }
+
+
+def _counts() -> defaultdict[str, float]:
+    return defaultdict(float)
+
+
+def _projects(
+    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]], since: float
+) -> list[dict[str, Any]]:
+    rows = bill.grouped(spendings, ("project",), user_models, since)
+    return sorted(rows, key=lambda row: -(row["dollars"] or 0.0))[:_TOP]
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(at))
+
+
+def _summed(counts: Any) -> Counter[str]:
+    summed = Counter[str]()
+    for each in counts:
+        summed.update(each)
+    return summed

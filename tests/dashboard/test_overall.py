@@ -1,0 +1,169 @@
+"""How it went: the figures of the page are those of `cost`, and advice follows from them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.cost import bill, spending
+from brimline.dashboard import index, overall, pages, story
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DAY_S = 86_400
+ID = "1f0c2d3e-aaaa-4bbb-8ccc-000000000002"
+
+
+@pytest.fixture
+def folder(world: Path) -> Path:
+    """Where the client keeps the sessions of a project."""
+    return world / "home" / ".claude" / "projects" / "-home-dev-other"
+
+
+def session(folder: Path, name: str = ID, **more: Any) -> SessionBuilder:
+    """An empty session of that project."""
+    return SessionBuilder(str(folder / f"{name}.jsonl"), name, "/home/dev/other", **more)
+
+
+def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
+    """What the page shows of all that is there."""
+    known = index.Index(home_dir)
+    known.refresh()
+    spendings = spending.read_all(home_dir, spending.transcripts())
+    return overall.values(spendings, known.rows(), [], span)
+
+
+def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -> None:
+    """By day and model, over the days that were chosen; empty days have a place on the axis."""
+    made = session(folder, model="claude-opus-4-6")
+    made.reply(50_000)
+    made.now += 3 * DAY_S
+    made.model = "claude-sonnet-4-6"
+    made.reply(60_000)
+    spendings = spending.read_all(home_dir, spending.transcripts())
+
+    values = shown(home_dir)
+
+    total = bill.document(spendings, "day", [])["total"]
+    assert values["period"].total == total
+    assert values["tokens"] >= 110_000
+    wide = values["plots"]["dollars"][0]
+    assert (wide.count, len(wide.shapes), len(wide.below)) == (4, 2, 4)
+    assert {shape.name for shape in wide.shapes} == {"claude-opus-4-6", "claude-sonnet-4-6"}
+    assert shown(home_dir, 1)["period"].total["requests"] == 1
+
+
+def test_a_year_is_drawn_in_weeks(home_dir: str, folder: Path) -> None:
+    """A bar of a day would be a hair."""
+    made = session(folder)
+    for _ in range(5):
+        made.reply(50_000)
+        made.now += 30 * DAY_S
+
+    values = shown(home_dir, 365)
+
+    assert values["unit"] == "week"
+    assert values["plots"]["tokens"][0].count == 18
+
+
+def test_advice_follows_from_figures_and_names_a_command(home_dir: str, folder: Path) -> None:
+    """One tool that fills windows, compactions that cost; a calm week gets none."""
+    made = session(folder, model="claude-opus-4-6")
+    made.reply(20_000)
+    assert shown(home_dir)["advice"] == []
+
+    for number in range(3):
+        call = made.tool_call(40_000 + number, "Read", file_path="/a.py")
+        made.tool_result(call, "line of a file\n" * 3_000)
+        made.reply(90_000 + number)
+        made.compact(165_000, summary="s " * 9_000)
+    advice = shown(home_dir)["advice"]
+
+    assert 0 < len(advice) <= 3
+    assert all(each.command.startswith("brimline ") for each in advice)
+    assert any("Results of Read" in each.text for each in advice)
+    assert any("Compactions took about $" in each.text for each in advice)
+
+
+def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Path) -> None:
+    """Which is part of what its session cost."""
+    session(folder).reply(50_000)
+    inner = folder / ID / "subagents" / "agent-7.jsonl"
+    SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
+    spendings = spending.read_all(home_dir, spending.transcripts())
+
+    values = overall.session_values(spendings, ID, [])
+
+    (subagent,) = values["subagents"]
+    assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
+    (row,) = bill.grouped(spendings, ("session",))
+    assert values["cost"] == bill.dollars(row)
+    assert row["dollars"] > subagent["dollars"] > 0
+
+
+def test_sessions_are_searched_and_empty_ones_left_out(home_dir: str, folder: Path) -> None:
+    """By every word, in title, project, id and model, whatever signs it has."""
+    made = session(folder)
+    made.prompt("Why does the Importer drop 100% of rows?")
+    made.reply(50_000)
+    session(folder, "00000000-empty").prompt("nothing came of it")
+    known = index.Index(home_dir)
+    known.refresh()
+
+    def names(**chosen: Any) -> list[str]:
+        rows, count = known.sessions(index.Filter(**chosen), 50)
+        assert len(rows) == count
+        return [row["id"] for row in rows]
+
+    assert names() == [ID]
+    assert sorted(names(empty=True)) == ["00000000-empty", ID]
+    for words in ("importer ROWS", "1f0c2d3e", "dev/other", "100%"):
+        assert names(words=words) == [ID], words
+    for words in ("importer walrus", "%", "' OR 1=1 --"):
+        assert names(words=words) == ([ID] if words == "%" else []), words
+
+
+def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) -> None:
+    """One that was written to a moment ago may go on."""
+    made = session(folder)
+    made.prompt("go")
+    made.reply(50_000)
+
+    told = story.tell(made.path, home_dir)
+    assert told.is_running
+    assert "in use; " in pages.headline(told)
+    told.is_running = False
+    ended = pages.session_page(told, redacted=False)
+
+    assert re.fullmatch(
+        r"It ended with 50,000 of 200,000 tokens in use, [\d,]+ tokens before the brim\.",
+        ended["headline"],
+    )
+    page = pages.render("session_body.html", **ended, within="")
+    assert "held at the end" in page
+    assert "was expected there" in page
+
+
+def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
+    """Lines that go and come, with their styles; other calls are shown as they were made."""
+    made = session(folder)
+    made.prompt("go")
+    call = made.tool_call(
+        30_000, "Edit", file_path="/a.py", old_string="one\ntwo\n", new_string="one\nthree\n"
+    )
+    made.tool_result(call, "done")
+    made.reply(31_000)
+    told = story.tell(made.path, home_dir)
+
+    texts = [text for _, text in pages.came_in(told, told.moments[1])]
+    (change,) = [text for text in texts if "three" in text]
+
+    lines = pages.environment().filters["hunks"](change)
+    assert ("removed", "-two") in lines
+    assert ("added", "+three") in lines
+    assert lines[0] == ("", "/a.py")
+    assert pages.environment().filters["hunks"]("- a list\n+ of things") == []
