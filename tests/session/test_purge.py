@@ -279,6 +279,35 @@ def test_progress_rows_go_unless_something_hangs_on_them(session: Recorded) -> N
     assert {before_chained, chained, recent} <= set(names)
 
 
+@pytest.mark.parametrize(
+    ("tool", "begin", "is_error"),
+    [
+        ("Bash", "The user doesn't want to proceed with this tool use. the user said:\n", True),
+        ("AskUserQuestion", "User has answered your questions: ", False),
+        ("ExitPlanMode", "User has approved your plan.\n\n## Approved Plan:\n", False),
+    ],
+)
+def test_the_users_words_in_results_stay(
+    session: Recorded, tool: str, begin: str, *, is_error: bool
+) -> None:
+    """However long they are, and with the client's own copy; other results beside them go."""
+    session.prompt()
+    ids = [session.tool_call(50_000, name) for name in (tool, "Bash")]
+    texts = [begin + output("words"), output("bulk")]
+    for call_id, text, failed in zip(ids, texts, (is_error, False), strict=True):
+        block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+        content = [block | {"is_error": failed}]
+        session.row("user", message={"role": "user", "content": content}, toolUseResult=text)
+    session.talk()
+    before = session.rows
+
+    session.purge()
+
+    changed = [row for row, old in zip(session.rows, before, strict=True) if row != old]
+    assert len(changed) == 1
+    assert changed[0]["message"]["content"][0]["tool_use_id"] == ids[1]
+
+
 def test_a_line_names_the_source_and_the_form_of_a_list_stays(session: Recorded) -> None:
     """Large texts become lines one by one; images and small texts stay."""
     session.prompt()

@@ -20,14 +20,14 @@ from .generated import rows as generated_rows
 CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
-    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
+    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed"),
     *("queue_operation", "calls", "results", "is_final", "lost_thinking"),
     *("visible_characters", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
-    *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
+    *("message_id", "references", "envelope", "numbered_blocks", "tool_uses"),
     *("result_ids", "located_texts"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
     *("is_bookkeeping", "is_idle_notice", "holds_persons_words"),

@@ -56,6 +56,8 @@ class Settings:
     """How many tokens the model makes of what is estimated as one."""
     is_bound: bool = False
     """Whether the model takes back its thinking only with nothing changed before it."""
+    bound_read_ratio: float = 0.8
+    """Of `rules.read_bytes`: what arrives is all that can be edited there at no price."""
     bound_near_brim_ratio: float = 0.9
     bound_hot_requests: int = 3
     bound_worth_ratio: float = 0.2
@@ -284,6 +286,10 @@ class _Case:
         self.sent_tokens = sum(self.tokens)
         self.warm = 0
         self.drafts: dict[int, StandIn] = {}
+        self.rules = settings.rules
+        if settings.is_bound:
+            read_bytes = int(settings.bound_read_ratio * self.rules.read_bytes)
+            self.rules = self.rules._replace(read_bytes=read_bytes)
 
     def draft_all(self, hot: int | None = None) -> None:
         """What each block might be replaced by, if it were free."""
@@ -322,7 +328,7 @@ class _Case:
             is_near_brim,
             is_hard,
             state.clock,
-            self.settings.rules,
+            self.rules,
             state.drafts,
         )
 

@@ -190,9 +190,8 @@ class _Surveyor:
             self._reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
             self._told(value, line, mark)
-        elif kind == "attachment":
-            self._say(row.queued_prompt(value))
-        elif kind == "system":
+        elif kind in ("attachment", "system"):
+            self._say(words.prompt(value))
             found.cleared.update(row.cleared_ids(value))
         if found.session_id is None and row.is_message(value):
             found.session_id = row.session_of(value)
@@ -238,14 +237,16 @@ class _Surveyor:
     def _told(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = row.result_ids(value)
         if not ids:
-            self._say(row.prompt_text(value))
+            self._say(words.prompt(value))
             return
         for told in row.located_texts(value):
             self._result(value, told, mark)
         for result in row.results(value):
             self._answer(result)
         call = self.calls.get(ids[0])
-        if mark and len(ids) == 1 and call and row.COPY_FIELD in value:
+        judged = self.found.calls.get(ids[0])
+        is_users = judged is not None and judged.is_users
+        if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
             self._copy(value, call, line.raw, mark)
 
     def _answer(self, result: row.Result) -> None:

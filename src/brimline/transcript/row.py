@@ -29,8 +29,6 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-# What the client writes as if the user had: output of its own commands, marks of an interruption.
-_CLIENT_TEXTS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 _THINKING = ("thinking", "redacted_thinking")
 # Attachments by which the client keeps its own books; no request ever holds them.
 _BOOKKEEPING = frozenset(
@@ -284,27 +282,9 @@ def queue_operation(row: Any) -> tuple[str, str]:
     return text_of(row.get("operation")), content_text(row.get("content"))
 
 
-def prompt_text(row: Any) -> str:
-    """A prompt as it was typed, directives to brimline too; empty for every other row."""
-    if not isinstance(row, dict) or row.get("type") != "user" or row.get("isSidechain"):
-        return ""
-    if row.get("isMeta") or row.get("isCompactSummary") or row.get("isVisibleInTranscriptOnly"):
-        return ""
-    text = content_text(message_of(row).get("content")).strip()
-    return "" if text.startswith(_CLIENT_TEXTS) else text
-
-
 def title_of(row: dict[str, Any]) -> str:
     """What the session is called, where a row says so: by the client or the user."""
     return text_of(row.get(_TITLES.get(text_of(row.get("type")), "")))
-
-
-def queued_prompt(row: dict[str, Any]) -> str:
-    """Every text of a message that waited in the queue, as it was attached; else empty."""
-    attachment = attachment_of(row)
-    if attachment.get("type") != "queued_command":
-        return ""
-    return "\n".join(texts_in(attachment.get("prompt")))
 
 
 def calls(row: Any) -> Iterator[Call]:
