@@ -13,6 +13,7 @@ from brimline import clienttools
 from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
+from brimline.offload import judge
 from brimline.store import layout, put, stub
 from brimline.transcript import words
 
@@ -66,13 +67,14 @@ def answer(
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
     conversation = read(request["messages"])
-    calls = list(conversation.calls.values())
-    results = cold.cold_results(calls)
+    calls, never = list(conversation.calls.values()), values["offload.never"]
+    results = _movable(cold.cold_results(calls), conversation, never)
     inputs = [
         call
         for at, call in enumerate(calls)
         if cold.has_cold_input(conversation.inputs[call.id], len(calls) - at)
     ]
+    inputs = _movable(inputs, conversation, never)
     largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
@@ -87,6 +89,15 @@ def answer(
     if mover.freed_tokens < least or not mover.has_all(conversation.images):
         return {"pass": mover.problem or "too little to let go of"}, 0
     return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
+
+
+def _movable(calls: list[Call], conversation: Conversation, never: list[str]) -> list[Call]:
+    """Leave out what the user keeps in the window, but for images, which cannot be rebuilt."""
+    return [
+        call
+        for call in calls
+        if call.has_image or not judge.is_named(never, call.tool, conversation.inputs[call.id])
+    ]
 
 
 def read(messages: list[dict[str, Any]]) -> Conversation:
