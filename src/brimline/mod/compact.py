@@ -13,6 +13,7 @@ from brimline import clienttools
 from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
+from brimline.offload import judge
 from brimline.store import layout, put, stub
 from brimline.transcript import words
 
@@ -67,7 +68,9 @@ def answer(
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
     conversation = read(request["messages"])
-    results, inputs = cold.cold_results(conversation.calls), cold.cold_inputs(conversation.calls)
+    never = values["offload.never"]
+    results = _movable(cold.cold_results(conversation.calls), never)
+    inputs = _movable(cold.cold_inputs(conversation.calls), never)
     largest = sum(_result_tokens(call.text) for call in results) + conversation.thinking_tokens
     largest += sum(_input_tokens(call.arguments) for call in inputs)
     if not results or largest < share * conversation.tokens:
@@ -82,6 +85,15 @@ def answer(
     if freed < share * conversation.tokens or not mover.has_all(conversation.images):
         return {"pass": mover.problem or "too little to let go of"}, 0
     return mover.moved._asdict() | {"add": []}, freed
+
+
+def _movable(calls: list[Call], never: list[str]) -> list[Call]:
+    """Leave out what the user keeps in the window, but for images, which cannot be rebuilt."""
+    return [
+        call
+        for call in calls
+        if call.has_image or not judge.is_named(never, call.tool, call.arguments)
+    ]
 
 
 def read(messages: list[dict[str, Any]]) -> Conversation:

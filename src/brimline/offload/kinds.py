@@ -165,7 +165,7 @@ def _kind_of_output(sample: list[str], text: str, tool: str, prints: str) -> str
 
 
 def says_failure(text: str) -> bool:
-    """Whether an output tells of a failure, at its beginning or its end where it is large."""
+    """Tell whether an output reports a failure, at its beginning or its end where it is large."""
     if len(text) > 2 * _FAILURE_CHARACTERS:
         text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
     # The pattern takes a hundred times as long as its words.
@@ -173,7 +173,7 @@ def says_failure(text: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file is one that is read to be obeyed: settings, instructions, lock files."""
+    """Tell whether a file is read to be obeyed: settings, instructions, lock files."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _INSTRUCTION_FILES or name.startswith(_INSTRUCTION_STEMS):
         return True

@@ -135,7 +135,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         layout.check_format(turn.home)
         key = contents.resolve(turn.home, arguments)
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
-    from brimline.memory import overview
+    from brimline.memory import hits
     from brimline.search import found_outputs
     from brimline.team import together
 
@@ -143,14 +143,16 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     until = time.monotonic() + TIMEOUT_S
     said = together.document(turn.home, place, arguments, _MEMORY_HITS, everywhere=False)
     stored = found_outputs.document(turn.home, arguments, place, _OUTPUT_HITS, until)
-    parts = [overview.hits_text(said["hits"], arguments)] if said["hits"] else []
+    parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
         nothing = found_outputs.nothing(stored, arguments, everywhere=False)
-        parts = [f"{overview.NOTHING}\nbrimline: {nothing}"]
+        parts = [f"{hits.NOTHING}\nbrimline: {nothing}"]
+    if said["reading"]:
+        parts.append(f"note: {hits.reading_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return "\n\n".join(parts)
+    return output.unmarked("\n\n".join(parts))
 
 
 def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:

@@ -193,13 +193,18 @@ def typed(row: Any) -> str:
     """
     if not isinstance(row, dict) or row.get("isSidechain"):
         return ""
-    sent = attachment_of(row) or row
+    attachment = attachment_of(row)
+    sent = attachment or row
     if is_meta(sent) or not _is_from_the_user(sent.get("origin")):
         return ""
-    if sent is not row:
-        is_prompt = sent.get("commandMode", "prompt") == "prompt"
-        is_queued = sent.get("type") == "queued_command"
-        return content_text(sent.get("prompt")) if is_queued and is_prompt else ""
+    if attachment:
+        is_prompt = attachment.get("commandMode", "prompt") == "prompt"
+        is_queued = attachment.get("type") == "queued_command"
+        return content_text(attachment.get("prompt")) if is_queued and is_prompt else ""
+    return _message_text(row)
+
+
+def _message_text(row: dict[str, Any]) -> str:
     if row.get("type") != "user" or is_summary(row) or row.get("isVisibleInTranscriptOnly"):
         return ""
     blocks = content_blocks(row)
