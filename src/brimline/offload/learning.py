@@ -189,11 +189,10 @@ def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
 
 def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
-    from brimline.state import history
-    from brimline.transcript import caching
+    from brimline.state import figures, history
 
     try:
-        return caching.by_gateway(history.spooled(home_dir, session_id))[0] or 0
+        return figures.gateway_savings(history.spooled(home_dir, session_id))[0] or 0
     except OSError:  # its spool cannot be read, which a note says
         return 0
 

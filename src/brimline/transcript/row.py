@@ -29,6 +29,7 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+_THINKING = ("thinking", "redacted_thinking")
 # Attachments by which the client keeps its own books; no request ever holds them.
 _BOOKKEEPING = frozenset(
     ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
@@ -193,13 +194,18 @@ def typed(row: Any) -> str:
     """
     if not isinstance(row, dict) or row.get("isSidechain"):
         return ""
-    sent = attachment_of(row) or row
+    attachment = attachment_of(row)
+    sent = attachment or row
     if is_meta(sent) or not _is_from_the_user(sent.get("origin")):
         return ""
-    if sent is not row:
-        is_prompt = sent.get("commandMode", "prompt") == "prompt"
-        is_queued = sent.get("type") == "queued_command"
-        return content_text(sent.get("prompt")) if is_queued and is_prompt else ""
+    if attachment:
+        is_prompt = attachment.get("commandMode", "prompt") == "prompt"
+        is_queued = attachment.get("type") == "queued_command"
+        return content_text(attachment.get("prompt")) if is_queued and is_prompt else ""
+    return _message_text(row)
+
+
+def _message_text(row: dict[str, Any]) -> str:
     if row.get("type") != "user" or is_summary(row) or row.get("isVisibleInTranscriptOnly"):
         return ""
     blocks = content_blocks(row)
@@ -319,6 +325,25 @@ def results(row: Any) -> Iterator[Result]:
 def holds_persons_words(row: dict[str, Any]) -> bool:
     """Whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
+
+
+def holds_thinking(row: dict[str, Any]) -> bool:
+    """Whether a reply holds thinking."""
+    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+
+
+def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
+    """The client's own row for thinking that is not sent again, from a message on.
+
+    Args:
+        last: the row that it follows.
+        name: its own.
+        message_id: of the first message whose thinking goes.
+    """
+    start = {"messageId": message_id, "thinkingIndex": 0}
+    attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
+    own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
+    return envelope(last) | own | {"attachment": attachment}
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
