@@ -32,6 +32,7 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
+_THINKING = ("thinking", "redacted_thinking")
 # Attachments by which the client keeps its own books; no request ever holds them.
 _BOOKKEEPING = frozenset(
     ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
@@ -386,6 +387,25 @@ def results(row: Any) -> Iterator[Result]:
 def holds_persons_words(row: dict[str, Any]) -> bool:
     """Whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
+
+
+def holds_thinking(row: dict[str, Any]) -> bool:
+    """Whether a reply holds thinking."""
+    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+
+
+def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
+    """The client's own row for thinking that is not sent again, from a message on.
+
+    Args:
+        last: the row that it follows.
+        name: its own.
+        message_id: of the first message whose thinking goes.
+    """
+    start = {"messageId": message_id, "thinkingIndex": 0}
+    attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
+    own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
+    return envelope(last) | own | {"attachment": attachment}
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
