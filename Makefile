@@ -8,7 +8,7 @@ TESTS ?= tests
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long check bench smoke docs clean
+.PHONY: demo test test-long test-versions check bench smoke docs clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(READY)
@@ -21,6 +21,10 @@ test: $(READY)
 # The same with more of it: seeds, kills, hooks at once.
 test-long: $(READY)
 	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 tests
+
+# What the mod relies on, in the first client that has mods, one in between and the pinned one.
+test-versions: $(READY)
+	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 tests/client/test_mod_versions.py
 
 # Lint, format, types, layers, generated docs.
 check: $(READY)

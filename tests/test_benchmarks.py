@@ -113,3 +113,14 @@ def test_the_replay_of_offloading_counts_what_is_saved_and_missed(session: Sessi
     session.reply(105_000)
     first, second = offload.replay(str(session.path))
     assert first.saved > second.saved == 0
+
+
+def test_the_page_of_results_is_what_a_run_would_write() -> None:
+    """Behind hooks and forecast stand the pages of the other benchmarks, word for word."""
+    page = (ROOT / "benchmarks/RESULTS.md").read_text(encoding="utf-8")
+    others = sorted((ROOT / "benchmarks/results").glob("*.md"))
+
+    kept = [other.read_text(encoding="utf-8").strip() for other in others]
+
+    assert len(kept) > 5
+    assert page.endswith("\n\n" + "\n\n".join(kept) + "\n")

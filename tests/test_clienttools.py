@@ -33,12 +33,11 @@ def test_a_call_says_what_it_is_about(
     assert clienttools.file_of(arguments) == (subject if subject.startswith("/") else "")
 
 
-def test_only_a_read_of_named_lines_is_a_page() -> None:
-    """A Grep has an offset too, which says nothing about a file."""
-    assert clienttools.asks_for_page("Read", {"file_path": "/a.py", "limit": 5})
-    assert clienttools.asks_for_page("Read", {"file_path": "/a.pdf", "pages": "1-3"})
-    assert not clienttools.asks_for_page("Read", {"file_path": "/a.py", "limit": None})
-    assert not clienttools.asks_for_page("Grep", {"pattern": "a", "offset": 5})
+def test_a_read_of_named_lines_or_pages_is_a_page() -> None:
+    """Of a value that is not given nothing is asked."""
+    assert clienttools.asks_for_page({"file_path": "/a.py", "limit": 5})
+    assert clienttools.asks_for_page({"file_path": "/a.pdf", "pages": "1-3"})
+    assert not clienttools.asks_for_page({"file_path": "/a.py", "limit": None})
 
 
 def test_the_client_cuts_each_tool_at_its_own_size() -> None:

@@ -70,9 +70,9 @@ def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int]:
     return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
 
 
-def asks_for_page(tool: str, arguments: Mapping[str, Any]) -> bool:
-    """Tell whether a call reads a part of a file that it names itself."""
-    return tool == "Read" and any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
+def asks_for_page(arguments: Mapping[str, Any]) -> bool:
+    """Tell whether a Read is of a part of a file that it names itself."""
+    return any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
 
 
 def _first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:

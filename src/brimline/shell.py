@@ -49,7 +49,7 @@ _RUN_WORDS = ("run", "exec")
 # Programs whose second word says what they do, with options before it that take a word.
 _WITH_SUBCOMMANDS = {"git": "-C -c", "gh": "-R --repo", "npm": "--prefix", "make": "-C"}
 _HARMLESS_TARGETS = ("/dev/null", "1", "2", "-")
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i")
+_WRITING_OPTION = {"awk": re.compile(r"[>|]|system"), "sed": re.compile(r"\A-[a-zA-Z]*i")}
 # A line with one of these does more than its words say.
 _SUBSTITUTIONS = ("$(", "`", "<(")
 _MORE_THAN_WORDS = "&|;\n$`<>"
@@ -115,6 +115,10 @@ _READING_UNLESS = {
 }
 
 
+# Failures in what they print are not their own.
+_KEEPING = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
+
+
 class Command(NamedTuple):
     """One simple command."""
 
@@ -162,20 +166,24 @@ def read(text: str) -> Line:
     pipelines = _pipelines(text)
     commands = [command for pipeline in pipelines for command in pipeline]
     main = _main_command(pipelines)
-    is_opaque = len(text) > _LONGEST_CHARACTERS or any(mark in text for mark in _SUBSTITUTIONS)
     names = {main.pattern, main.program} if main else set()
-    # What xargs is given are paths, what it prints is not.
-    lists_paths = names & _KNOWN["paths"] and "xargs" not in text
-    others = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
+    is_opaque = len(text) > _LONGEST_CHARACTERS or any(mark in text for mark in _SUBSTITUTIONS)
     return Line(
         commands,
         main,
         files=[] if is_opaque else _shown_files(pipelines),
         only_reads=bool(commands) and not is_opaque and all(map(_only_reads, commands)),
         is_exempt=_is_exempt(text),
-        prints="log" if names & _KNOWN["log"] else "paths" if lists_paths else "",
-        ran_something=bool(names) and not names & others,
+        prints=_printed_by(names, text),
+        ran_something=bool(names) and not names & _KEEPING,
     )
+
+
+def _printed_by(names: set[str], text: str) -> str:
+    if names & _KNOWN["log"]:
+        return "log"
+    # What xargs is given are paths, what it prints is not.
+    return "paths" if names & _KNOWN["paths"] and "xargs" not in text else ""
 
 
 def known_program(text: str) -> str:
@@ -220,28 +228,27 @@ def _is_exempt(text: str) -> bool:
 
 
 def _only_reads(command: Command) -> bool:
+    """Tell whether a command is known to change nothing, with the options that it has."""
     if command.writes or command.program in _KNOWN["silent"]:
         return not command.writes
-    forms = {command.pattern, command.program}
-    refused = " ".join(_READING_UNLESS[form] for form in forms if form in _READING_UNLESS)
+    forms, options = {command.pattern, command.program}, command.own[1:]
+    refused = [_READING_UNLESS[form] for form in forms if form in _READING_UNLESS]
     if not refused and not forms & _KNOWN["reading"]:
         return False
-    options = command.own[1:]
-    if command.program == "awk" and any(mark in " ".join(options) for mark in (">", "|", "system")):
+    writing = _WRITING_OPTION.get(command.program)
+    if writing and any(map(writing.search, options)):
         return False
-    if command.program == "sed" and any(_IN_PLACE.match(word) for word in options):
-        return False
-    return not any(word.partition("=")[0] in refused.split() for word in options)
+    return not any(word.partition("=")[0] in " ".join(refused).split() for word in options)
 
 
 def _shown_files(pipelines: list[list[Command]]) -> list[str]:
+    """Return the files whose content is all that is printed, but for what is silent."""
     files: list[str] = []
-    for pipeline in pipelines:
-        first = pipeline[0]
+    for first, *others in pipelines:
         if first.program in _KNOWN["silent"]:
             continue
-        filters = all(command.program in _KNOWN["filter"] for command in pipeline)
-        if not filters or first.program not in _KNOWN["showing"]:
+        is_shown = first.program in _KNOWN["showing"] & _KNOWN["filter"]
+        if not is_shown or any(other.program not in _KNOWN["filter"] for other in others):
             return []
         operands = [word for word in first.own[1:] if not word.startswith("-")]
         operands = operands[1:] if first.program == "sed" else operands
@@ -251,7 +258,7 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
 
 def split(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
-    line = _without_documents(line)[:_LONGEST_CHARACTERS]
+    line = (_without_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
@@ -277,13 +284,13 @@ def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
     while match := _TOKEN.match(line, end):
         kind, token, end = str(match.lastgroup), match[0], match.end()
         if kind == "word" and any(mark in token for mark in "\\'\""):
-            token = _QUOTES.sub(_unquoted, token)
+            token = _QUOTES.sub(_without_quotes, token)
         if kind != "nothing":
             yield kind, token, match.start()
     yield "operator", "", end  # the end of the line, or a quote that is never closed
 
 
-def _unquoted(part: re.Match[str]) -> str:
+def _without_quotes(part: re.Match[str]) -> str:
     return part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or "")
 
 
@@ -316,20 +323,27 @@ def _program_place(words: list[str]) -> int:
     """Return the place of the program behind shell words, assignments and wrappers."""
     at = 0
     while at < len(words):
-        name, following = words[at].rpartition("/")[2], words[at + 1 :]
+        name = words[at].rpartition("/")[2]
         if name in _SHELL_ENDS:
             return len(words)
-        if name in _SHELL_WORDS or not words[at] or _ASSIGNMENT.match(words[at]):
-            at += 1
-        elif name in _WRAPPERS and following:
-            at += 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
-        elif name in _RUNNERS and following[:1] and following[0] in _RUN_WORDS:
-            at += 2 + _options(following[1:], "")
-        elif name in ("python", "python3") and following[:1] == ["-m"] and following[1:]:
-            at += 2
-        else:
+        step = 1 if _is_no_program(words[at]) else _wrapper_length(name, words[at + 1 :])
+        if not step:
             break
+        at += step
     return min(at, len(words))
+
+
+def _is_no_program(word: str) -> bool:
+    return not word or word in _SHELL_WORDS or bool(_ASSIGNMENT.match(word))
+
+
+def _wrapper_length(name: str, following: list[str]) -> int:
+    """Count the words of a wrapper before the program that it hands over to; 0 for none."""
+    if name in _WRAPPERS and following:
+        return 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
+    if name in _RUNNERS and following[:1] and following[0] in _RUN_WORDS:
+        return 2 + _options(following[1:], "")
+    return 2 if name in ("python", "python3") and following[:1] == ["-m"] and following[1:] else 0
 
 
 def _options(words: list[str], with_values: str) -> int:
@@ -342,8 +356,6 @@ def _options(words: list[str], with_values: str) -> int:
 
 def _without_documents(text: str) -> str:
     """Take the bodies of here-documents out; one that never ends takes the rest with it."""
-    if "<<" not in text:
-        return text
     lines = text.split("\n")
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 KEYS = (
     "session_id transcript occupancy_tokens projected_tokens tail_tokens margin_tokens used_ratio "
     "window_tokens window_source effective_window_tokens compaction_tokens compaction_source "
-    "compaction_enforced ending tier tier_name velocity_tokens_per_op forecast_ops "
+    "compaction_enforced ending idle_compaction_tokens tier tier_name velocity_tokens_per_op "
+    "forecast_ops "
     "forecast_ops_low forecast_ops_high forecast_basis forecast_pace_requests model "
     "model_taken_for measured_by measured_at compactions off gateway_saved_tokens"
 )

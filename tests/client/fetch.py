@@ -34,22 +34,22 @@ class Fetched(NamedTuple):
     reason: str = ""
 
 
-def fetch(cache: Path) -> Fetched:
-    """Return the pinned client from `cache`, downloading it with npm where it is missing."""
+def fetch(cache: Path, version: str = VERSION) -> Fetched:
+    """Return a client from `cache`, the pinned one unless told otherwise, fetched with npm."""
     package = package_name()
     if package is None:
         return Fetched(None, f"no client package for {sys.platform} {platform.machine()}")
-    folder = cache / VERSION / package.rpartition("/")[2]
+    folder = cache / version / package.rpartition("/")[2]
     binary = folder / "claude"
     try:
-        with locked(cache / f"{VERSION}.lock"):
+        with locked(cache / f"{version}.lock"):
             if not binary.is_file():
-                download(f"{package}@{VERSION}", folder)
+                download(f"{package}@{version}", folder)
         found = _version_of(binary)
     except (OSError, subprocess.SubprocessError, tarfile.TarError) as exc:
-        return Fetched(None, f"client {VERSION} not available: {told(exc)}")
-    if found != VERSION:
-        return Fetched(None, f"{binary} says version {found!r}, not {VERSION}: remove {folder}")
+        return Fetched(None, f"client {version} not available: {told(exc)}")
+    if found != version:
+        return Fetched(None, f"{binary} says version {found!r}, not {version}: remove {folder}")
     return Fetched(binary)
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.binding import Binding
+
 Json = dict[str, Any]
 Kind = Literal["main", "subagent", "compaction", "helper", "count_tokens"]
 
@@ -165,6 +167,8 @@ class StubApi:
     def __init__(self) -> None:
         """Bind a free loopback port; nothing is served before `start`."""
         self.helper_reply = HELPER_REPLY
+        self.binding: Binding | None = None
+        """Where it is set, the model thinks before each answer, and takes that back by a rule."""
         self._requests: list[Request] = []
         self._turns: deque[Turn] = deque()
         self._subagent_turns: deque[Turn] = deque()
@@ -260,14 +264,22 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         body: Json = json.loads(raw)
         request = Request(classify(self.path, headers, body), body)
-        turn = self.server.api.answer(request)
+        turn = self._refusal(request) or self.server.api.answer(request)
         try:
             self._reply(request, turn)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 
+    def _refusal(self, request: Request) -> Turn | None:
+        """What a service that binds its thinking says to thinking behind something else."""
+        binding = self.server.api.binding
+        if binding is None or request.kind not in ("main", "compaction", "count_tokens"):
+            return None
+        refusal = binding.refusal(request.body)
+        return None if refusal is None else Turn(status=400, error=refusal)
+
     def _reply(self, request: Request, turn: Turn) -> None:
-        if request.kind == "count_tokens":
+        if request.kind == "count_tokens" and turn.status == 200:
             self._send_json(200, {"input_tokens": len(json.dumps(request.body)) // 4})
         elif turn.status != 200:
             error = {"type": "invalid_request_error", "message": turn.error}
@@ -278,12 +290,14 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json(200, self._message(request, turn))
 
     def _message(self, request: Request, turn: Turn) -> Json:
+        binding = self.server.api.binding
+        thought = [binding.thought(request.body)] if binding and request.kind == "main" else []
         return {
             "id": self.server.api.next_id("msg"),
             "type": "message",
             "role": "assistant",
             "model": request.body.get("model"),
-            "content": list(turn.blocks),
+            "content": [*thought, *turn.blocks],
             "stop_reason": turn.stop_reason,
             "stop_sequence": None,
             "usage": turn.usage or filled(measured(request.body)),
@@ -338,4 +352,7 @@ def _opened(block: Json) -> tuple[Json, ...]:
         thought = {"type": "thinking_delta", "thinking": block["thinking"]}
         signed = {"type": "signature_delta", "signature": block["signature"]}
         return {**block, "thinking": "", "signature": ""}, thought, signed
+    if block["type"] == "thinking":
+        signed = {"type": "signature_delta", "signature": block["signature"]}
+        return {**block, "signature": ""}, signed
     return {**block, "text": ""}, {"type": "text_delta", "text": block["text"]}

@@ -26,8 +26,11 @@ from .modded import (
     write_files,
 )
 from .stub_api import agent, bash, filled, held, text, tool
+from .test_gateway import Behind
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .brimline_home import Installed
     from .harness import Client
     from .stub_api import Request, StubApi, Turn
@@ -347,4 +350,24 @@ def test_a_rewind_across_it_leaves_what_stood_before(
     last = stub.requests("main")[-1]
     check_history(last, [], "THIRD-PROMPT")
     assert not [word for word in ("FIRST-", "SECOND-", "TURN-") if word in last.seen_text()]
+    assert installed.errors() == ""
+
+
+def test_behind_the_gateway_a_line_stays_the_same_line(
+    client: Client, stub: StubApi, installed: Installed, tmp_path: Path
+) -> None:
+    """Both shorten old results, one after the other: no model is asked, every key leads back."""
+    behind = Behind(client, tmp_path)
+    behind.home = installed.data
+    calls = fill(client, stub, after=[bash("echo one", filled(9_000))])
+
+    run = behind.print(PROMPT)
+
+    assert run.rc == 0, run.stderr
+    assert stub.requests("compaction") == []
+    first, last = run.main[-2:]
+    check_history(last, calls, PROMPT)
+    assert 0 < len(lines_in(first)) <= len(lines_in(last))
+    assert [line for line in lines_in(first) if line not in lines_in(last)] == []
+    assert "value" in recalled(installed, lines_in(last)[0])
     assert installed.errors() == ""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.compaction.talks import Talk
 
-from brimline.compaction import compactor, summarise
+from brimline.compaction import blocks, compactor, summarise
 from brimline.compaction.compactor import State
 
 Json = dict[str, Any]
@@ -87,3 +87,21 @@ def test_the_reserve_is_measured_where_there_is_enough_to_measure() -> None:
     assert summarise.reserve_tokens([9_000] * 30) == 10_350
     assert summarise.is_due(167_000, 200_000)
     assert not summarise.is_due(166_999, 200_000)
+
+
+@pytest.mark.parametrize(
+    ("roles", "begins_at"),
+    [
+        ([("user", "text")], 0),
+        ([("assistant", "text"), ("assistant", "text")], 0),
+        ([("user", "text"), ("assistant", "tool_use"), ("user", "tool_result")], 1),
+        ([("user", "text"), ("assistant", "text"), ("user", "text")], 2),
+    ],
+)
+def test_the_last_round_begins_with_a_call_or_the_users_words(
+    roles: list[tuple[str, str]], begins_at: int
+) -> None:
+    """Where there is neither, with the conversation itself."""
+    messages = [{"role": role, "content": [{"type": kind}]} for role, kind in roles]
+
+    assert blocks.last_round({"messages": messages}) == begins_at

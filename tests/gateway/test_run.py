@@ -76,9 +76,11 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
     own = json.dumps({"model": "opus", "env": {"A": "1"}})
     words = command("--compact-pct", "70", "--", "-p", "hi", "--settings", own)
 
-    done = subprocess.run(words, check=False, timeout=TIMEOUT_S)
+    done = subprocess.run(words, check=False, timeout=TIMEOUT_S, capture_output=True, text=True)
 
     assert done.returncode == 7
+    (line,) = done.stderr.splitlines()
+    assert "resume this one with `brimline run -- --resume`" in line
     first, _, *rest = start.read_text().splitlines()
     assert (first, rest) == ("--settings", ["-p", "hi"])
     told = settings(start)

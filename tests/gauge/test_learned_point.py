@@ -116,6 +116,23 @@ def test_only_what_is_automatic_before_and_after_and_measured_counts(
     assert _point(talk) == (167_000, "window")
 
 
+def test_what_is_compacted_while_nobody_is_there_is_not_learned(talk: Talk, world: Path) -> None:
+    """The client does that before its cache expires, wherever the context stands then."""
+    for number in range(5):
+        other = _other(talk, world, f"s{number}")
+        other.session.reply(160_000)
+        other.tell("Stop")
+        spool = Path(talk.home_dir, "sessions", other.session.session_id, "spool.jsonl")
+        line = json.loads(spool.read_text(encoding="utf-8").splitlines()[-1])
+        spool.write_text(
+            json.dumps(line | {"at": line["at"] - 3_240}, separators=(",", ":")) + "\n"
+        )
+        other.compact()
+
+    assert not Path(talk.home_dir, "learned.jsonl").exists()
+    assert _point(talk) == (167_000, "window")
+
+
 def test_the_tail_is_part_of_what_is_learned(talk: Talk, world: Path) -> None:
     """The client compacts on what it would send, which the last usage does not hold yet."""
     for number in range(3):

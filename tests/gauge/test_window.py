@@ -54,6 +54,47 @@ def test_the_strongest_source_that_knows_wins(missing: int, tokens: int, source:
 
 
 @pytest.mark.parametrize(
+    ("client", "model", "tokens", "source"),
+    [
+        ({"large_window_off": True}, OPUS, 200_000, "settings"),
+        ({"large_window_off": True, "model": "opus[1m]"}, OPUS, 200_000, "settings"),
+        ({"large_window_off": True}, SONNET, 200_000, "model"),
+        ({"most_tokens": 64_000}, "qwen-coder", 64_000, "settings"),
+        ({"most_tokens": 64_000}, SONNET, 200_000, "model"),
+        ({"most_tokens": 64_000, "autocompact_enabled": False}, SONNET, 64_000, "settings"),
+    ],
+)
+def test_the_clients_variables_bound_the_window(
+    client: dict[str, Any], model: str, tokens: int, source: str
+) -> None:
+    """A switch takes the large ones away; a figure counts for models it does not know."""
+    nothing = dict.fromkeys(("configured", "statusline", "occupancy_tokens", "observed"))
+
+    window = _window(**nothing | {"client": client, "model": model})
+
+    assert (window.tokens, window.source) == (tokens, source)
+
+
+@pytest.mark.parametrize(
+    ("client", "version", "tokens"),
+    [
+        ({}, "2.1.299", 200_000),
+        ({"idle_least_tokens": 300_000}, "2.1.325", 300_000),
+        ({"idle_least_tokens": 5}, "2.1.325", 100_000),
+        ({"idle_enabled": False}, "2.1.325", None),
+        ({"autocompact_enabled": False}, "2.1.325", None),
+        ({}, "2.1.298", None),
+        ({}, None, None),
+    ],
+)
+def test_from_where_on_an_unused_session_is_compacted(
+    client: dict[str, Any], version: str | None, tokens: int | None
+) -> None:
+    """As the client's settings say; older clients, and unknown ones, do not do it."""
+    assert brim.idle_tokens(client, version) == tokens
+
+
+@pytest.mark.parametrize(
     ("setting", "requested", "model", "source"),
     [
         ("sonnet[1m]", None, SONNET, "settings"),

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.memory.worlds import talked
 
 from brimline.hooks import table
 from brimline.install import parts, settingsfile
+from brimline.memory import deep, hits
 from brimline.slash.command_files import COMMANDS
 
 from . import fake_claude
@@ -543,3 +545,30 @@ def test_paths_of_any_kind_reach_the_hook(name: str, home: Home, world: Path) ->
         assert Path(data, "sessions", "s", "spool.jsonl").exists()
         home.uninstall(BRIMLINE_HOME=data)
         assert home.settings.read_bytes() == ORIGINAL
+
+
+def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(home: Home) -> None:
+    """With `--yes` all of it; a Ctrl-C costs what is not read yet, and no more."""
+    for number in range(1, 21):
+        talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
+    real, left = deep._Intake.take, 7
+
+    def interrupted(*arguments: Any) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        return real(*arguments)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(deep._Intake, "take", interrupted)
+        done = home.run("install", "--yes")
+
+    assert done.code == 0
+    assert "not all was read (interrupted)" in done.err
+    assert hits.reading(home.data) == {"read": 7, "sessions": 20, "seconds": 1}
+    home.install()
+    assert hits.reading(home.data) is None
+    arguments = ("signed cookies", "--everywhere", "--limit", "50", "--json")
+    found = home.run("memory", "search", *arguments).report["hits"]
+    assert len({hit["group"] for hit in found}) == 20

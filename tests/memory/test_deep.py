@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,62 @@ def test_a_question_about_something_else_gets_no_hit(
 
     assert found(brimline, query) == []
     assert brimline("memory", "search", query).out.startswith("No matches")
+
+
+def test_until_all_is_read_every_answer_says_so(project_dir: str, brimline: Run) -> None:
+    """How many of how many sessions, and how to read the rest; then no more."""
+    talked(project_dir)
+    brimline("memory", "index")
+    for number in (2, 3):
+        talked(project_dir, f"0a1b2c3d-0000-4000-8000-00000000000{number}")
+
+    told = brimline("memory", "search", "signed cookies", "--json")
+    reading = told.document["reading"]
+    assert (reading["read"], reading["sessions"]) == (1, 3)
+    assert reading["seconds"] >= 1
+    said = "1 of 3 sessions read; `brimline memory index` reads the rest (about 1 s)"
+    assert said in brimline("memory", "search", "nothing of this").err
+    brimline("memory", "index")
+    assert found(brimline, "signed cookies")
+    assert brimline("memory", "search", "signed cookies", "--json").document["reading"] is None
+    assert brimline("memory", "search", "signed cookies").err == ""
+
+
+def test_a_hit_shows_the_lines_that_fit_and_its_key_opens_it(
+    project_dir: str, brimline: Run
+) -> None:
+    """With project and time before it; the whole of it comes with its neighbours."""
+    session = talked(project_dir)
+    before = "\n".join(f"A line about nothing, number {number}." for number in range(12))
+    session.prompt(f"{before}\nThe walrus tables move on Friday.\nAnd then we rest.")
+    session.reply(9_000, text_block("The walrus tables are moved."))
+    brimline("memory", "index")
+
+    shown = brimline("memory", "search", "walrus tables on Friday").out
+    head, line = next(part for part in shown.split("\n\n") if "Friday" in part).split("\n")[:2]
+    key, *about = head.split()
+    assert line == "  The walrus tables move on Friday."
+    assert re.fullmatch(r"m\d+", key)
+    assert os.path.basename(project_dir) in about
+    assert SESSION[:8] in about
+    whole = brimline("memory", "show", key).out
+    assert "  > A line about nothing, number 0." in whole
+    assert "  > The walrus tables are moved." in whole
+    entries = brimline("memory", "show", key, "--json").document["entries"]
+    assert [entry["key"] == key for entry in entries] == [False, True, False]
+
+
+@pytest.mark.parametrize("key", ["m999999", "999", "sha256:12", ""])
+def test_a_key_that_opens_nothing_is_told_in_a_sentence(
+    key: str, project_dir: str, brimline: Run
+) -> None:
+    """Whether it never was one or is gone."""
+    talked(project_dir)
+    brimline("memory", "index")
+
+    done = brimline("memory", "show", "--", key)
+
+    assert (done.code, done.err.count("\n")) == (1, 1)
 
 
 def test_refusals_answers_and_queued_messages_are_the_users_words_too(

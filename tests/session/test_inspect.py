@@ -124,3 +124,19 @@ def test_memory_grows_by_some_bytes_a_row_only() -> None:
     # As objects a row takes more than 3,000; what else the process does meanwhile counts too.
     assert held / count < 1_200
     assert peak / count < 1_300
+
+
+def test_it_tells_where_thinking_was_lost_and_what_only_the_client_reads(
+    session: SessionBuilder,
+) -> None:
+    """Rows of the client's own books never reach the model."""
+    session.reply(20_000)
+    session.row("attachment", attachment={"type": "prompt_snapshot", "system": "x" * 5_000})
+    session.row("attachment", attachment={"type": "thinking_stripped", "scope": "all"})
+    session.reply(21_000)
+
+    found = inspecting.inspect(session.path)
+
+    assert found.lost_thinking == [(1, "all, by the client after a refusal")]
+    assert found.disk_bytes["bookkeeping"] > 5_000
+    assert "attachment" not in found.disk_bytes

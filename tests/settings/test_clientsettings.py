@@ -62,6 +62,25 @@ def test_variables_in_the_files_win_over_settings(project_dir: str) -> None:
     assert facts["model"] == "sonnet[1m]"
 
 
+def test_variables_that_bound_the_window_or_switch_compaction_off_are_read(
+    project_dir: str,
+) -> None:
+    """As texts and as numbers; the client's own names."""
+    env = {
+        "CLAUDE_CODE_DISABLE_1M_CONTEXT": "1",
+        "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "64000",
+        "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": 300_000,
+        "DISABLE_COMPACT": "true",
+    }
+    _write(project_dir, "user", {"idleCompaction": False, "env": env})
+
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert (facts["large_window_off"], facts["most_tokens"]) == (True, 64_000)
+    assert (facts["idle_enabled"], facts["idle_least_tokens"]) == (False, 300_000)
+    assert facts["autocompact_enabled"] is False
+
+
 @pytest.mark.parametrize("value", ["auto", 0, -1, True, 1.5, None, [], {}, "9" * 5_000, "²"])
 def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> None:
     """`auto` and nonsense mean the client's own default."""

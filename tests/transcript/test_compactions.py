@@ -42,6 +42,24 @@ def test_clients_differ_in_what_they_write(session: SessionBuilder) -> None:
 
 
 @pytest.mark.parametrize(
+    "notice",
+    [
+        "Compacted while idle, before the prompt cache expired",
+        "Compacted using a summary written while you were away",
+    ],
+)
+def test_a_compaction_while_nobody_was_there_is_called_idle(
+    session: SessionBuilder, notice: str
+) -> None:
+    """The client says so in a row behind it; the trigger itself does not tell."""
+    session.compact(300_000)
+    session.compact(310_000)
+    session.row("system", subtype="informational", content=notice, level="notice")
+
+    assert [one.trigger for one in scan(session.path).compactions] == ["auto", "idle"]
+
+
+@pytest.mark.parametrize(
     "figures",
     [
         *(None, 5, [], "auto", {"trigger": 5, "preTokens": "many"}),

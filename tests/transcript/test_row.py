@@ -20,16 +20,17 @@ from .generated import rows as generated_rows
 CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
-    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed", "prompt_text"),
-    *("queue_operation", "calls", "results", "is_final"),
+    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed"),
+    *("queue_operation", "calls", "results", "is_final", "lost_thinking"),
     *("visible_characters", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
-    *("message_id", "references", "envelope", "numbered_blocks", "queued_prompt", "tool_uses"),
+    *("message_id", "references", "envelope", "numbered_blocks", "tool_uses"),
     *("result_ids", "located_texts"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
+    *("is_bookkeeping", "is_idle_notice", "holds_persons_words"),
 )
 
 
@@ -87,3 +88,42 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
     attachment = {"type": "queued_command"} | fields
 
     assert shapes.typed({"type": "attachment", "attachment": attachment}) == expected
+
+
+@pytest.mark.parametrize(
+    ("attachment", "lost"),
+    [
+        ({"type": "thinking_stripped", "scope": "all"}, "all, by the client after a refusal"),
+        (
+            {"type": "thinking_stripped", "scope": "partial", "from": {"messageId": "msg_1"}},
+            "those from one reply on, by the client after a refusal",
+        ),
+        (
+            {
+                "type": "thinking_drop",
+                "newlyDropped": {"reason": "prefix_mismatch", "blockCount": 4},
+                "clientChange": {"kinds": ["tool_result"], "firstChangedMessageIndex": 3},
+            },
+            "4, by the service (prefix_mismatch; changed: tool_result)",
+        ),
+        ({"type": "thinking_drop"}, "some, by the service (; changed: unknown)"),
+        ({"type": "queued_command"}, ""),
+    ],
+)
+def test_a_row_tells_which_thoughts_are_not_sent_any_more(
+    attachment: dict[str, Any], lost: str
+) -> None:
+    """And who left them out; the client keeps such rows for itself."""
+    row = {"type": "attachment", "attachment": attachment}
+
+    assert shapes.lost_thinking(row) == lost
+    assert shapes.is_bookkeeping(row) is bool(lost)
+
+
+def test_results_that_the_client_cut_itself_are_known() -> None:
+    """By either of the rows in which clients write that down."""
+    cut = {"type": "tool_results_cut", "callIds": ["t1", "t2"], "standIn": "[cut]"}
+    micro = {"compactedToolIds": ["t3"]}
+
+    assert sorted(shapes.cleared_ids({"type": "attachment", "attachment": cut})) == ["t1", "t2"]
+    assert shapes.cleared_ids({"type": "system", "microcompactMetadata": micro}) == ["t3"]

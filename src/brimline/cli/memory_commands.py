@@ -16,7 +16,7 @@ import click
 from brimline import output
 from brimline.errors import BrimlineError, StateError, TeamError
 from brimline.fast import paths
-from brimline.memory import overview
+from brimline.memory import hits, overview
 from brimline.search import documents, stored, vectors
 from brimline.team import together
 
@@ -50,7 +50,23 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
         output.note(vectors.missing())
-    output.answer(document, lambda made: overview.hits_text(made["hits"], query), as_json=as_json)
+    if document["reading"]:
+        output.note(hits.reading_text(document["reading"]))
+    output.answer(document, hits.text, as_json=as_json)
+
+
+@output.command("show")
+@click.argument("key", metavar="KEY")
+def show_command(key: str, as_json: bool) -> None:
+    """Show what was said whole, with what came before and after it.
+
+    A KEY is what `brimline memory search` shows before a hit.
+
+    \b
+    Example:
+      brimline memory show m1204
+    """
+    output.answer(hits.entry(paths.home(), key), hits.entry_text, as_json=as_json)
 
 
 @output.command("add")

@@ -133,7 +133,7 @@ def carry() -> None:
     """
 
 
-@_within("brimline.cli.memory_commands", "search add edit remove list lint index status sync")
+@_within("brimline.cli.memory_commands", "search show add edit remove list lint index status sync")
 def memory() -> None:
     """Keep what outlives a session: topics that every session begins with, and a search.
 

@@ -10,7 +10,7 @@ A row has the names it is grouped by, `dollars` (None where nobody knows a price
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -119,7 +119,11 @@ class _Group:
     requests: int = 0
     unpriced_requests: int = 0
     is_assumed: bool = False
-    tokens: list[int] = field(default_factory=lambda: [0] * 5)
+    input: int = 0
+    write_5m: int = 0
+    write_1h: int = 0
+    read: int = 0
+    output: int = 0
     first_at: float = 1e12
     last_at: float = 0.0
 
@@ -131,12 +135,15 @@ class _Group:
         self.dollars += dollars or 0.0
         self.subagent_dollars += (dollars or 0.0) * is_subagent
         self.is_assumed |= model.is_assumed
-        self.tokens = [sum(pair) for pair in zip(self.tokens, request[3:], strict=True)]
+        self.input += request.input
+        self.write_5m += request.write_5m
+        self.write_1h += request.write_1h
+        self.read += request.read
+        self.output += request.output
         self.first_at = min(self.first_at, request.at)
         self.last_at = max(self.last_at, request.at)
 
     def row(self) -> dict[str, Any]:
-        names = ("input", "cache_write_5m", "cache_write_1h", "cache_read", "output")
         is_known = self.requests > self.unpriced_requests or not self.requests
         return {
             **self.names,
@@ -145,7 +152,11 @@ class _Group:
             "is_assumed": self.is_assumed,
             "requests": self.requests,
             "unpriced_requests": self.unpriced_requests,
-            **{f"{name}_tokens": count for name, count in zip(names, self.tokens, strict=True)},
+            "input_tokens": self.input,
+            "cache_write_5m_tokens": self.write_5m,
+            "cache_write_1h_tokens": self.write_1h,
+            "cache_read_tokens": self.read,
+            "output_tokens": self.output,
             "first_at": clock.format_utc(self.first_at) if self.requests else None,
             "last_at": clock.format_utc(self.last_at) if self.requests else None,
         }

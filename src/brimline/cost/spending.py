@@ -82,14 +82,16 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
     gone = forgotten.sessions(home_dir)
     current = dict(known)
     wanted = []
+    is_changed = False
     for path in paths:
         stamp = _stamp(path)
         if stamp is None or forgotten.is_silent(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
             current[path] = _read(path, stamp, progress)
+            is_changed = True
         wanted.append(_since(current[path], gone))
-    if current != known:
+    if is_changed:
         _save(home_dir, current.values())
     return _distinct(wanted)
 

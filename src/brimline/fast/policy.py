@@ -11,6 +11,7 @@ from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 FORMAT = 2
@@ -20,6 +21,18 @@ _NO_SETTINGS = ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY")
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
 # By which the client does without its own memory.
 MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
+# The client's variables that move the window or the point of a compaction.
+_CLIENT_NUMBERS = {
+    "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "autocompact_window",
+    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "autocompact_pct",
+    "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "idle_least_tokens",
+    "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "most_tokens",
+}
+_CLIENT_SWITCHES = {
+    "CLAUDE_CODE_DISABLE_1M_CONTEXT": ("large_window_off", True),
+    "DISABLE_AUTO_COMPACT": ("autocompact_enabled", False),
+    "DISABLE_COMPACT": ("autocompact_enabled", False),
+}
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -70,7 +83,7 @@ class Policy:
 
 def switched_off() -> bool:
     """Whether the user turned every hook off through the environment."""
-    return any(is_switched(io.env(name) or "") for name in _OFF_SWITCHES)
+    return any(is_switched(text) for name in _OFF_SWITCHES if (text := io.env(name)))
 
 
 def is_switched(text: str) -> bool:
@@ -109,21 +122,29 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
         return None
 
 
-def apply_client_environment(client: dict[str, Any]) -> None:
-    """Put the client's own environment variables over what its settings files say."""
-    for variable, key in (
-        ("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "autocompact_window"),
-        ("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "autocompact_pct"),
-    ):
-        text = io.env(variable)
+def apply_client_environment(
+    client: dict[str, Any], env: Callable[[str], str | None] = io.env
+) -> None:
+    """Put the client's own variables over what its settings files say.
+
+    Args:
+        client: what is known so far; it is changed in place.
+        env: looks a variable up; the settings files have variables too.
+    """
+    for variable, key in _CLIENT_NUMBERS.items():
+        text = env(variable)
         if text and (number := io.whole_number(text)):
             client[key] = number
             if key == "autocompact_window":
                 client["autocompact_window_by_model"] = {}
-    switch = io.env(MEMORY_SWITCH)
+    for variable, (key, meant) in _CLIENT_SWITCHES.items():
+        text = env(variable)
+        if text and is_switched(text):
+            client[key] = meant
+    switch = env(MEMORY_SWITCH)
     if switch:
-        client["memory_off"] = is_switched(switch)
-    model = io.env("ANTHROPIC_MODEL")
+        client["memory_off"] = is_switched(switch) or None
+    model = env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
 

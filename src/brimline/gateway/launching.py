@@ -60,6 +60,10 @@ _BEING_WRITTEN_S = 60.0
 _SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
 _KILLED_EXIT = 128
+_HERE = (
+    "brimline: the gateway stands between client and service; models that bind their thinking lose "
+    "it when a session changes sides, so resume this one with `brimline run -- --resume`"
+)
 _NOT_TRUSTED = (
     "brimline: this folder's own settings name a service, proxy or certificate; they are not used "
     "before you have told the client that you trust the folder"
@@ -92,7 +96,9 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
             given[_WINDOW] = env.get(_WINDOW) or _ANY_WINDOW
         own_env = settings.get("env")
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
+        known = env | given
         own = {name: env[name] for name in _NETWORK if name in env}
+        own |= {name: known[name] for name in (_PERCENT, _WINDOW) if name in known}
         own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
         gateway = _Gateway(listening, own)
         try:
@@ -119,8 +125,11 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
             rest += [name, sources]
         else:
             rest.append(word)
-    if not told:
-        return {}, sources, rest
+    return _settings_in(told) if told else {}, sources, rest
+
+
+def _settings_in(told: str) -> dict[str, Any]:
+    """What `--settings` says: JSON, or the name of a file with it."""
     try:
         if not told.lstrip().startswith("{"):
             with open(told, encoding="utf-8") as file:
@@ -130,7 +139,7 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
         raise BrimlineError(f"--settings cannot be read ({error})") from None
     if not isinstance(found, dict):
         raise BrimlineError("--settings holds no JSON object")
-    return found, sources, rest
+    return found
 
 
 def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:
@@ -265,7 +274,7 @@ class _Gateway:
         does_serve, said = self._spawn()
         if not does_serve:
             raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
-        output.complain(said)
+        output.complain(said or _HERE)
         self._watcher.start()
 
     def stop(self) -> None:

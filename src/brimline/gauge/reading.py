@@ -39,6 +39,9 @@ class Reading:
         self.tier_count = 0
         # Whether steep growth lifted the tier above the one its distance gives.
         self.raised = False
+        # What the client's settings say, and its version.
+        self.client: dict[str, Any] = {}
+        self.version: str | None = None
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
@@ -90,6 +93,7 @@ class Reading:
             "compaction_source": self.compaction.source,
             "compaction_enforced": self.compaction.enforced,
             "ending": self.compaction.ending,
+            "idle_compaction_tokens": window.idle_tokens(self.client, self.version),
             "tier": self.tier,
             "tier_name": self.tier_name,
             "velocity_tokens_per_op": self.velocity(),
@@ -217,6 +221,8 @@ def make_reading(
     reading = Reading(size, compaction)
     reading.model, reading.known_model = name, model
     reading.offset = tail.offset
+    reading.client = policy.client
+    reading.version = tail.usage.version if tail.usage else None
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
     if occupancy is not None:

@@ -24,6 +24,9 @@ VERIFIED_SOURCES = frozenset({"config", "statusline", "settings", "observed"})
 _LARGE_MARK = "[1m]"
 # Recorded sessions of these clients and older ones all compacted at the threshold by themselves.
 _LAST_ALWAYS_ENFORCING = (2, 1, 42)
+# The first to compact a large context before its cache of an hour expires, and from where on.
+_FIRST_IDLING = (2, 1, 299)
+_IDLE_TOKENS, _LEAST_IDLE_TOKENS = 200_000, 100_000
 TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
 # A pace that leaves this many requests is no longer calm; one step alone is no pace.
 NEAR_REQUESTS = 5
@@ -110,12 +113,33 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    if _asks_for_large_window(requested_model or client.get("model"), model.name):
+    stated = client.get("most_tokens")
+    if stated and (not model.is_known or client.get("autocompact_enabled") is False):
+        return Window(stated, "settings")
+    is_capped = client.get("large_window_off")
+    wanted = requested_model or client.get("model")
+    if not is_capped and _asks_for_large_window(wanted, model.name):
         return Window(LARGE_WINDOW_TOKENS, "settings")
     proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
+    if is_capped and model.window_tokens > DEFAULT_WINDOW_TOKENS:
+        return Window(DEFAULT_WINDOW_TOKENS, "settings")
     return Window(model.window_tokens, "model" if model.is_known else "default")
+
+
+def idle_tokens(client: dict[str, Any], version: str | None) -> int | None:
+    """From how many tokens on the client compacts while nobody is there; None where it does not."""
+    off = False in (client.get("idle_enabled"), client.get("autocompact_enabled"))
+    if off or version_numbers(version) < _FIRST_IDLING:
+        return None
+    least = client.get("idle_least_tokens") or _IDLE_TOKENS
+    return int(max(_LEAST_IDLE_TOKENS, least))
+
+
+def version_numbers(version: str | None) -> tuple[int, ...]:
+    """A client's version, to compare; an unknown one is the oldest."""
+    return tuple([int(part) if part.isdecimal() else 0 for part in (version or "").split(".")])
 
 
 def proved_window(occupancy_tokens: int | None) -> int | None:
@@ -209,8 +233,7 @@ def _enforced(
         return False
     if chosen:
         return True
-    numbers = [int(part) if part.isdecimal() else 0 for part in (version or "").split(".")]
-    if version is not None and tuple(numbers) <= _LAST_ALWAYS_ENFORCING:
+    if version is not None and version_numbers(version) <= _LAST_ALWAYS_ENFORCING:
         return True
     return model.compacts_itself(window.tokens)
 

@@ -36,10 +36,22 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("next request", f"{coming:,} (~{more:,} more)"),
         ("window", size),
         ("tier", tier(document)),
+        ("while idle", _idle(document)),
         ("note", _NOTES.get(document["ending"], "")),
         ("model", _model(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
+
+
+def _idle(document: dict[str, Any]) -> str:
+    """What the client does with a large context that nobody uses."""
+    tokens = document.get("idle_compaction_tokens")
+    if tokens is None or tokens >= document["compaction_tokens"]:
+        return ""
+    return (
+        f"compacted from {tokens:,} tokens on after about 54 minutes without a request "
+        "(`idleCompaction` in the client's settings)"
+    )
 
 
 def _model(document: dict[str, Any]) -> str:

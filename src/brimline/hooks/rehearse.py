@@ -21,7 +21,7 @@ from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
 from brimline.settings import config
-from brimline.transcript import compactions, find, read, row
+from brimline.transcript import compactions, find, read, row, words
 from brimline.transcript.copies import Copies
 
 # After a compaction, where the recording has none to go by.
@@ -74,7 +74,8 @@ class Rehearsal:
             if result.call_id in self.calls:
                 asked = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 found += self._ask("PostToolUse", asked)
-        if prompt := row.prompt_text(value):
+        prompt = words.prompt(value) if row.kind_of(value) == "user" else ""
+        if prompt:
             # Only its length counts: no command in it is to be done again.
             found += self._ask("UserPromptSubmit", {"prompt": "x" * len(prompt)})
         if usage := row.usage_of(value):

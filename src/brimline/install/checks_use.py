@@ -13,7 +13,7 @@ from brimline import clock, output
 from brimline.errors import SessionError, StoreError
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, idle_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
@@ -155,6 +155,9 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     else:
         named = {False: "compaction-reactive", None: "compaction-unsure", True: "compaction"}
         yield named[point.enforced], {"about": about, "window": least}
+    idle = idle_tokens(known, reading.version)
+    if idle is not None and idle < point.tokens:
+        yield "compaction-idle", {"tokens": f"{idle:,}"}
     chosen, percent = known["autocompact_window"], known["autocompact_pct"]
     if percent and not chosen and not known["autocompact_window_by_model"]:
         yield "compaction-pct", {"percent": percent, "window": least}

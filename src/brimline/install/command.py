@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from brimline import output
-from brimline.errors import InstallError
+from brimline.errors import BrimlineError, InstallError
 from brimline.fast import io, paths
 from brimline.install import datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import examination, render
@@ -85,6 +85,29 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     told.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(told if done.changes else [already]), *_remarks(done)])
     output.answer(report | _outcome(done), text, as_json=as_json)
+    _read_past(home_dir, project_dir, yes=yes)
+
+
+def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
+    """Let memory read the sessions there are, if the user wants that now."""
+    from brimline.memory import deep, hits
+
+    state = hits.reading(home_dir)
+    if state is None:
+        return
+    sessions = output.count(state["sessions"] - state["read"], "past session")
+    question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
+    if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
+        output.note(hits.reading_text(state))
+        return
+    exclude = config.load(home_dir, project_dir).values["memory.exclude"]
+    try:
+        total = deep.unread_bytes(home_dir, project_dir)
+        with output.Progress("Reading sessions", total) as progress:
+            deep.take_in(home_dir, project_dir, exclude, progress=progress.update)
+    except (KeyboardInterrupt, BrimlineError, OSError) as error:
+        reason = "interrupted" if isinstance(error, KeyboardInterrupt) else error
+        output.note(f"not all was read ({reason}): each session's start goes on with it")
 
 
 @output.command("uninstall")

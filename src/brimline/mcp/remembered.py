@@ -19,6 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
+from brimline.memory.hits import reading, reading_text
 from brimline.output import line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -60,8 +61,10 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
         rows.append(row)
     how = "" if vectors.load() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
-    note = f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"
-    return "\n".join([*([head] if rows else []), *rows, *([note] if problem else [])])
+    notes = [f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"] if problem else []
+    state = reading(home_dir)
+    notes += [f"[{reading_text(state)}]"] if state else []
+    return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
 def _keep_others(hits: list[turns.Hit]) -> None:

@@ -20,7 +20,7 @@ from brimline import clock
 from brimline.carry import checkpoint, ledger, links, notes
 from brimline.fast import io, paths
 from brimline.masking import clean
-from brimline.memory import hot
+from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory
 from brimline.state import forgotten
@@ -40,6 +40,7 @@ _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
 _BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
 _LARGEST_FILE = 1 << 20
+_WORTH_TIMING = 4_000_000
 _SPOKEN = (
     *(b'"user"', b'"assistant"', b'"queued_command"', b'"queue-operation"'),
     b'"compact_boundary"',
@@ -102,13 +103,16 @@ def take_in(
     known = intake.memory.use(_stamps)
     intake.drop([path for path in known if path not in found and path.endswith(".md")])
     fresh = _changed(found.values(), known)
-    added = 0
+    added, begun, read_bytes = 0, time.monotonic(), 0
     for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.take(source, known.get(source.path, ""), until)
+        read_bytes += _size(source)
         if progress:
             progress(_size(source))
+    if read_bytes > _WORTH_TIMING:
+        intake.note_speed(read_bytes / (time.monotonic() - begun))
     intake.empty_queue()
     while time.monotonic() < until and intake.memory.use(_vectors):
         pass
@@ -343,6 +347,12 @@ class _Intake:
         added = self.memory.put(fitting)
         self.memory.use(finish)
         return added
+
+    def note_speed(self, bytes_per_s: float) -> None:
+        """Keep how fast reading went, to tell how long the rest of it takes."""
+        values = (hits.SPEED, str(max(1, int(bytes_per_s))))
+        statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
+        self.memory.use(lambda base: base.execute(statement, values))
 
     def empty_queue(self) -> None:
         """What compactions left for us; as a rule it was read in the transcript by now."""

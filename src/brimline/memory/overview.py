@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline import clock, output
+from brimline import output
 from brimline.memory import hot
 from brimline.search import stored, turns, vectors
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     import sqlite3
 
     from brimline.memory.hot import Topic
-
-NOTHING = "No matches."
-_SHOWN_LINES = 3
-_LINE_CHARACTERS = 110
-_TELLING = 4
 
 
 def topics(folder: str) -> dict[str, Any]:
@@ -87,34 +82,6 @@ def counts(connection: sqlite3.Connection) -> dict[str, Any]:
 def searchable(home_dir: str) -> turns.Memory:
     """The search, without what only reading sessions needs."""
     return turns.Memory(stored.folder(home_dir), derived=True)
-
-
-def hits_text(hits: list[dict[str, Any]], query: str) -> str:
-    """What a search found, for a person."""
-    return "\n\n".join([_hit_text(hit, query) for hit in hits]) or NOTHING
-
-
-def _hit_text(hit: dict[str, Any], query: str) -> str:
-    """An entry: where it is from, and the lines from the first that fits."""
-    when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
-    group = hit["group"]
-    about = [when, hit["source"], hit["id"] if group[:1] == "/" else group.partition("/")[0][:8]]
-    if hit["author"]:
-        about.insert(0, f"by {hit['author']}")
-    return "\n".join(["  ".join(about), *_excerpt(hit["text"], query)])
-
-
-def _excerpt(text: str, query: str) -> list[str]:
-    """A few lines of a text, from the first that has a word of the query."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    words = [word for word in query.casefold().split() if len(word) >= _TELLING]
-    fits = (at for at, line in enumerate(lines) if any(w in line.casefold() for w in words))
-    first = next(fits, 0)
-    first = 0 if first < _SHOWN_LINES else first
-    shown = [f"  {output.line(line, _LINE_CHARACTERS)}" for line in lines[first:]]
-    before = ["  …"] if first else []
-    after = ["  …"] if len(shown) > _SHOWN_LINES else []
-    return [*before, *shown[:_SHOWN_LINES], *after]
 
 
 def _size(path: str) -> int:

@@ -66,7 +66,7 @@ const within = (limitMs, work) => {
 const compacted = async ($, e) => {
   checkShape(e.messages)
   const { own } = await setup($)
-  const hooks = await $.settings.read({ key: "hooks" })
+  const { hooks } = await $.settings.read()
   if (foreign(hooks?.PreCompact, own)) doubt("a PreCompact hook that is not brimline's would not run")
   const sent = await $.session.messages({ as: "api" })
   if (sent.length >= MOST_MESSAGES) doubt("the history is too long to be read whole")

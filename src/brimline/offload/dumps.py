@@ -28,11 +28,11 @@ _OPAQUE = re.compile(
 
 
 def describe(text: str, source: Source, kind: str, budget: int) -> str:
-    """What the output holds, in so many characters; empty where it is no JSON after all."""
+    """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _paths(source, budget)
-    found = kinds.documents(text)
-    return _json(*found, budget) if found else ""
+    documents = kinds.documents(text)
+    return _json(*documents, budget) if documents else ""
 
 
 def _json(values: list[Any], rest: str, budget: int) -> str:
@@ -45,8 +45,8 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
         rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    found = names.names(enumerate(_values(value)), "\n".join(rows))
-    chosen = names.afford(found, left - len(mentions), names.NUMBER)
+    named = names.names(enumerate(_values(value)), "\n".join(rows))
+    chosen = names.afford(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
     return "\n".join(rows)[:budget]
@@ -55,18 +55,23 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
 def _shape(value: Any, depth: int) -> str:
     if isinstance(value, dict):
         return _object_shape(value, depth)
-    if not isinstance(value, list):
-        return _sample(value) if isinstance(value, str) else json.dumps(value)
+    if isinstance(value, list):
+        return _list_shape(value, depth)
+    return _sample(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _list_shape(value: list[Any], depth: int) -> str:
     if depth >= _MOST_DEPTH or not value:
         return f"[{len(value)} items]" if value else "[]"
-    objects = [item for item in value if isinstance(item, dict)]
-    if len(objects) < len(value):
+    if not all(isinstance(item, dict) for item in value):
         return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
     # All samples are of one item: values of several side by side would describe none of them.
-    sample = max(
-        objects[:_COMPARED_ITEMS], key=lambda item: sum(not _is_dull(v) for v in item.values())
-    )
+    sample = max(value[:_COMPARED_ITEMS], key=_telling_values)
     return f"[{len(value)} × {_object_shape(sample, depth + 1)}]"
+
+
+def _telling_values(item: dict[str, Any]) -> int:
+    return sum(not _is_dull(value) for value in item.values())
 
 
 def _object_shape(value: dict[str, Any], depth: int) -> str:
@@ -81,7 +86,7 @@ def _object_shape(value: dict[str, Any], depth: int) -> str:
 
 
 def _is_dull(value: Any) -> bool:
-    """Whether the key alone says as much; 0 is a number like any other."""
+    """Tell whether the key alone says as much; 0 is a number like any other."""
     if isinstance(value, str):
         return not value or bool(_OPAQUE.fullmatch(value))
     return not value and (isinstance(value, bool) or not isinstance(value, int | float))
@@ -95,22 +100,22 @@ def _sample(text: str) -> str:
 
 def _values(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
-    found, pending, room = [], [value], _NAMED_CHARACTERS
+    texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:
         current = pending.pop()
         if isinstance(current, str):
             if not _OPAQUE.fullmatch(current[:400]):
-                found.append(current[:room])
+                texts.append(current[:room])
                 room -= len(current)
         elif isinstance(current, dict | list):
             inner = list(current.values()) if isinstance(current, dict) else current
             pending.extend(reversed(inner))
-    return found
+    return texts
 
 
 def _paths(source: Source, budget: int) -> str:
     """Directories in the order of their size, each with as many of its names as there is room."""
-    folders = _grouped(source.lines)
+    folders = _names_by_folder(source.lines)
     count = sum(map(len, folders.values()))
     title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
     if len(source.lines) < source.total:
@@ -136,7 +141,7 @@ def _paths(source: Source, budget: int) -> str:
     return "\n".join(rows)
 
 
-def _grouped(lines: list[str]) -> dict[str, list[str]]:
+def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
     for path in filter(None, map(names.clean, lines)):

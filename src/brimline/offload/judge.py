@@ -38,11 +38,6 @@ class Rules(NamedTuple):
     never: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
-    @property
-    def least_bytes(self) -> int:
-        """What is smaller always stays."""
-        return min(self.inline_bytes, self.read_bytes)
-
 
 def rules_in(values: Mapping[str, Any]) -> Rules:
     """Return the rules that settings hold."""
@@ -66,11 +61,16 @@ class Case:
         self.tool, self.arguments, self.text = tool, arguments, text
         self.size_bytes = size_bytes
         self.line: Line | None = None
+        self.files: list[str] = []
         if tool == "Bash":
             self.line = shell.read(str(arguments.get("command") or ""))
-        self.files = _files(tool, arguments, self.line)
+            self.files = self.line.files
+        elif tool == "Read":
+            self.files = list(filter(None, [clienttools.file_of(arguments)]))
         self.source = preview.Source(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
+        is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
+        self.is_bulk = is_found or self.kind in kinds.BULK
         # Whether the call failed, was broken off or sent away.
         self.failed = False
         # Whether the client shows no more than its beginning.
@@ -78,20 +78,28 @@ class Case:
         # Whether the model has had it for a while: then content is held to the rules for bulk.
         self.was_read = False
 
+    def is_configuration(self) -> bool:
+        """Tell whether it shows files that are read to be obeyed, and is not huge."""
+        is_small = self.size_bytes <= _LARGEST_CONFIGURATION_BYTES
+        return is_small and any(map(kinds.is_configuration, self.files))
+
+    def has_failed(self) -> bool:
+        """Tell whether the call failed, also where a pipe lost its exit code."""
+        ran_something = bool(self.line and self.line.ran_something)
+        return self.failed or (ran_something and kinds.says_failure(self.text))
+
 
 def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
     """Decide about a result: the questions 2 and 4 to 6 of `intercept.after`."""
     if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
         return Verdict(OURS)
-    is_mcp = case.tool.startswith(clienttools.MCP_PREFIX)
-    if not is_mcp and case.tool not in clienttools.ANSWERING:
+    if case.tool not in clienttools.ANSWERING and not case.tool.startswith(clienttools.MCP_PREFIX):
         return Verdict(OTHER_TOOL)
     if is_named(rules.never, case.tool, case.arguments, case.line):
         return Verdict(NEVER)
     is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
-    is_bulk = is_listed or case.was_read or case.kind in kinds.BULK
-    is_bulk = is_bulk or (case.kind == kinds.FOUND and case.source.total >= kinds.FEWEST_HITS)
-    least_bytes = rules.least_bytes if is_bulk else rules.read_bytes
+    is_bulk = is_listed or case.was_read or case.is_bulk
+    least_bytes = min(rules.inline_bytes, rules.read_bytes) if is_bulk else rules.read_bytes
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.size_bytes < least_bytes + (case.tool != "Read"):
         return Verdict(SMALL)
@@ -110,9 +118,9 @@ def is_named(
     if not patterns:
         return False
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
-    line = line or (shell.read(command) if command else None)
-    texts = [tool, command, clienttools.file_of(arguments), *_files(tool, arguments, line)]
-    commands = [words for each in line.commands for words in (each.words, each.own)] if line else []
+    line = line or shell.read(command)
+    texts = [tool, command, clienttools.file_of(arguments), *line.files]
+    commands = [words for each in line.commands for words in (each.words, each.own)]
     return any(
         _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
         for pattern in patterns
@@ -136,23 +144,18 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
 
 def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result is spared; empty where it is not."""
-    if not case.was_read and clienttools.asks_for_page(case.tool, case.arguments):
+    is_fresh = not case.was_read
+    if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
         return PAGE
     if any(map(was_edited, case.files)):
         return EDITED
-    is_small = case.size_bytes <= _LARGEST_CONFIGURATION_BYTES
-    if is_small and any(map(kinds.is_configuration, case.files)):
+    if case.is_configuration():
         return CONFIGURATION
     if case.line and case.line.is_exempt:
         return BRIEF
     # A failure is content; and of what the client itself cuts, a preview shows more.
-    is_content = not case.was_read and case.size_bytes < rules.read_bytes
-    return FAILED if is_content and not case.is_cut and _has_failed(case) else ""
-
-
-def _has_failed(case: Case) -> bool:
-    ran_something = bool(case.line and case.line.ran_something)
-    return case.failed or (ran_something and kinds.says_failure(case.text))
+    is_read_at_once = case.size_bytes < rules.read_bytes and not case.is_cut
+    return FAILED if is_fresh and is_read_at_once and case.has_failed() else ""
 
 
 def saves_enough(case: Case, shown: str) -> bool:
@@ -178,13 +181,8 @@ def pattern_of(tool: str, subject: Any) -> str:
 
 def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
-    line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
-    return _files(tool, arguments, line)
-
-
-def _files(tool: str, arguments: Mapping[str, Any], line: Line | None) -> list[str]:
-    if line:
-        return line.files
+    if tool == "Bash":
+        return shell.read(str(arguments.get("command") or "")).files
     path = clienttools.file_of(arguments) if tool == "Read" else ""
     return [path] if path else []
 

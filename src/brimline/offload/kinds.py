@@ -12,6 +12,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -48,11 +50,14 @@ _MOST_REPLACED = 0.1
 # Those that no text holds: not tabs, line and page breaks, backspaces, escapes.
 _CONTROLS = re.compile("[\x01-\x07\x0e-\x1a\x1c-\x1f]")
 
-_PROSE_FILES = (".md", ".mdx", ".rst", ".adoc", ".txt", ".org", ".tex", ".html")
-_JSON_FILES = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb")
-_DUMP_FILES = (".csv", ".tsv", ".map", ".min.js", ".min.css", ".sqlite-dump")
-_LOG_FILES = (".log", ".out", ".output", ".err")
-_DIFF_FILES = (".diff", ".patch")
+# Of other endings a file is taken for source code.
+_ENDINGS = {
+    DIFF: (".diff", ".patch"),
+    LOG: (".log", ".out", ".output", ".err"),
+    JSON: (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb"),
+    DUMP: (".csv", ".tsv", ".map", ".min.js", ".min.css", ".sqlite-dump"),
+    PROSE: (".md", ".mdx", ".rst", ".adoc", ".txt", ".org", ".tex", ".html"),
+}
 _INSTRUCTION_FILES = (
     *("claude.md", "claude.local.md", "agents.md", "skill.md", "memory.md", "readme", "makefile"),
     *("go.mod", "go.sum", "pom.xml", "requirements.txt"),
@@ -63,7 +68,8 @@ _CONFIGURATION = (
     *(".properties", ".editorconfig", ".env"),
 )
 # What tools answer with, where it is not seen to be something else.
-_TOOLS = {"Glob": PATHS, **dict.fromkeys(("Agent", "Task", "WebFetch", "WebSearch"), PROSE)}
+_TOOLS = {"Glob": PATHS, "WebFetch": PROSE, "WebSearch": PROSE}
+_TOOLS |= dict.fromkeys(clienttools.DELEGATING, PROSE)
 
 _MODIFIERS = (
     r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|"
@@ -86,6 +92,7 @@ _METHOD = re.compile(
 _BINDING = re.compile(r"(?:export\s+)?(?:const|let|var)\s+\w+\s*[=:]|[A-Z][A-Z0-9_]{3,}\s*[:=]")
 _STATEMENT = re.compile(r".*[;{})\]:,]\s*$|\s*(?://|#|\*|/\*|--)")
 _HEADING = re.compile(r"#{1,5}\s+\S|\*\*[^*]+\*\*:?\s*$|[^\s#|>-].{2,80}:\s*$|<h[1-4]\b")
+_TITLE = re.compile(r"#{1,5}\s+\S")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIFF = re.compile(r"diff --git |@@ -\d+(?:,\d+)? \+\d|Index: ")
 _HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:]*[./][^\s:]*?[A-Za-z_][^\s:]*?)[:-]\d+[:-]")
@@ -134,15 +141,12 @@ def kind_of(
     sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
     if not sample:
         return LOG
-    kinds_by_name = {_kind_by_name(file.lower()) for file in files}
-    kind = kinds_by_name.pop() if len(kinds_by_name) == 1 else ""
+    kind = _kind_by_names(files)
     if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
-    if tool == "Read":
-        return _kind_of_text(sample, text, lines, CODE)
-    return _kind_of_output(sample, text, tool, command.prints if command else "") or (
-        _kind_of_text(sample, text, lines, PROSE)
-    )
+    if tool != "Read":
+        kind = _kind_of_output(sample, text, tool, command.prints if command else "")
+    return kind or _kind_of_text(sample, text, lines, CODE if tool == "Read" else PROSE)
 
 
 def _is_binary(start: str) -> bool:
@@ -164,7 +168,7 @@ def _kind_of_output(sample: list[str], text: str, tool: str, prints: str) -> str
 
 
 def says_failure(text: str) -> bool:
-    """Whether an output tells of a failure, at its beginning or its end where it is large."""
+    """Tell whether an output reports a failure, at its beginning or its end where it is large."""
     if len(text) > 2 * _FAILURE_CHARACTERS:
         text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
     # The pattern takes a hundred times as long as its words.
@@ -172,7 +176,7 @@ def says_failure(text: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file is one that is read to be obeyed: settings, instructions, lock files."""
+    """Tell whether a file is read to be obeyed: settings, instructions, lock files."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _INSTRUCTION_FILES or name.startswith(_INSTRUCTION_STEMS):
         return True
@@ -237,15 +241,14 @@ def documents(text: str) -> tuple[list[Any], str] | None:
     return (values, text[end:].strip()) if is_mostly else None
 
 
+def _kind_by_names(files: list[str]) -> str:
+    """The kind of files whose names tell it, and tell the same; empty otherwise."""
+    kinds = {_kind_by_name(file.lower()) for file in files}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
 def _kind_by_name(path: str) -> str:
-    """The kind of a file whose name tells it; empty where it does not."""
-    for kind, endings in (
-        (DIFF, _DIFF_FILES),
-        (LOG, _LOG_FILES),
-        (JSON, _JSON_FILES),
-        (DUMP, _DUMP_FILES),
-        (PROSE, _PROSE_FILES),
-    ):
+    for kind, endings in _ENDINGS.items():
         if path.endswith(endings):
             return kind
     return CODE if "." in path.rpartition("/")[2] else ""
@@ -258,19 +261,19 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return CODE
     if len(sample) < _FEWEST_LINES:
         return otherwise
-    titles = [line for line in sample if line.startswith("#") and _HEADING.match(line)]
-    if len(titles) >= _FEWEST_HEADINGS:
+    if sum(map(bool, map(_TITLE.match, sample))) >= _FEWEST_HEADINGS:
         return PROSE
     if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
-    if any(_share(sample, _has_cells(mark)) > _CELLS_SHARE for mark in ",\t|"):
+    if _is_table(sample):
         return DUMP
     forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
 
 
-def _has_cells(mark: str) -> Callable[[str], bool]:
-    return lambda line: line.count(mark) >= _FEWEST_CELLS
+def _is_table(sample: list[str]) -> bool:
+    cells = [sum(line.count(mark) >= _FEWEST_CELLS for line in sample) for mark in ",\t|"]
+    return max(cells) > len(sample) * _CELLS_SHARE
 
 
 def _is_minified(text: str, lines: list[str]) -> bool:

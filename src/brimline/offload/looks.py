@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.decision import Decision
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
+from brimline.foreign import flatten
 from brimline.offload import hook, judge, tool_results
 from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
 from brimline.offload.intercept import call_name, offer, read_mark, was_edited
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
     from brimline.hooks.turn import Turn
     from brimline.offload.tool_results import ToolResult
-
-    _Answer = tuple[str, dict[str, Any], Any, str, str]
 
 RECALL_HEADER = "[brimline recall "
 _LINES = "offload-lines-"
@@ -78,11 +77,11 @@ def note_recalled(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
 
 
 def _claim_warning(turn: Turn, path: str) -> bool:
-    """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
+    """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if not _was_previewed(turn, path):
         return False
-    found = _SPAN.findall(read_mark(turn, _mark(turn, _LINES, path)))
-    spans = [(int(first), int(last), int(total)) for first, last, total in found]
+    looks = _SPAN.findall(read_mark(turn, _mark(turn, _LINES, path)))
+    spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
         reached = max(reached, last) if first <= reached + 1 else reached
@@ -115,16 +114,17 @@ def before_write(turn: Turn) -> Decision | None:
 
 
 def _refusal(path: str) -> str:
-    """Why an overwrite was refused, and the two ways on."""
+    """Say why an overwrite was refused, and the two ways on."""
+    name = flatten(path, keep_end=True)
     return (
-        f"{path} was shown to you as a preview, so this Write would replace lines that you have "
+        f"{name} was shown to you as a preview, so this Write would replace lines that you have "
         "not seen. Read the file again (it comes whole now) or change it with Edit. If replacing "
         "all of it is what you want, repeat the Write: it passes."
     )
 
 
 def fetched(
-    home_dir: str, tool: str, tool_input: dict[str, Any], found: ToolResult
+    home_dir: str, tool: str, tool_input: dict[str, Any], result: ToolResult
 ) -> Iterator[tuple[str, dict[str, Any], int, tuple[int, int] | None]]:
     """The stored content that a call brought back, as far as the model was shown it.
 
@@ -133,36 +133,32 @@ def fetched(
     """
     from brimline.store import contents
 
-    most = clienttools.most_shown_whole(tool)
-    is_cut = found.was_persisted or len(found.text) > most
-    text = found.text.partition("\n")[2] if found.text.startswith(RECALL_HEADER) else found.text
+    is_cut = result.was_persisted or len(result.text) > clienttools.most_shown_whole(tool)
+    header, _, rest = result.text.partition("\n")
+    text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
-    for name, asked in judge.fetches(tool, tool_input) or ():
+    for name, wanted in judge.fetches(tool, tool_input) or ():
         try:
             key = contents.resolve(home_dir, name)
             meta = contents.meta(home_dir, key)
-            size = meta.get("bytes")
-            content = ""
-            if not isinstance(size, int) or size <= _LARGEST_COMPARED_BYTES:
-                content = contents.get(home_dir, key, touch=False).decode("utf-8", "replace")
+            # Where exactly the client cuts is its own affair, so no line of a beginning counts.
+            is_compared = not is_cut and (meta.get("bytes") or 0) <= _LARGEST_COMPARED_BYTES
+            raw = contents.get(home_dir, key, touch=False) if is_compared else b""
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
-        # Where exactly the client cuts is its own affair, so no line of a beginning counts.
-        lines = None if is_cut or not content else _shown_lines(content, shown, asked)
+        lines = _shown_lines(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
         yield key, meta, len(shown.encode("utf-8", "replace")), lines
 
 
-def _shown_lines(content: str, shown: str, asked: str) -> tuple[int, int] | None:
+def _shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
     """The first and last line of stored content that a text shows without a gap; None for none.
 
     Only the content itself counts: whatever else a command printed shows nothing of it. Blank lines
     at the ends, which the client takes off, count with their neighbours.
     """
-    text, first = shown.strip("\n"), asked.partition(":")[0]
+    text = shown.strip("\n")
     lines = content.split("\n")
-    start = 0
-    if first.isascii() and first.isdigit() and int(first) <= len(lines):
-        start = sum(len(line) + 1 for line in lines[: int(first) - 1])
+    start = _offset_of(lines, wanted.partition(":")[0])
     start += len(content[start:]) - len(content[start:].lstrip("\n"))
     at = start if content.startswith(text, start) else content.find(text)
     above, below = content[:at], content[at + len(text) :]
@@ -170,6 +166,13 @@ def _shown_lines(content: str, shown: str, asked: str) -> tuple[int, int] | None
         return None
     first_line = above.rstrip("\n").count("\n") + 2 if above.strip("\n") else 1
     return first_line, len(lines) - below.lstrip("\n").count("\n") - bool(below.strip("\n"))
+
+
+def _offset_of(lines: list[str], number: str) -> int:
+    """Return the place of a line that was asked for by its number; else the beginning."""
+    if not number.isascii() or not number.isdigit() or int(number) > len(lines):
+        return 0
+    return sum(len(line) + 1 for line in lines[: int(number) - 1])
 
 
 def take_over(turn: Turn, *, waits: bool = False) -> None:
@@ -198,7 +201,7 @@ def take_over(turn: Turn, *, waits: bool = False) -> None:
 
 
 def _is_written(turn: Turn) -> bool:
-    """Whether the end of the transcript holds the call at hand."""
+    """Tell whether the end of the transcript holds the call at hand."""
     wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
     try:
         for offset, line in tail.lines_backward(turn.event.transcript):
@@ -214,57 +217,81 @@ def _is_written(turn: Turn) -> bool:
 
 def _replay(turn: Turn) -> None:
     answers = list(_answers(turn.event.transcript))
-    open_offers: dict[str, tuple[str, dict[str, Any]]] = {}
-    for at, (tool, asked, response, text, cwd) in enumerate(answers):
-        lines = text[:_HEAD_CHARACTERS].split("\n")
-        head = "\n".join([line.lstrip(_NUMBERING) for line in lines])
-        known = stub.parse(head) if head.startswith(stub.BEGINNINGS) else None
-        if known and at >= len(answers) - OFFERED_RESULTS:
-            open_offers[json.dumps([tool, asked])] = tool, asked
-        else:
-            open_offers.pop(json.dumps([tool, asked]), None)
-        path = paths.completed(clienttools.file_of(asked), cwd)
-        if tool in clienttools.EDITING:
-            # The past may be read again and again until the call at hand is in it.
-            if not was_edited(turn, path):
-                hook.note_edit(turn, path)
-        elif tool == "Read" and known:
-            note_preview(turn, path, known.key, tool_results.total_lines(head, known.lines or 0))
-        elif tool == "Read" or judge.fetches(tool, asked):
-            found = tool_results.find(tool, asked, response)
-            if found and found.lines:
-                note_lines(turn, path, found.lines)
-            for key, _, _, seen in fetched(turn.home, tool, asked, found) if found else ():
-                note_recalled(turn, key, seen)
-    for tool, asked in open_offers.values():
-        offer(turn, call_name(turn, "", tool, asked, judge.files_of(tool, asked)))
+    for answer in answers:
+        _note_answer(turn, answer)
+    open_offers: dict[str, _Answer] = {}
+    for answer in answers[-OFFERED_RESULTS:]:
+        call = json.dumps([answer.tool, answer.arguments])
+        open_offers.pop(call, None)
+        if answer.reference():
+            open_offers[call] = answer
+    for answer in open_offers.values():
+        files = judge.files_of(answer.tool, answer.arguments)
+        offer(turn, call_name(turn, "", answer.tool, answer.arguments, files))
+
+
+def _note_answer(turn: Turn, answer: _Answer) -> None:
+    """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
+    tool, arguments = answer.tool, answer.arguments
+    path = paths.completed(clienttools.file_of(arguments), answer.cwd)
+    if tool in clienttools.EDITING:
+        # The past may be read again and again until the call at hand is in it.
+        if not was_edited(turn, path):
+            hook.note_edit(turn, path)
+        return
+    reference = answer.reference() if tool == "Read" else None
+    if reference:
+        total = tool_results.total_lines(answer.head, reference.lines or 0)
+        note_preview(turn, path, reference.key, total)
+    elif tool == "Read" or judge.fetches(tool, arguments):
+        result = tool_results.find(tool, arguments, answer.response)
+        if result and result.lines:
+            note_lines(turn, path, result.lines)
+        for key, _, _, lines in fetched(turn.home, tool, arguments, result) if result else ():
+            note_recalled(turn, key, lines)
+
+
+class _Answer(NamedTuple):
+    """An answered call of the main thread."""
+
+    tool: str
+    arguments: dict[str, Any]
+    response: Any
+    """In the shape that hooks are given; None where the client kept none."""
+    head: str
+    """The beginning of what the model was sent, without the numbers of lines."""
+    cwd: str
+
+    def reference(self) -> stub.Stub | None:
+        """The reference that it shows, if it does."""
+        return stub.parse(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
 
 def _answers(path: str) -> Iterator[_Answer]:
-    """The answered calls of the main thread that matter, the first one first.
+    """The answered calls that matter, the first one first.
 
-    Each with its tool and input, the response in the shape that hooks are given (None where the
-    client kept none), the text that the model was sent, and the folder it was made in. Only the end
-    of a long transcript is read, and of that only what is wanted is parsed.
+    Only the end of a long transcript is read, and of that only what is wanted is parsed.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
     kept: list[bytes] = []
     for _, line in tail.lines_backward(path):
-        recent = len(kept) < _RECENT_LINES
-        wanted = _CALL in line and (recent or any(mark in line for mark in _MARKS))
-        if wanted or _RESULT in line:
+        is_recent = len(kept) < _RECENT_LINES
+        if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
             kept.append(line)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for line in reversed(kept):
-        if _CALL not in line and not any(call.encode() in line for call in calls):
-            continue
-        for found in json.loads_all(line.decode("utf-8", "replace")):
-            yield from _answered(calls, found)
+        if _CALL in line or any(call.encode() in line for call in calls):
+            for document in json.loads_all(line.decode("utf-8", "replace")):
+                yield from _answers_in(calls, document)
 
 
-def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+def _names_a_mark(line: bytes) -> bool:
+    return any(mark in line for mark in _MARKS)
+
+
+def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.tool_uses(line):
@@ -273,4 +300,6 @@ def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterat
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
             response = line.get(row.COPY_FIELD) if len(results) == 1 else None
-            yield *call, response, row.result_text(block), row.cwd_of(line) or ""
+            lines = row.result_text(block)[:_HEAD_CHARACTERS].split("\n")
+            head = "\n".join([part.lstrip(_NUMBERING) for part in lines])
+            yield _Answer(*call, response, head, row.cwd_of(line) or "")

@@ -14,7 +14,7 @@ from brimline import foreign
 from brimline.offload import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 # Kinds of names, the better first: a new symbol; a path, or a new form of known symbols; what a
 # service or git handed out; any other word.
@@ -31,11 +31,15 @@ _RUN = re.compile(r"(?:(?<![\w)\]}])\.)?[A-Za-z0-9_~][A-Za-z0-9_./~-]*[A-Za-z0-9
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,}")
 # A capital inside, an underscore, letters next to digits: nobody writes prose like that.
 _CODED = re.compile(r"[a-z0-9][A-Z]|_|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}")
+_PATH_OR_CODED = re.compile(rf"[/.]|{_CODED.pattern}")
+_JOINT = re.compile(r"[/.-]")
 _NUMERIC = re.compile(r"v?\d[\d.:TZ_/-]*")
 # Numbers of this length are what services hand out: runs, comments, tickets.
 _TICKET = re.compile(r"[1-9]\d{6,11}")
 _HASH = re.compile(r"(?=.*\d)[0-9a-f]{7,15}")
 _LONG_HASH = re.compile(r"[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+# What is made of digits, and its rank.
+_NUMBERS = ((_TICKET, NUMBER), (_NUMERIC, None), (_LONG_HASH, WORD), (_HASH, NUMBER))
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)")
 
 _REST_OF_WORD = re.compile(r"\w{0,24}")
@@ -84,7 +88,7 @@ def clean(line: str) -> str:
 
 
 def last_state(line: str) -> str:
-    """What a line looked like in the end: a progress bar draws over what stood there before."""
+    """Return a line as it looked in the end: a progress bar draws over what stood there before."""
     rest, mark = line, "\r"
     while mark:
         rest, mark, state = rest.rpartition("\r")
@@ -111,50 +115,54 @@ def clip(text: str, width: int, beyond: int = 0) -> str:
 
 def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
-    words, runs = set(_WORD.findall(shown)), set(_RUN.findall(shown))
-    first: dict[str, int] = {}
-    for number, line in lines:
-        for run in _RUN.findall(line):
-            if len(run) >= SHORTEST_NAME and run not in runs:
-                first.setdefault(run, number)
-        if len(first) > _MOST_RUNS:
-            break
-    found = []
+    words = set(_WORD.findall(shown))
+    chosen = []
+    places = _first_places(lines, shown)
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
-    order = sorted(
-        first.items(),
-        key=lambda item: (
-            "." not in item[0] or "/" in item[0] or len(item[0]) > _LONGEST_FORM,
-            item[1],
-        ),
-    )
-    for run, number in order:
+    is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
+    for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
         fresh = [word for word in _WORD.findall(run) if word not in words]
         rank = _rank(run, fresh)
         if rank is not None:
             words.update(fresh)
-            found.append(Name(number, run, rank))
-    return found
+            chosen.append(Name(number, run, rank))
+    return chosen
+
+
+def _first_places(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
+    """Runs of letters that `shown` does not hold, with the line in which each comes first."""
+    runs = set(_RUN.findall(shown))
+    places: dict[str, int] = {}
+    for number, line in lines:
+        for run in _RUN.findall(line):
+            if len(run) >= SHORTEST_NAME and run not in runs:
+                places.setdefault(run, number)
+        if len(places) > _MOST_RUNS:
+            break
+    return places
 
 
 def mentions(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
-    found: set[str] = set()
+    mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
-        if len(run) < _SHORTEST_NUMBER or len(run) > _LONGEST_MENTION:
-            continue
-        has_parts = "/" in run or "." in run
-        if run.isdigit() or (len(run) >= SHORTEST_NAME and (has_parts or _CODED.search(run))):
-            found.add(run)
-        if (has_parts or "-" in run) and len(run) > SHORTEST_NAME:
-            found.update(word for word in _WORD.findall(run) if _CODED.search(word))
-    return frozenset(found)
+        if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
+            mentioned.update(_names_within(run))
+    return frozenset(mentioned)
 
 
-def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
+def _names_within(run: str) -> Iterator[str]:
+    """A run that is a name itself, and the names that it is made of."""
+    if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
+        yield run
+    if len(run) > SHORTEST_NAME and _JOINT.search(run):
+        yield from filter(_CODED.search, _WORD.findall(run))
+
+
+def afford(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
     """As many names as there is room: the better kinds first, the shorter before the longer."""
     bought = []
-    for name in sorted(found, key=lambda name: (name.rank, len(name.text))):
+    for name in sorted(named, key=lambda name: (name.rank, len(name.text))):
         if name.rank <= worst and len(name.text) + 1 <= room:
             room -= len(name.text) + 1
             bought.append(name)
@@ -162,7 +170,7 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
 
 
 def alarm(line: str) -> int:
-    """How much a line of a log says: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
+    """Weigh a line of a log: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
     if kinds.says_failure(line) or _TOTAL.search(line):
         return 3
     lowered = line.lower()
@@ -200,17 +208,15 @@ def _plain(text: str) -> str:
 
 
 def _rank(run: str, fresh: list[str]) -> int | None:
+    """One of the four ranks; None for what is worth no place."""
     if len(run) > LONGEST_NAME:
         return None
-    if run[0] in "v0123456789" and _NUMERIC.fullmatch(run):
-        return NUMBER if _TICKET.fullmatch(run) else None
-    if run[0] in "0123456789abcdefABCDEF":
-        if _LONG_HASH.fullmatch(run):
-            return WORD
-        if _HASH.fullmatch(run):
-            return NUMBER
+    if run[0] in "v0123456789abcdefABCDEF":
+        for form, rank in _NUMBERS:
+            if form.fullmatch(run):
+                return rank
     if any(_CODED.search(word) for word in fresh):
         return SYMBOL
-    if "/" in run or "." in run or _CODED.search(run):
+    if _PATH_OR_CODED.search(run):
         return PATH
     return WORD if fresh else None

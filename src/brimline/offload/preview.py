@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from brimline import clienttools
@@ -22,7 +23,7 @@ from brimline.offload import kinds, names
 from brimline.store import stub
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 DIFF_CHARACTERS = 25_000
 _FILES_CHARACTERS = 1_000
@@ -49,6 +50,9 @@ _HEADER = re.compile(
     r"    |diff |index |Index: |=+$|--- |\+\+\+ |(?:new|old|deleted) |(?:dis)?similarity |rename "
     r"|copy |Binary |commit [0-9a-f]|(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): "
 )
+# How lines begin in a hunk, and those of them that are shown.
+_IN_HUNK = ("+", "-", " ", "\\", "")
+_CHANGES = ("+", "-", "@")
 _CHANGED_FILE = re.compile(r"diff --git .* b/(.*)|\+\+\+ (?:b/)?(\S+)|Index: (.*)")
 
 
@@ -94,18 +98,8 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
     """The changed lines of a diff under their files and hunks, and how many are missing."""
     shown: list[str] = []
     missing: dict[str, int] = {}
-    file, in_hunk, left = "", False, budget - _FILES_CHARACTERS
-    for line in text.split("\n"):
-        header = None if in_hunk and line.startswith("+++") else _CHANGED_FILE.match(line)
-        if header:
-            file, in_hunk = next(filter(None, header.groups())), False
-        elif line.startswith("@@"):
-            in_hunk = True
-        elif in_hunk and line[:1] not in ("+", "-"):
-            in_hunk = line[:1] in (" ", "\\", "")
-        if (in_hunk and line[:1] not in ("+", "-", "@")) or line.startswith(("index ", "--- a/")):
-            continue
-        line = line if in_hunk or _HEADER.match(line) else quote(line)  # noqa: PLW2901
+    left = budget - _FILES_CHARACTERS
+    for line, file, in_hunk in _without_context(text):
         left -= len(line) + 1
         if left >= 0:
             shown.append(visible(line))
@@ -119,6 +113,21 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
     return "\n".join([*shown, f"[changed lines only, without context; {rest}]"])
 
 
+def _without_context(text: str) -> Iterator[tuple[str, str, bool]]:
+    """Lines of a diff that are worth showing, each with its file and whether it is in a hunk."""
+    file, in_hunk = "", False
+    for line in text.split("\n"):
+        header = None if in_hunk and line.startswith("+++") else _CHANGED_FILE.match(line)
+        if header:
+            file, in_hunk = next(filter(None, header.groups())), False
+        else:
+            in_hunk = line.startswith("@@") or (in_hunk and line[:1] in _IN_HUNK)
+        if in_hunk and line[:1] in _CHANGES:
+            yield line, file, True
+        elif not in_hunk and not line.startswith(("index ", "--- a/")):
+            yield line if _HEADER.match(line) else quote(line), file, False
+
+
 def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.Name]:
     """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
     lines = source.lines
@@ -130,12 +139,12 @@ def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
         source.pick(position, _WIDTH)
-    found = kinds.headings(lines, kind) if share else []
+    headings = kinds.headings(lines, kind) if share else []
     # All headings, narrower if they are many; if they are too many, the outer ones.
     room = min(source.left, int(budget * share))
-    width = max(_NARROWEST_HEADING, room // max(1, len(found)) - source.frame)
+    width = max(_NARROWEST_HEADING, room // max(1, len(headings)) - source.frame)
     limit = source.left - room
-    for position in found:
+    for position in headings:
         if source.left <= limit or not source.pick(position, min(_HEADING_WIDTH, width)):
             break
     shown = "\n".join([subject, *source.picks.values()])
@@ -162,12 +171,12 @@ def _pick_alarms(source: Source, limit: int) -> None:
             break
 
 
-def _fill(source: Source, found: list[names.Name]) -> list[names.Name]:
+def _fill(source: Source, named: list[names.Name]) -> list[names.Name]:
     """Use room that better names leave for more lines, from both ends; the names that are left."""
-    found = [name for name in found if name.rank < names.WORD]
-    reserved = sum(len(name.text) + 1 for name in found if name.rank <= names.PATH)
+    named = [name for name in named if name.rank < names.WORD]
+    reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
     shown = {kinds.alike(source.lines[position]) for position in source.picks}
-    free = deque(i for i, line in source.unseen.items() if line.strip() and i not in source.picks)
+    free = deque(source.free_lines())
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
@@ -176,7 +185,7 @@ def _fill(source: Source, found: list[names.Name]) -> list[names.Name]:
             shown.add(form)
             source.pick(position, _WIDTH)
             from_end = not from_end
-    return [name for name in found if name.line in source.unseen]
+    return [name for name in named if name.line in source.unseen]
 
 
 class Source:
@@ -224,22 +233,28 @@ class Source:
             del self.unseen[position]
         return True
 
-    def render(self, found: list[names.Name]) -> str:
+    def free_lines(self) -> list[int]:
+        """Lines with something in them of which nothing is shown yet."""
+        unseen = [at for at, line in self.unseen.items() if line.strip()]
+        return [at for at in unseen if at not in self.picks]
+
+    def render(self, named: list[names.Name]) -> str:
         """Lines and names in their order."""
-        rows = []
         order = sorted(self.picks)
-        for position, following in zip([None, *order], [*order, None], strict=True):
-            first, after = -1 if position is None else position, following or len(self.numbers)
-            inside = [name.text for name in found if first <= name.line < after]
-            start = 0 if position is None else self.numbers[position]
-            end = self.total if following is None else self.numbers[following]
-            if end <= start:
-                continue
-            text = "" if position is None else self.picks[position]
-            label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
-            rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
-            rows.append(f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}")
+        bounds = [*order, len(self.numbers)]
+        rows = [self._row(-1, bounds[0], named)] if bounds[0] else []
+        rows += [self._row(at, after, named) for at, after in pairwise(bounds)]
         return "\n".join(rows)
+
+    def _row(self, at: int, after: int, named: list[names.Name]) -> str:
+        """A line that is shown, or none at the beginning, and the names up to the next one."""
+        start = self.numbers[at] if at >= 0 else 0
+        end = self.numbers[after] if after < len(self.numbers) else self.total
+        text = self.picks.get(at, "")
+        inside = [name.text for name in named if at <= name.line < after]
+        label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
+        rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
+        return f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}"
 
 
 def _ends(text: str, total: int) -> tuple[list[str], list[int]]:

@@ -69,6 +69,9 @@ def inspection(
             for kind, size in found.disk_bytes.most_common()
         ],
         "context": _context(found.context),
+        "lost_thinking": [
+            {"after_request": request, "what": what} for request, what in found.lost_thinking
+        ],
         "largest_results": [
             {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
             for one in found.largest
@@ -128,6 +131,8 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
             for name, saving in planned.savings.items()
         },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
+        "thoughts": len(survey.thoughts),
+        "thoughts_lost": len(planned.lost_thoughts),
     }
 
 

@@ -42,18 +42,23 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
             else:
                 found.pop(nested, None)
         merged |= found
-    env = merged["env"]
-    return {
-        "model": _text(env.get("ANTHROPIC_MODEL")) or _text(merged.get("model")),
-        "autocompact_window": _whole(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
-        or _whole(merged.get("autoCompactWindow")),
-        "autocompact_window_by_model": _windows_by_model(merged["modelSettings"], env),
-        "autocompact_pct": _whole(env.get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE")),
+    facts = {
+        "model": _text(merged.get("model")),
+        "most_tokens": None,
+        "large_window_off": None,
+        "autocompact_window": _whole(merged.get("autoCompactWindow")),
+        "autocompact_window_by_model": _windows_by_model(merged["modelSettings"]),
+        "autocompact_pct": None,
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
+        "idle_enabled": _truth(merged.get("idleCompaction")),
+        "idle_least_tokens": None,
         "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
-        "memory_off": _memory_off(merged.get("autoMemoryEnabled"), env.get(policy.MEMORY_SWITCH)),
+        "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
+    variables = {name: _variable(value) for name, value in merged["env"].items()}
+    policy.apply_client_environment(facts, variables.get)
+    return facts
 
 
 def is_trusted(project_dir: str) -> bool:
@@ -153,10 +158,10 @@ def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _memory_off(enabled: Any, switch: Any) -> bool | None:
-    """Whether the client does without its own memory; None where nothing is said."""
-    told = _text(switch)
-    return (enabled is False if told is None else policy.is_switched(told)) or None
+def _variable(value: Any) -> str | None:
+    """A variable as the settings files have it: a text, or a number."""
+    number = _whole(value)
+    return _text(value) if number is None else str(number)
 
 
 def _managed_settings() -> str:
@@ -165,9 +170,7 @@ def _managed_settings() -> str:
     return "/etc/claude-code/managed-settings.json"
 
 
-def _windows_by_model(model_settings: dict[str, Any], env: dict[str, Any]) -> dict[str, int]:
-    if _whole(env.get("CLAUDE_CODE_AUTO_COMPACT_WINDOW")):
-        return {}  # the variable is stronger than any setting
+def _windows_by_model(model_settings: dict[str, Any]) -> dict[str, int]:
     windows = {
         model: _whole(entry.get("autoCompactWindow"))
         for model, entry in islice(model_settings.items(), _MOST_MODELS)

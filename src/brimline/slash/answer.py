@@ -135,7 +135,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         layout.check_format(turn.home)
         key = contents.resolve(turn.home, arguments)
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
-    from brimline.memory import overview
+    from brimline.memory import hits
     from brimline.search import found_outputs
     from brimline.team import together
 
@@ -143,14 +143,16 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     until = time.monotonic() + TIMEOUT_S
     said = together.document(turn.home, place, arguments, _MEMORY_HITS, everywhere=False)
     stored = found_outputs.document(turn.home, arguments, place, _OUTPUT_HITS, until)
-    parts = [overview.hits_text(said["hits"], arguments)] if said["hits"] else []
+    parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
         nothing = found_outputs.nothing(stored, arguments, everywhere=False)
-        parts = [f"{overview.NOTHING}\nbrimline: {nothing}"]
+        parts = [f"{hits.NOTHING}\nbrimline: {nothing}"]
+    if said["reading"]:
+        parts.append(f"note: {hits.reading_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return "\n\n".join(parts)
+    return output.unmarked("\n\n".join(parts))
 
 
 def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
@@ -182,9 +184,9 @@ def _purge(turn: Turn, arguments: str, watch: Watch) -> str:
 def _purge_options(arguments: str) -> tuple[Options, bool]:
     from brimline.session import purge
 
-    usual, options = purge.Options(), _Options()
-    options.add_argument("--threshold", type=int, default=usual.threshold_bytes)
-    options.add_argument("--keep-recent", type=int, default=usual.keep_requests)
+    options = _Options()
+    options.add_argument("--threshold", type=int)
+    options.add_argument("--keep-recent", type=int)
     options.add_argument("--strategy", action="append", choices=list(purge.STRATEGIES))
     for name in ("--yes", "--dry-run"):
         options.add_argument(name, action="store_true")

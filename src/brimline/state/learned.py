@@ -26,6 +26,9 @@ REFUSED_RATIO = 0.5
 RESERVE_TOKENS = 33_000
 # A compaction takes seconds; an older note belongs to one that never came to its end.
 _OLDEST_NOTE_S = 600
+# The client compacts a large context that was not used for about 54 minutes.
+_IDLE_S = 45 * 60
+_EVENTS_OF_USE = ("UserPromptSubmit", "PostToolUse", "Stop")
 
 
 class Sample(NamedTuple):
@@ -69,6 +72,9 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     told = (trigger, before.get("trigger"))
     if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
+    used_at = max(state.last_line(name).get("at", 0.0) for name in _EVENTS_OF_USE)
+    if used_at and before["at"] - used_at > _IDLE_S:
+        return  # compacted not where it had to be, but before the cache expired
     sample = Sample(
         at=now,
         session=state.session_id,

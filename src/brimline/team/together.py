@@ -73,14 +73,14 @@ def document(
     Raises:
         StoreError: the search here cannot be used.
     """
-    from brimline.memory import overview
+    from brimline.memory import hits, overview
     from brimline.search import stored
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
     memory = overview.searchable(home_dir)
-    hits, problem = search(home_dir, project_dir, memory, query, limit, within)
-    return {"query": query, "hits": [hit._asdict() for hit in hits], "problem": problem}
+    found, problem = search(home_dir, project_dir, memory, query, limit, within)
+    return hits.document(found, query, home_dir) | {"problem": problem}
 
 
 class _Question:

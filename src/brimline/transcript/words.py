@@ -31,6 +31,8 @@ _NOT_THE_USERS = (
     *("Caveat: The messages below were generated", "Operation stopped by hook:"),
     *("This session is being continued from a previous", "Base directory for this skill: /"),
 )
+# Output of the client's own commands, and marks of an interruption.
+_OF_CLIENT_COMMANDS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 # What is put around or before the user's words, and goes.
 _AROUND = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.DOTALL)
 # The client's own commands and ours: what they are given says nothing about the work.
@@ -86,9 +88,15 @@ def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = 
     return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
-def message(found: dict[str, Any]) -> str:
+def message(fields: dict[str, Any]) -> str:
     """What the user wrote in a row, in their own words; empty for other rows."""
-    return own_words(row.typed(found))
+    return own_words(row.typed(fields))
+
+
+def prompt(fields: dict[str, Any]) -> str:
+    """What the user typed in a row, directives to brimline too; empty for other rows."""
+    text = row.typed(fields).strip()
+    return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
 
 def own_words(text: str) -> str:

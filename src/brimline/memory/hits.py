@@ -1,0 +1,152 @@
+"""What a search of memory found, for those who show it; and one entry whole, by its key.
+
+Until every session is read, each answer says how many are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, output
+from brimline.errors import StoreError
+from brimline.foreign import flatten, quote
+from brimline.search import stored, turns
+from brimline.state import forgotten
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from brimline.search.turns import Hit
+
+NOTHING = "No matches."
+_SHOWN_LINES = 3
+_LINE_CHARACTERS = 110
+_KEY = re.compile(r"m(\d{1,15})")
+_SHORT_WORD = 5
+# What is read in a second, until it was measured here.
+_USUAL_BYTES_PER_S = 8_000_000
+SPEED = "bytes_per_s"
+_FACTS = "SELECT name, value FROM facts WHERE name GLOB 'file:*' OR name = ?"
+
+
+def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
+    """The hits with their keys and the lines that fit, and how much of the past was read."""
+    rows = [
+        hit._asdict() | {"key": f"m{hit.number}", "lines": _fitting_lines(hit.text, query)}
+        for hit in hits
+    ]
+    return {"query": query, "hits": rows, "reading": reading(home_dir)}
+
+
+def text(found: dict[str, Any]) -> str:
+    """The same for a person."""
+    shown = [_hit_text(hit, found["query"]) for hit in found["hits"]]
+    return "\n\n".join(shown) or NOTHING
+
+
+def _hit_text(hit: dict[str, Any], query: str) -> str:
+    lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
+    head = "  ".join([hit["key"], *_origin(hit)])
+    return "\n".join([head, *[f"  {_marked(line, query)}" for line in lines]])
+
+
+def _origin(hit: dict[str, Any]) -> list[str]:
+    """Who said it where and when; what a teammate shared says so first."""
+    author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
+    when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
+    group = hit["group"]
+    place = hit["id"] if group.startswith("/") else group.partition("/")[0][:8]
+    project = os.path.basename(hit["project"]) or "no project"
+    return [*author, when, hit["source"] or "entry", flatten(project), flatten(place)]
+
+
+def _fitting_lines(whole: str, query: str) -> list[str]:
+    """The lines that hold most of the query's words, in their order; the first where none does."""
+    lines = [line.strip() for line in whole.splitlines() if line.strip()]
+    stems = _stems(query)
+    counts = [sum(stem in stored.fold(line) for stem in stems) for line in lines]
+    best = sorted(range(len(lines)), key=lambda at: (-counts[at], at))[:_SHOWN_LINES]
+    fitting = [at for at in sorted(best) if counts[at]]
+    return [_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
+
+
+def _around_word(line: str, stems: Sequence[str]) -> str:
+    """A line, or of a long one the part in which the query's first word is."""
+    if len(line) <= _LINE_CHARACTERS:
+        return line
+    folded = stored.fold(line)
+    first = min((at for stem in stems if (at := folded.find(stem)) >= 0), default=0)
+    start = max(0, first - _LINE_CHARACTERS // 4)
+    return ("…" if start else "") + line[start:]
+
+
+def _stems(query: str) -> list[str]:
+    """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
+    words = [stored.fold(word) for word in turns.telling(query)]
+    return [word[:-2] if len(word) > _SHORT_WORD else word for word in words]
+
+
+def _marked(line: str, query: str) -> str:
+    """A line with the query's words marked, for a terminal."""
+    stems = "|".join(map(re.escape, _stems(query)))
+    words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
+    return words.sub(lambda word: output.strong(word[0]), line) if words else line
+
+
+def entry(home_dir: str, key: str) -> dict[str, Any]:
+    """One entry by its key, with what came before and after it in its session.
+
+    Raises:
+        StoreError: it is no key, or there is no such entry any more.
+    """
+    match = _KEY.fullmatch(key)
+    if match is None:
+        raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
+    number = int(match[1])
+    memory = turns.Memory(stored.folder(home_dir), derived=True)
+    there = os.path.isdir(stored.folder(home_dir))
+    near = memory.use(lambda base: turns.around(base, number)) if there else []
+    if number not in [hit.number for hit in near]:
+        raise StoreError(f"there is no entry {key} any more: search for it again")
+    return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
+
+
+def entry_text(found: dict[str, Any]) -> str:
+    """The same for a person; the entry that was asked for has an arrow."""
+    parts = []
+    for hit in found["entries"]:
+        arrow = "→ " if hit["key"] == found["key"] else "  "
+        head = "  ".join([arrow + hit["key"], *_origin(hit)])
+        parts.append(f"{head}\n{quote(hit['text'], len(hit['text']))}")
+    return "\n\n".join(parts)
+
+
+def reading(home_dir: str) -> dict[str, int] | None:
+    """How many of the sessions there are were read, and about how long the rest takes.
+
+    None where all were.
+    """
+    facts: dict[str, str] = {}
+    if os.path.isdir(stored.folder(home_dir)):
+        memory = turns.Memory(stored.folder(home_dir), derived=True)
+        facts = memory.use(lambda base: dict(base.execute(_FACTS, (SPEED,)).fetchall()))
+    gone = forgotten.sessions(home_dir)
+    paths = [path for path in find.beginning_with() if not forgotten.is_silent(gone, path)]
+    own = [path for path in paths if not os.path.basename(path).startswith("agent-")]
+    unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
+    if not unread:
+        return None
+    size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
+    seconds = -(-size // int(facts.get(SPEED, _USUAL_BYTES_PER_S)))
+    return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
+
+
+def reading_text(state: dict[str, int]) -> str:
+    """The same in a sentence."""
+    return (
+        f"{state['read']:,} of {state['sessions']:,} sessions read; `brimline memory index` reads "
+        f"the rest (about {state['seconds']:,} s)"
+    )

@@ -1,0 +1,31 @@
+"""What a gateway knows of conversations: learned from what the service counted."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from tests.gateway.test_proxy import SESSION, bulky, raw_of
+
+from brimline.compaction.compactor import Settings
+from brimline.gateway.conversations import Conversations
+from brimline.gateway.stickiness import Stickiness
+from brimline.settings import config
+
+COUNTED = {"input_tokens": 10, "cache_read_input_tokens": 48_990, "output_tokens": 5}
+
+
+def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -> None:
+    """An answer without usage teaches nothing, and leaves what was known."""
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        policy = config.live_policy(home_dir, home_dir)
+        conversations = Conversations(home_dir, Settings(), policy, sticky)
+        headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
+        passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+        assert passing.known is not None
+        learned = []
+        for usage in (None, COUNTED, None):
+            conversations.answered(passing, usage)
+            learned.append(passing.known.state.prompt_tokens)
+
+    assert learned == [None, 49_000, 49_000]
