@@ -20,7 +20,13 @@ from brimline.session.survey import encoded
 from brimline.store import put
 from brimline.store.stub import Stub, build
 from brimline.transcript import read
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, envelope, numbered_blocks
+from brimline.transcript.row import (
+    COPY_FIELD,
+    PARENT_FIELD,
+    anchored,
+    envelope,
+    numbered_blocks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,6 +163,8 @@ class _MendedCopy:
             for mend in mends.get(index, ()):
                 if mend.action == faults.RELINK:
                     value[PARENT_FIELD] = mend.parent
+                elif mend.action == faults.ANCHOR:
+                    value = anchored(value, mend.calls)
                 elif mend.action == faults.STUB:
                     value["message"] = {**value["message"], "content": self._stubbed(value, mend)}
                 elif mend.action == faults.ANSWER and mend.after:
