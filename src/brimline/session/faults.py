@@ -21,6 +21,7 @@ from brimline.transcript.read import Line
 from brimline.transcript.row import (
     PARENT_FIELD,
     PROGRESS,
+    compaction_of,
     is_boundary,
     is_summary,
     message_id,
@@ -46,7 +47,7 @@ MEANINGS = {
     UNANSWERED: "a call without its result: the client leaves it out of its requests",
     DIFFERING: "two different rows with one id: the client reads the last",
     SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
-    UNDONE: "a mod's compaction that a resume undoes: rows that it kept lead back to those before it",
+    UNDONE: "a mod's compaction that a resume undoes: its rows lead back to those before it",
 }
 
 # Harmless: met in sound sessions, or put right by the client itself.
@@ -221,6 +222,7 @@ class Finder:
         self._boundary: _Row | None = None
         self._copies = Copies()
         self._replies: set[str] = set()
+        self._compacted_tokens: list[int | None] = []
         self._is_undone = False
 
     def take(self, line: Line) -> None:
@@ -353,6 +355,7 @@ class Finder:
         thread.open_calls.clear()
         self._boundary = None if names or is_summary(value) else row
         self._is_undone = False
+        _, *self._compacted_tokens = compaction_of(value)
 
     def _take_copy(self, row: _Row, *, is_copy: bool) -> None:
         """Below 5 MiB the client follows links and ids of messages from copies to the originals."""
@@ -370,7 +373,9 @@ class Finder:
             return
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
-        self._fault(UNDONE, boundary.place, f"{len(kept)} rows behind it", mend)
+        before, after = [f"{tokens or 0:,}" for tokens in self._compacted_tokens]
+        detail = f"a resume sends about {before} tokens instead of {after}"
+        self._fault(UNDONE, boundary.place, detail, mend)
 
     def _take_unanswered(self) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""
