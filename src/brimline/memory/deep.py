@@ -134,11 +134,8 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
 
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    gone = forgotten.sessions(home_dir)
-    for path in find.beginning_with():
-        is_agent = os.path.basename(path).startswith("agent-")
-        if not is_agent and not forgotten.is_silent(gone, path):
-            yield from _source(path, SESSION)
+    for path in hits.sessions(home_dir):
+        yield from _source(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
