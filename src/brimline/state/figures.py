@@ -177,16 +177,17 @@ def _walk(figures: Figures, events: Sequence[Event], requests: list[Request]) ->
     for event in events:
         last = bisect_right(sent, event["at"]) - 1
         tokens = event.get("occupancy") if last < 0 else requests[last].tokens
+        _add_notice(figures, event, tokens)
         if event["event"] == "UserPromptSubmit":
             # What the transcript does not tell, the status line may have told the hook.
             is_told = last >= 0 and parts[last] == bisect_left(begun, event["at"])
             figures.turns.append(Turn(event["at"], tokens if is_told else event.get("occupancy")))
-        if event.get("spoke") or event.get("blocked"):
-            _add_notice(figures, event, tokens)
     _add_requests(figures, requests, parts)
 
 
 def _add_notice(figures: Figures, event: Event, tokens: int | None) -> None:
+    if not event.get("spoke") and not event.get("blocked"):
+        return
     tier = event.get("spoke", event.get("tier"))
     notice = Notice(event["at"], event["event"], tier, event.get("tool"), tokens)
     (figures.blocks if event.get("blocked") else figures.messages).append(notice)
@@ -202,15 +203,21 @@ def _add_requests(figures: Figures, requests: list[Request], parts: list[int]) -
             turn.requests += 1
             turn.growth_tokens += max(0, request.tokens - segment[-1].tokens) if segment else 0
         segment.append(request)
+    _add_compactions(figures, prompts, segments)
+    figures.segments += [
+        (segment[-1].model, [request.tokens for request in segment])
+        for segment in segments.values()
+    ]
+
+
+def _add_compactions(
+    figures: Figures, prompts: list[float], segments: dict[int, list[Request]]
+) -> None:
     for number, compaction in enumerate(figures.compactions, 1):
         for turn in _turn_at(figures.turns, prompts, compaction.begun_at):
             turn.compactions += 1
         if compaction.post_tokens is None and number in segments:
             compaction.post_tokens = segments[number][0].tokens
-    figures.segments += [
-        (segment[-1].model, [request.tokens for request in segment])
-        for segment in segments.values()
-    ]
 
 
 def _turn_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:

@@ -8,6 +8,7 @@ line knows of a time from before the first event, request or compaction that is 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import time
@@ -311,7 +312,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(start for starts in table.offered("BRIEF") for start in starts)
+    brief = tuple(itertools.chain(*table.offered("BRIEF")))
     lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
     names = io.names_in(parent)
     for name in random.sample(names, len(names)):
