@@ -117,16 +117,26 @@ def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 def pick(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows."""
     lowered = (name or "").lower()
-    family = [row for row in rows if any(word in lowered for word in row["families"])]
-    is_new_family = not family and "claude" in lowered
-    if is_new_family:
-        family = [row for row in rows if _USUAL_FAMILY in row["families"]]
-    if not family:
+    family = _family(lowered, rows)
+    if family:
+        return _of_version(name, family, version_of(name))
+    if "claude" not in lowered:
         return Model({}, name)
-    version = version_of(name)
+    # One of a family that nobody has seen yet.
+    model = _of_version(name, _family(_USUAL_FAMILY, rows), version_of(name))
+    model.is_assumed = True
+    return model
+
+
+def _family(name: str, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if any(word in name for word in row["families"])]
+
+
+def _of_version(name: str | None, family: list[Row], version: tuple[int, int] | None) -> Model:
+    """The row that has the version; else that of the nearest older one."""
     for row in family:
         if not row["versions"] or version in _versions(row):
-            return Model(row, name, is_assumed=is_new_family)
+            return Model(row, name)
     newest_first = sorted(family, key=_newest, reverse=True)
     older = [row for row in newest_first if version is None or _newest(row) < version]
     return Model(older[0] if older else newest_first[-1], name, is_assumed=True)
@@ -180,22 +190,22 @@ def checked(entry: Any) -> Row:
 
 
 def _fits(key: str, value: Any) -> bool:
-    """Whether a value is of the kind that a field takes."""
-    if key in ("families", "versions"):
-        if not isinstance(value, list) or not value:
-            return False
-        return all(
-            isinstance(text, str) and (key == "families" or version_of(text)) for text in value
-        )
+    """Tell whether a value is of the kind that a field takes."""
+    if key == "families":
+        return _are_texts(value)
+    if key == "versions":
+        return _are_texts(value) and all(map(version_of, value))
     if key.startswith("prices"):
         names = {*_PRICE_NAMES, "tokens"} if key == "prices_above" else {*_PRICE_NAMES}
         return isinstance(value, dict) and value.keys() == names and _are_amounts(value.values())
-    if key == "binds_thinking":
-        return isinstance(value, bool)
-    if key == "generation":
-        return isinstance(value, str)
+    if key in ("binds_thinking", "generation"):
+        return isinstance(value, bool if key == "binds_thinking" else str)
     is_whole = not key.endswith("_tokens") or isinstance(value, int)
     return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
 
 
 def _are_amounts(values: Iterable[Any]) -> bool:

@@ -258,7 +258,7 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
 
 def split(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
-    line = _without_documents(line)[:_LONGEST_CHARACTERS]
+    line = (_without_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
@@ -284,13 +284,13 @@ def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
     while match := _TOKEN.match(line, end):
         kind, token, end = str(match.lastgroup), match[0], match.end()
         if kind == "word" and any(mark in token for mark in "\\'\""):
-            token = _QUOTES.sub(_unquoted, token)
+            token = _QUOTES.sub(_without_quotes, token)
         if kind != "nothing":
             yield kind, token, match.start()
     yield "operator", "", end  # the end of the line, or a quote that is never closed
 
 
-def _unquoted(part: re.Match[str]) -> str:
+def _without_quotes(part: re.Match[str]) -> str:
     return part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or "")
 
 
@@ -326,7 +326,7 @@ def _program_place(words: list[str]) -> int:
         name = words[at].rpartition("/")[2]
         if name in _SHELL_ENDS:
             return len(words)
-        step = 1 if _is_no_program(words[at]) else _wrapped(name, words[at + 1 :])
+        step = 1 if _is_no_program(words[at]) else _wrapper_length(name, words[at + 1 :])
         if not step:
             break
         at += step
@@ -337,7 +337,7 @@ def _is_no_program(word: str) -> bool:
     return not word or word in _SHELL_WORDS or bool(_ASSIGNMENT.match(word))
 
 
-def _wrapped(name: str, following: list[str]) -> int:
+def _wrapper_length(name: str, following: list[str]) -> int:
     """Count the words of a wrapper before the program that it hands over to; 0 for none."""
     if name in _WRAPPERS and following:
         return 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
@@ -356,8 +356,6 @@ def _options(words: list[str], with_values: str) -> int:
 
 def _without_documents(text: str) -> str:
     """Take the bodies of here-documents out; one that never ends takes the rest with it."""
-    if "<<" not in text:
-        return text
     lines = text.split("\n")
     places: dict[str, list[int]] = {}
     for place, line in enumerate(lines):

@@ -35,7 +35,7 @@ def in_project(project_dir: str, name: str) -> SessionBuilder:
 
 
 def filled(project_dir: str, name: str) -> str:
-    """A session with two old large results, a progress row and ten requests after them."""
+    """A session with two old large results, progress rows, and ten requests for two calls each."""
     session = in_project(project_dir, name)
     session.prompt("please build")
     for number in range(2):
@@ -44,8 +44,14 @@ def filled(project_dir: str, name: str) -> str:
         session.row("progress", data={"type": "bash_progress", "output": "x" * 500})
         session.parent = asked
         session.tool_result(call_id, f"{number} {TEXT}")
-    for _ in range(10):
-        session.reply(60_000)
+    for number in range(10):
+        calls = [
+            {"type": "tool_use", "id": f"toolu_{number}{n}", "name": "Bash", "input": {}}
+            for n in "ab"
+        ]
+        session.reply(60_000, *calls)
+        for call in calls:
+            session.tool_result(str(call["id"]), "ok")
     return rested(session.path)
 
 
@@ -150,8 +156,8 @@ def test_a_long_path_keeps_its_end(brimline: Run, project_dir: str, words: str) 
     path = "/home/dev/" + "a-very-long-folder/" * 6 + "importer.py"
     session.tool_result(session.tool_call(20_000, "Read", file_path=path), TEXT)
     session.tool_result(session.tool_call(30_000, command="/bin/make " + "x" * 99), TEXT + "!")
-    for _ in range(10):
-        session.reply(60_000)
+    for _ in range(15):
+        session.tool_result(session.tool_call(60_000), "ok")
 
     told = brimline("session", *words.split(), rested(session.path)).out
 
@@ -175,7 +181,7 @@ def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     )
     sizes = (output.size(len(text)) for text in (after, before))
     assert "Purged: the session is {} ({} before)".format(*sizes) in done.out
-    assert b"[brimline stored " in after
+    assert b"[brimline: " in after
     assert len(before) - len(after) == looked["disk_bytes_saved"]
     assert [change["strategy"] for change in looked["changes"]] == ["old", "old"]
     assert again.out.endswith("Nothing to purge.\n")
@@ -195,7 +201,7 @@ def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
 
 
 def test_options_say_what_is_large_and_recent(brimline: Run, recorded: str) -> None:
-    """From 5,000 bytes on, and the last ten requests, unless they say otherwise."""
+    """Without them those of a compaction without a model."""
 
     def old(*arguments: str) -> int:
         words = ["session", "purge", recorded, "--dry-run", "--json", *arguments]
@@ -353,7 +359,7 @@ def test_a_link_to_a_session_is_followed(brimline: Run, recorded: str, world: Pa
 
     assert brimline("session", "purge", str(link), "--yes").code == 0
     assert link.is_symlink()
-    assert b"brimline stored" in content(recorded)
+    assert b"[brimline: " in content(recorded)
 
 
 def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
@@ -367,7 +373,8 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     for number in range(12):
         session.reply(24_000 + number)
     rested(session.path)
-    saved = brimline("session", "purge", session.path, "--yes", "--json").document
+    words = ("--keep-recent", "10", "--yes", "--json")
+    saved = brimline("session", "purge", session.path, *words).document
     tokens = saved["context_tokens_saved_estimated"]
 
     told = " ".join(brimline("session", "inspect", session.path).out.split())

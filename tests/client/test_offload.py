@@ -115,6 +115,21 @@ def test_a_commands_output_is_swapped_for_a_reference_and_comes_back_to_the_byte
     assert not rejected(run)
 
 
+def test_a_failing_command_that_lost_its_end_tells_the_model_how_to_see_it(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """The client shows both ends of the first 30,000 characters; a shorter one keeps its end."""
+    stub.script(bash("seq 1 3000; exit 3"), bash("seq 1 20000; exit 3"), text("end"))
+
+    run = client.run_print("go")
+
+    whole, lost = run.main[-1].results()
+    assert "3000\n" in whole
+    assert "20000" not in lost
+    said = [json.dumps(request.body).count("its end is missing") for request in run.main]
+    assert said == [0, 0, 1]
+
+
 @pytest.mark.row("S3-08", "S3-09", "S3-10", "S3-18", "S3-22", "S3-26")
 def test_the_results_of_other_tools_are_swapped_each_in_its_shape(
     client: Client, stub: StubApi, installed: Installed, project: Path

@@ -55,6 +55,17 @@ def test_old_bulk_becomes_a_line_and_comes_back_to_the_byte(
     assert contents.get(home_dir, key) == BULK.encode()
 
 
+def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_dir: str) -> None:
+    """By `offload.never`, also behind another command."""
+    call = talk.run("cd src && make lint", BULK)
+    talk.fill(20)
+    values = defaults() | {"compaction.inside": "keep", "offload.never": ["make test", "*.sql"]}
+
+    answer, _ = compact.answer(talk.request(), home_dir, values)
+
+    assert set(answer["results"]) == {call}
+
+
 def test_where_too_little_would_go_the_client_summarises(ask: Ask, home_dir: str) -> None:
     """Nothing is stored or replaced for a conversation without bulk."""
     talk = Conversation()

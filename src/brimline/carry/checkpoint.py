@@ -127,6 +127,17 @@ def _circumstances(document: dict[str, Any]) -> list[str]:
 
 def _sections(document: dict[str, Any], record: Ledger) -> dict[str, list[str]]:
     """The entries of the ledger by their titles."""
+    return _work(record) | {
+        "Messages of the user": [_message(message) for message in record.messages],
+        "Kept files": [
+            _item("", f"{file['path']}: {file['key'] or file['problem']}")
+            for file in document["files"]
+        ],
+    }
+
+
+def _work(record: Ledger) -> dict[str, list[str]]:
+    """What was done and is to be done."""
     checks = record.checks.values()
     return {
         "Notes": [_item("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],
@@ -141,11 +152,6 @@ def _sections(document: dict[str, Any], record: Ledger) -> dict[str, list[str]]:
         "Files read": [_item("", path) for path in record.read],
         "Commands that succeeded": [
             _item("", f"`{ran['line']}`") for ran in record.commands.values()
-        ],
-        "Messages of the user": [_message(message) for message in record.messages],
-        "Kept files": [
-            _item("", f"{file['path']}: {file['key'] or file['problem']}")
-            for file in document["files"]
         ],
     }
 

@@ -93,18 +93,11 @@ def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bo
     for place in checks:
         _note_check(ledger, steps, place, _result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
-    if failed and not checks:
+    if not failed:
+        _note_published(ledger, steps, output)
+        _note_success(ledger, line, steps, checks, at)
+    elif not checks:
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
-    if failed:
-        return
-    _note_published(ledger, steps, output)
-    operators = {step.operator for step in steps}
-    if not operators.isdisjoint(("||", "&")):
-        return  # nobody knows which of its commands the exit is of
-    if not checks and "|" not in operators:
-        _note_worked(ledger, line)
-    if _is_worth_noting(steps, checks):
-        _note_command(ledger, line, at)
 
 
 def ran_unseen(ledger: Ledger, command: str) -> None:
@@ -135,11 +128,15 @@ def _check_name(step: Command) -> str:
     if program in _CHECKERS:
         named = arguments[:1] if arguments and _SUBCOMMAND.fullmatch(arguments[0]) else []
         return " ".join([program, *named])
-    if program in _RUNNERS:
-        for count, word in enumerate(arguments[:3], 1):
-            is_install = word == "ci" and program in _INSTALLERS
-            if _VERB.fullmatch(word) and not is_install:
-                return " ".join([program, *arguments[:count]])
+    return _runner_check(program, arguments[:3]) if program in _RUNNERS else ""
+
+
+def _runner_check(program: str, arguments: list[str]) -> str:
+    """Return what a task runner is asked to check, up to the word that says so; maybe nothing."""
+    for count, word in enumerate(arguments, 1):
+        is_install = word == "ci" and program in _INSTALLERS
+        if _VERB.fullmatch(word) and not is_install:
+            return " ".join([program, *arguments[:count]])
     return ""
 
 
@@ -156,11 +153,12 @@ def _result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
         return UNKNOWN
     if operators[at - first] == "|":
         return PIPED
-    if not failed:
-        return DOUBTFUL if _FAILURES.search(output[-_LONGEST_COMMAND:]) else PASSED
-    is_last = at == len(steps) - 1
-    changed_folder = all(step.program == "cd" for step in steps[first:at]) and "cd: " not in output
-    return FAILED if is_last and changed_folder else UNKNOWN
+    if failed:
+        # Where only the folder was changed before it, the exit is that of the last step.
+        programs = {step.program for step in steps[first:at]}
+        is_own = programs <= {"cd"} and at == len(steps) - 1 and "cd: " not in output
+        return FAILED if is_own else UNKNOWN
+    return DOUBTFUL if _FAILURES.search(output[-_LONGEST_COMMAND:]) else PASSED
 
 
 def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, output: str) -> None:
@@ -185,10 +183,19 @@ def _last_line(output: str) -> str:
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
 
-def _is_worth_noting(steps: list[Command], checks: list[int]) -> bool:
-    """Whether a command did something that has no line of its own; checks have."""
+def _note_success(
+    ledger: Ledger, line: str, steps: list[Command], checks: list[int], at: str | None
+) -> None:
+    """Keep a command that ended without an error, where that can be told from its exit."""
+    operators = {step.operator for step in steps}
+    if not operators.isdisjoint(("||", "&")):
+        return  # nobody knows which of its commands the exit is of
+    if not checks and "|" not in operators:
+        _note_worked(ledger, line)
+    # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
-    return not _LOOKING.issuperset(programs)
+    if not _LOOKING.issuperset(programs):
+        _note_command(ledger, line, at)
 
 
 def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool = False) -> None:
@@ -222,9 +229,8 @@ def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
         elif step.program == "git" and "reset" in words:
             _take_back(ledger, words[words.index("reset") + 1 :])
         elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
-            address = _PULL.search(output)
-            if address and address.group() not in ledger.pulls:
-                ledger.pulls = [*ledger.pulls, address.group()][-_MOST_PULLS:]
+            made = [address.group() for address in _PULL.finditer(output)][:1]
+            ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
 
 
 def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:

@@ -191,18 +191,18 @@ def _is_sound(ledger: Ledger) -> bool:
     """Whether a ledger that was read can be gone on with: files get damaged and edited."""
     texts = (*ledger.queued, *ledger.pulls, *ledger.failed, *ledger.forgotten)
     pairs = (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
-    sayings = (*ledger.messages, *ledger.notes.values())
+    with_texts = (
+        (("text", "id"), (*ledger.messages, *ledger.notes.values())),
+        (("result",), ledger.checks.values()),
+        (("line",), ledger.commands.values()),
+    )
     return (
         all(isinstance(text, str) for text in texts)
-        and all(_holds(saying, text=str, id=str) for saying in sayings)
-        and all(_holds(check, result=str) for check in ledger.checks.values())
-        and all(_holds(command, line=str) for command in ledger.commands.values())
         and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
+        and all(_holds(value, names) for names, values in with_texts for value in values)
     )
 
 
-def _holds(value: Any, **kinds: type) -> bool:
-    """Whether a JSON value is an object with these fields, each of its kind."""
-    return isinstance(value, dict) and all(
-        isinstance(value.get(name), kind) for name, kind in kinds.items()
-    )
+def _holds(value: Any, names: tuple[str, ...]) -> bool:
+    """Whether a JSON value is an object with these texts."""
+    return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)

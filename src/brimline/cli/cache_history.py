@@ -8,6 +8,7 @@ from typing import Any
 from brimline import clock, output
 from brimline.errors import SessionError
 from brimline.fast import paths
+from brimline.state import figures
 from brimline.state.history import spooled
 from brimline.transcript import caching, find
 
@@ -36,8 +37,8 @@ def show(session_id: str | None, *, as_json: bool) -> None:
 def _session(file: str, progress: Any) -> dict[str, Any]:
     name = find.session_id_of(file)
     lines = spooled(paths.home(), name)
-    found = caching.scan_cache(file, caching.edits_of(lines), progress)
-    saved, rewritten = caching.by_gateway(lines)
+    found = caching.scan_cache(file, figures.gateway_edits(lines), progress)
+    saved, rewritten = figures.gateway_savings(lines)
     return {
         "session_id": name,
         **output.fields(found, "requests read_tokens written_tokens causes"),

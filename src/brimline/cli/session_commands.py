@@ -101,23 +101,23 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 
 @output.command("purge", epilog=_EXIT_CODES)
 @_named
-@click.option("--threshold", metavar="BYTES", type=click.IntRange(1), help="What is large.  [5000]")
-@click.option("--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to keep.  [10]")
+@click.option("--threshold", metavar="N", type=click.IntRange(1), help="Characters that are long.")
+@click.option("--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to leave alone.")
 @click.option(
     "--strategy",
     multiple=True,
     type=click.Choice(list(purge.STRATEGIES)),
-    help="What may go; repeat it for more. Without it, all but truncate.",
+    help="What may go; repeat it for more. Without it, all.",
 )
 @output.dry_run_option
 @output.yes_option
 def purge_command(file: str | None, session_id: str | None, as_json: bool, **given: Any) -> None:
     """Shrink a session without losing a line.
 
-    Old large tool results become short references to the store. Repeated reads, results that came
-    twice, the client's own copies and progress rows go too. Summaries, thinking, usage, pinned
-    results and the last requests stay, and `brimline session restore` puts everything back. Shows
-    the figures and asks first.
+    Old bulk becomes a line that can be recalled, as in a compaction without a model: the results of
+    the last 15 calls, your words, the files edited last, failures and short results stay. The
+    client's own copies and progress rows go too. `brimline session restore` puts everything back.
+    Shows the figures and asks first.
 
     \b
     Example:
@@ -129,9 +129,8 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
-    asked = {"threshold_bytes": given["threshold"], "keep_requests": given["keep_recent"]}
-    sizes = {name: value for name, value in asked.items() if value is not None}
-    options = purge.Options(strategies=frozenset(given["strategy"]) or purge.DEFAULT, **sizes)
+    strategies = frozenset(given["strategy"]) or purge.DEFAULT
+    options = purge.Options(given["threshold"], given["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _reading(path) as bar:

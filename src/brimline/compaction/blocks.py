@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.transcript import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     _Calls = dict[str, tuple[str, Mapping[str, Any]]]
 
@@ -73,24 +73,29 @@ def read(body: Any) -> list[Block] | None:
     calls: _Calls = {}
     step, history = 0, ""
     for number, message in enumerate(messages):
-        role = message.get("role") if isinstance(message, dict) else None
-        if role not in ("user", "assistant", "system"):
+        parts = _parts(message)
+        if parts is None:
             return None
-        content = message.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content, "whole": True}]
-        if not isinstance(content, list):
-            return None
-        for place, block in enumerate(map(_plain, content)):
-            if not isinstance(block, dict):
-                return None
-            one = _read(number, place, role, block, step, calls)
-            named = _id(history, one.id)
-            if not one.is_thinking:  # which a client may take away by itself
-                history = named
-            found.append(one if one.call else one._replace(id=named))
+        role = message["role"]
+        for place, part in enumerate(parts):
+            block = _read(number, place, role, part, step, calls)
+            name = _id(history, block.id)
+            if not block.is_thinking:  # which a client may take away by itself
+                history = name
+            found.append(block if block.call else block._replace(id=name))
         step += role == "assistant"
     return found
+
+
+def _parts(message: Any) -> list[dict[str, Any]] | None:
+    """What a message consists of; None where that is not understood."""
+    if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
+        return None
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content, "whole": True}]
+    parts: list[Any] = [_plain(part) for part in content] if isinstance(content, list) else [None]
+    return parts if all(isinstance(part, dict) for part in parts) else None
 
 
 def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
@@ -242,47 +247,80 @@ def prompt_tokens(usage: Mapping[str, Any]) -> int:
     return sum(count for count in counts if isinstance(count, int))
 
 
+class _Said(NamedTuple):
+    """What a block says, whoever says it where."""
+
+    text: str
+    tokens: float
+    kind: str = OTHER
+    call: str = ""
+    tool: str = ""
+    arguments: Mapping[str, Any] = {}
+
+
 def _read(
     number: int, place: int, role: str, block: dict[str, Any], step: int, calls: _Calls
 ) -> Block:
-    kind, text, call, tool = OTHER, "", "", ""
-    arguments: Mapping[str, Any] = {}
-    tokens = 0.0
     what = block.get("type")
-    if what == "text" and isinstance(block.get("text"), str):
-        text = block["text"]
-        tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
-        if not block.get("whole"):
-            kind = PROSE if role == "assistant" else FILE if _is_file(role, text) else OTHER
-        if kind == FILE:
-            tool, arguments = _attached(text, calls)
-    elif what == "tool_use" and isinstance(block.get("input"), dict):
-        call, tool = str(block.get("id")), str(block.get("name"))
-        arguments, kind, text = block["input"], CALL, _dumps(block["input"])
-        calls[call] = tool, arguments
-        tokens = len(text) / _TEXT_RATIO + _CALL_FRAME
-        if role != "assistant":
-            kind = OTHER
-    elif what == "tool_result":
-        call = str(block.get("tool_use_id"))
-        tool, arguments = calls.get(call, ("", {}))
-        shown = _result_text(block.get("content"))
-        text = shown if shown is not None else _dumps(block.get("content"))
-        is_users = words.may_be_in(tool or None, text, is_error=block.get("is_error") is True)
-        kind = OTHER if shown is None or not tool or role != "user" or is_users else RESULT
-        tokens = _IMAGE_TOKENS if shown is None else len(text) / _RESULT_RATIO + _RESULT_FRAME
-    elif what == "thinking":
-        text = str(block.get("thinking"))
-        signature = str(block.get("signature") or "")
-        tokens = len(text) / _TEXT_RATIO + len(signature) / _SIGNATURE_RATIO
-        text += signature
-    else:
-        text = _dumps({name: value for name, value in block.items() if name != _MARKER})
-        tokens = _IMAGE_TOKENS if what in ("image", "document") else len(text) / _TEXT_RATIO
+    said = _READERS.get(str(what), _read_other)(role, block, calls) or _read_other(role, block)
+    text, tokens, kind, call, tool, arguments = said
     name = _id(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
     is_thinking, is_error = what in _THINKING, block.get("is_error") is True
     place_of = number, place, role, kind, name
     return Block(*place_of, text, tokens, step, call, tool, arguments, is_thinking, is_error)
+
+
+def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
+    text = block.get("text")
+    if not isinstance(text, str):
+        return None
+    tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
+    if block.get("whole"):
+        return _Said(text, tokens)
+    if _is_file(role, text):
+        return _Said(text, tokens, FILE, "", *_attached(text, calls))
+    return _Said(text, tokens, PROSE if role == "assistant" else OTHER)
+
+
+def _read_call(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
+    arguments = block.get("input")
+    if not isinstance(arguments, dict):
+        return None
+    call, tool, text = str(block.get("id")), str(block.get("name")), _dumps(arguments)
+    calls[call] = tool, arguments
+    kind = CALL if role == "assistant" else OTHER
+    return _Said(text, len(text) / _TEXT_RATIO + _CALL_FRAME, kind, call, tool, arguments)
+
+
+def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
+    call = str(block.get("tool_use_id"))
+    tool, arguments = calls.get(call, ("", {}))
+    text = _result_text(block.get("content"))
+    if text is None:
+        shown = _dumps(block.get("content"))
+        return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
+    is_users = words.may_be_in(tool or None, text, is_error=block.get("is_error") is True)
+    kind = RESULT if tool and role == "user" and not is_users else OTHER
+    return _Said(text, len(text) / _RESULT_RATIO + _RESULT_FRAME, kind, call, tool, arguments)
+
+
+def _read_thinking(_role: str, block: dict[str, Any], _calls: _Calls) -> _Said:
+    text, signature = str(block.get("thinking")), str(block.get("signature") or "")
+    return _Said(text + signature, len(text) / _TEXT_RATIO + len(signature) / _SIGNATURE_RATIO)
+
+
+def _read_other(_role: str, block: dict[str, Any], _calls: object = None) -> _Said:
+    text = _dumps({name: value for name, value in block.items() if name != _MARKER})
+    is_picture = block.get("type") in ("image", "document")
+    return _Said(text, _IMAGE_TOKENS if is_picture else len(text) / _TEXT_RATIO)
+
+
+_READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {
+    "text": _read_text,
+    "tool_use": _read_call,
+    "tool_result": _read_result,
+    "thinking": _read_thinking,
+}
 
 
 def _is_file(role: str, text: str) -> bool:

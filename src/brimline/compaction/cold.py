@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 # The last calls keep their results; of the others those from this length on become a line.
-_KEPT_RESULTS = 15
+KEPT_RESULTS = 15
 _LONG_RESULT_CHARACTERS = 1_500
 # Calls further back keep shorter results only, and no long input.
 _RECENT_CALLS = 60
@@ -25,10 +25,7 @@ _LONG_STRING_CHARACTERS = 400
 _KEPT_HEAD, _KEPT_TAIL = 150, 100
 _EDITED_FILES = 4
 # A subagent's report is somebody's words, and no call brings the same ones again.
-_REPORTING = ("Task", "Agent")
 _LONG_REPORT_CHARACTERS = 5_000
-# Whatever these answer is the user's: answers, plans with what was said about them.
-_ASKING = ("AskUserQuestion", "ExitPlanMode")
 
 
 class Call(NamedTuple):
@@ -36,32 +33,41 @@ class Call(NamedTuple):
 
     id: str
     tool: str
-    arguments: dict[str, Any]
-    text: str | None = None
+    subject: str
+    """Its file, command or pattern."""
+    characters: int | None = None
+    """Of its result; None without one."""
     is_error: bool = False
     has_image: bool = False
+    """Whether the result holds an image that cannot stay."""
     is_users: bool = False
     """Whether the result holds words of the user's: a refusal, an answer, an approved plan."""
 
 
-def cold_results(calls: Sequence[Call]) -> list[Call]:
-    """The calls whose results are old bulk, in their order."""
-    hot = {call.id for call in calls[-_KEPT_RESULTS:]}
+def cold_results(
+    calls: Sequence[Call], kept: int = KEPT_RESULTS, least: int | None = None
+) -> list[Call]:
+    """The calls whose results are old bulk, in their order.
+
+    Args:
+        calls: those of the conversation as it is now, oldest first.
+        kept: how many of the last ones keep their results.
+        least: the characters from which on a result is long, where the caller says so.
+    """
+    hot = {call.id for call in calls[max(0, len(calls) - kept) :]}
     hot |= {*_reads_of_edited_files(calls), *_unmended_failures(calls)}
-    # A rebuilt message cannot hold an image, whatever its age.
     return [
         call
         for at, call in enumerate(calls)
-        if call.text is not None
-        and not (call.is_users or call.tool in _ASKING)
-        and (call.has_image or (call.id not in hot and _is_long(call, len(calls) - at)))
+        if call.characters is not None
+        and not call.is_users
+        and (call.has_image or (call.id not in hot and _is_long(call, len(calls) - at, least)))
     ]
 
 
-def cold_inputs(calls: Sequence[Call]) -> list[Call]:
-    """The calls whose long inputs are old enough to be shortened, in their order."""
-    old = calls[: max(0, len(calls) - _RECENT_CALLS)]
-    return [call for call in old if _long_characters(call.arguments) > _LONG_INPUT_CHARACTERS]
+def has_cold_input(arguments: Any, age: int) -> bool:
+    """Tell whether the input of a call that is so many calls old is to be shortened."""
+    return age > _RECENT_CALLS and _long_characters(arguments) > _LONG_INPUT_CHARACTERS
 
 
 def shortened(value: Any, mark: str) -> Any:
@@ -74,36 +80,41 @@ def shortened(value: Any, mark: str) -> Any:
     return [shortened(item, mark) for item in value] if isinstance(value, list) else value
 
 
-def _is_long(call: Call, age: int) -> bool:
+def written(value: Any, name: str = "") -> str:
+    """An input for a reader, as it is stored: each value under its name, texts as they are."""
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return "\n".join(
+            written(item, f"{name}.{key}" if name else str(key)) for key, item in items
+        )
+    text = str(value)
+    return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
+
+
+def _is_long(call: Call, age: int, least: int | None) -> bool:
     """Whether a result is bulk for its age, in calls."""
-    limit = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS
-    if call.tool in _REPORTING:
-        limit = _LONG_REPORT_CHARACTERS
-    return len(call.text or "") >= limit
+    if least is None:
+        least = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS
+    if call.tool in clienttools.DELEGATING:
+        least = max(least, _LONG_REPORT_CHARACTERS)
+    return (call.characters or 0) >= least
 
 
 def _reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
     """The latest Read of each of the files that were edited last."""
-    edited = [_path(call) for call in reversed(calls) if call.tool in clienttools.EDITING]
+    edited = [call.subject for call in reversed(calls) if call.tool in clienttools.EDITING]
     wanted = set(list(dict.fromkeys(filter(None, edited)))[:_EDITED_FILES])
     for call in reversed(calls):
-        if call.tool == "Read" and _path(call) in wanted:
-            wanted.discard(_path(call))
+        if call.tool == "Read" and call.subject in wanted:
+            wanted.discard(call.subject)
             yield call.id
 
 
 def _unmended_failures(calls: Sequence[Call]) -> list[str]:
     """The last result of each command that failed and has not been run with success since."""
-    latest = {
-        str(call.arguments.get("command")): call
-        for call in calls
-        if call.tool == "Bash" and call.text is not None
-    }
+    commands = [call for call in calls if call.tool == "Bash" and call.characters is not None]
+    latest = {call.subject: call for call in commands}
     return [call.id for call in latest.values() if call.is_error]
-
-
-def _path(call: Call) -> Any:
-    return call.arguments.get("file_path") or call.arguments.get("notebook_path")
 
 
 def _long_characters(value: Any) -> int:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _TOO_LONG = re.compile(r"prompt is too long(?::\s*(\d+)\s*tokens?\s*>\s*(\d+))?")
 # Of what a refusal allows.
 _ROOM_RATIO = 0.95
+# What is tried where a refusal names no figures.
+_LESS_RATIO = 0.9
 _REACTIVE_HOT = (10, 5, 2)
 
 
@@ -205,20 +207,18 @@ def refused(
     breaker is open. A second refusal is told by `gave_up`.
     """
     told = _TOO_LONG.search(message)
-    found = blocks.read(body) if told and not blocks.is_helper(body) else None
-    if told is None or found is None or RETRY not in settings.layers:
-        return None
-    if state.refused_tokens is not None:
+    is_open = state.refused_tokens is not None or RETRY not in settings.layers
+    found = blocks.read(body) if told and not is_open and not blocks.is_helper(body) else None
+    if told is None or found is None:
         return None
     _look_up(state, found, lookup)
     case = _Case(body, found, state, replace(settings, layers=LAYERS))
     state.clock.take(found)
     before = case.sent_tokens
-    wanted = before * 0.9
+    wanted = before * _LESS_RATIO
     if told[1] and told[2]:
-        wanted = before - (int(told[1]) - int(told[2]) * _ROOM_RATIO) * min(
-            1.0, before / int(told[1])
-        )
+        used, allowed = int(told[1]), int(told[2])
+        wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
         case.draft_all(hot)
         if before - case.savings() <= wanted:
@@ -301,19 +301,20 @@ class _Case:
             hot = settings.bound_hot_requests
         past_counts = not settings.is_bound or is_near or is_hard
         first = 0 if past_counts else self._free_of_thinking()
-        for position, block in enumerate(self.found):
-            if position < first or block.kind == blocks.OTHER:
-                continue
-            standing = self.state.standing.get(block.id)
-            if standing and is_final(standing):
-                continue
-            if judge.is_named(settings.rules.never, block.tool, block.arguments):
-                continue
+        for position in filter(self._may_change, range(first, len(self.found))):
             look = self._look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
                 self.drafts[position] = draft
+
+    def _may_change(self, position: int) -> bool:
+        """Tell whether any layer may be asked about a block."""
+        block = self.found[position]
+        standing = self.state.standing.get(block.id)
+        if block.kind == blocks.OTHER or (standing and is_final(standing)):
+            return False
+        return not judge.is_named(self.settings.rules.never, block.tool, block.arguments)
 
     def _look(self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool) -> Look:
         block, state = self.found[position], self.state
@@ -344,23 +345,23 @@ class _Case:
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        waiting = [position for position in self.drafts if position < self.warm]
-        for position in waiting:
-            name = self.found[position].id
-            rent = settings.prices.read * self._saved(position)
-            state.waited[name] = state.waited.get(name, 0.0) + rent
-        pending = [
-            timing.Pending(at, self._saved(at), state.waited[self.found[at].id]) for at in waiting
-        ]
+        pending = [self._wait(position) for position in self.drafts if position < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
-        if self._is_near_brim() and saved >= worth:
-            return "brim", waiting[0]
+        if pending and self._is_near_brim() and saved >= worth:
+            return "brim", pending[0].position
         break_price = partial(settings.prices.of_break, lifetime_s=state.lifetime_s)
         due = timing.first_due(
             pending, self.tokens, self.warm, break_price, settings.waiting_weight
         )
         return ("due", due) if due is not None else ("", self.warm)
+
+    def _wait(self, position: int) -> timing.Pending:
+        """Note what it costs that a draft waits for one request more."""
+        name, saved = self.found[position].id, self._saved(position)
+        waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
+        self.state.waited[name] = waited
+        return timing.Pending(position, saved, waited)
 
     def _bound_cut(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
@@ -399,19 +400,13 @@ class _Case:
         self, kind: str, reason: str = "", cut: int | None = None, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
-        state = self.state
         report = Report(kind, original_tokens=sum(block.tokens for block in self.found))
         outcome = Outcome(self.body, report)
         applied = [at for at in self.drafts if cut is not None and at >= cut]
         first = min(applied, default=self.warm)
         report.layers = self._layers(applied, only)
         for at in applied:
-            block, draft = self.found[at], self.drafts[at]
-            outcome.former[block.id] = state.standing.get(block.id)
-            outcome.fresh[block.id] = state.standing[block.id] = draft
-            outcome.originals[draft.key] = block
-            state.waited.pop(block.id, None)
-            self.tokens[at] = draft.tokens
+            self._apply(at, outcome)
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_behind(first)
         report.sent_tokens = sum(self.tokens)
@@ -422,6 +417,15 @@ class _Case:
             report.reason = reason
         self.write(outcome, first if first < self.warm else None)
         return outcome
+
+    def _apply(self, at: int, outcome: Outcome) -> None:
+        """Let a draft stand in from now on."""
+        block, draft, standing = self.found[at], self.drafts[at], self.state.standing
+        outcome.former[block.id] = standing.get(block.id)
+        outcome.fresh[block.id] = standing[block.id] = draft
+        outcome.originals[draft.key] = block
+        self.state.waited.pop(block.id, None)
+        self.tokens[at] = draft.tokens
 
     def write(self, outcome: Outcome, marked: int | None) -> None:
         """Put what stands in into the request, and a marker before this block."""
@@ -444,19 +448,17 @@ class _Case:
         if only is not None:
             saved = sum(map(self._saved, applied))
             return [LayerOutcome(only.number, "applied", len(applied), saved)]
-        outcomes = []
-        for layer in sorted(LAYERS, key=lambda layer: layer.number):
-            if layer.draft is None:
-                continue
-            drafted = [at for at, draft in self.drafts.items() if draft.layer == layer.number]
-            done = [at for at in drafted if at in applied]
-            outcome = "applied" if done else "waiting" if drafted else "nothing"
-            if layer.number not in [other.number for other in self.settings.layers]:
-                outcome = "off"
-            counted = done or drafted
-            saved = sum(map(self._saved, counted))
-            outcomes.append(LayerOutcome(layer.number, outcome, len(counted), saved))
-        return outcomes
+        numbers = sorted(layer.number for layer in LAYERS if layer.draft)
+        return [self._layer_outcome(number, {*applied}) for number in numbers]
+
+    def _layer_outcome(self, number: int, applied: set[int]) -> LayerOutcome:
+        if number not in [layer.number for layer in self.settings.layers]:
+            return LayerOutcome(number, "off")
+        drafted = [at for at, draft in self.drafts.items() if draft.layer == number]
+        done = [at for at in drafted if at in applied]
+        outcome = "applied" if done else "waiting" if drafted else "nothing"
+        counted = done or drafted
+        return LayerOutcome(number, outcome, len(counted), sum(map(self._saved, counted)))
 
     def _saved(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens

@@ -63,7 +63,7 @@ def preview_of(
     """
     text = _plain(block.text)
     size = len(to_bytes(text))
-    if size < rules.least_bytes:
+    if size < min(rules.inline_bytes, rules.read_bytes):
         return None
     case = judge.Case(block.tool or "Read", block.arguments, text, size)
     case.failed, case.was_read = block.is_error, was_read

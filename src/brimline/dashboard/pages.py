@@ -20,8 +20,9 @@ from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
+from brimline.state import figures
 from brimline.store import stub
-from brimline.transcript import caching, read, row
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from brimline.dashboard.story import Item, Moment, Story
@@ -122,7 +123,7 @@ def session_page(
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_times(story.events),
-        "gateway": caching.by_gateway(story.events),
+        "gateway": figures.gateway_savings(story.events),
         "cards": [] if redacted else _cards(story),
     }
 

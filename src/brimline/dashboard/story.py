@@ -26,7 +26,7 @@ from brimline.offload import learning
 from brimline.session import in_use
 from brimline.session.inspect import ContextReader
 from brimline.settings import config
-from brimline.state import history, logs
+from brimline.state import figures, history, logs
 from brimline.state.figures import Figures
 from brimline.state.session import SessionState, Snapshot
 from brimline.store import layout
@@ -204,7 +204,7 @@ def outline(
         SessionError: its file cannot be read.
     """
     spooled = history.spooled(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, caching.edits_of(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
     try:
         with read.open_regular(path) as file:
             size = reader.story.size_bytes = os.fstat(file.fileno()).st_size

@@ -61,9 +61,7 @@ def gateway(
       brimline gateway --port 9100
       ANTHROPIC_BASE_URL=<that line> claude
     """
-    secret = secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None) or serving.fresh_secret()
-    if not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
-        raise BrimlineError("--path takes letters, digits and - _ . ~ only")
+    secret = _checked_path(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
     listening = serving.listen(port) if descriptor is None else serving.inherited(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
@@ -77,6 +75,12 @@ def gateway(
 
     with listening:
         serving.serve(plan, listening, tell)
+
+
+def _checked_path(secret: str | None) -> str:
+    if secret and not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
+        raise BrimlineError("--path takes letters, digits and - _ . ~ only")
+    return secret or serving.fresh_secret()
 
 
 @click.command("run", context_settings=output.HELP | {"ignore_unknown_options": True})

@@ -125,8 +125,11 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
             rest += [name, sources]
         else:
             rest.append(word)
-    if not told:
-        return {}, sources, rest
+    return _settings_in(told) if told else {}, sources, rest
+
+
+def _settings_in(told: str) -> dict[str, Any]:
+    """What `--settings` says: JSON, or the name of a file with it."""
     try:
         if not told.lstrip().startswith("{"):
             with open(told, encoding="utf-8") as file:
@@ -136,7 +139,7 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
         raise BrimlineError(f"--settings cannot be read ({error})") from None
     if not isinstance(found, dict):
         raise BrimlineError("--settings holds no JSON object")
-    return found, sources, rest
+    return found
 
 
 def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:

@@ -127,56 +127,57 @@ class Proxy:
     async def _hand_on(
         self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
     ) -> None:
+        known, is_post = self._conversations, scope["method"] == "POST"
         passing: Passing | None = None
-        now = self._now(headers)
-        known = self._conversations
-        is_post = scope["method"] == "POST"
         if known and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(known.count, raw, headers, now)
+            raw = await asyncio.to_thread(known.count, raw, headers, self._now(headers))
         elif known and is_post and path.endswith(_MESSAGES):
             if _is_delta(raw):
                 await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
-            passing = await asyncio.to_thread(known.prepare, raw, headers, now)
-            raw = passing.raw
-            # What is asked for is what can be read here: a refusal, the usage.
-            encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
-            own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
-            scope = scope | {"headers": own}
+            passing = await asyncio.to_thread(known.prepare, raw, headers, self._now(headers))
+            raw, scope = passing.raw, _readable(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
-            response = await self._send(scope, target, raw)
-            answer = _Answer(response)
-            if passing and known and response.status_code == _BAD_REQUEST:
-                again = await self._otherwise(scope, target, passing, answer)
-                if again is not None:
-                    await response.aclose()
-                    response, answer = again, _Answer(again)
+            answer = await self._ask(scope, target, raw, passing)
         except httpx2.RequestError as error:
             host = self._upstream.host
             told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
             await _refuse(send, 502, told.rstrip(": "), "api_error")
             return
-        usage = _Usage(response)
+        await self._hand_back(answer, passing, send)
+
+    async def _ask(
+        self, scope: Scope, target: bytes, raw: bytes, passing: Passing | None
+    ) -> _Answer:
+        """The answer to a request, or to another form of it where that one was refused."""
+        answer = _Answer(await self._send(scope, target, raw))
+        if passing is None or answer.response.status_code != _BAD_REQUEST:
+            return answer
+        again = await self._otherwise(scope, target, passing, answer)
+        if again is None:
+            return answer
+        await answer.response.aclose()
+        return _Answer(again)
+
+    async def _hand_back(self, answer: _Answer, passing: Passing | None, send: Send) -> None:
+        usage = _Usage(answer.response)
         try:
             await _stream(send, answer, usage)
         except httpx2.RequestError:
             pass  # the service broke off; an answer without its end tells the client the same
         finally:
-            if passing and known:
-                # Not awaited: many clients leave as soon as they have heard the last event.
-                loop = asyncio.get_running_loop()
-                loop.run_in_executor(
-                    None,
-                    partial(
-                        known.answered,
-                        passing,
-                        usage.found(),
-                        has_dropped_thinking=usage.has_dropped_thinking(),
-                    ),
+            if passing and self._conversations:
+                note = partial(
+                    self._conversations.answered,
+                    passing,
+                    usage.found(),
+                    has_dropped_thinking=usage.has_dropped_thinking(),
                 )
-            await response.aclose()
+                # Not awaited: many clients leave as soon as they have heard the last event.
+                asyncio.get_running_loop().run_in_executor(None, note)
+            await answer.response.aclose()
 
     async def _otherwise(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
@@ -193,11 +194,8 @@ class Proxy:
             _TOO_LONG: [partial(known.harder, passing, told)],
         }
         is_sent = False
-        while True:
-            reason = next((reason for reason in forms if reason in told), None)
-            if reason is None or not forms[reason]:
-                break
-            if not await asyncio.to_thread(forms[reason].pop(0)):
+        while attempts := next((forms[reason] for reason in forms if reason in told), []):
+            if not await asyncio.to_thread(attempts.pop(0)):
                 continue
             again, is_sent = await self._send(scope, target, passing.raw), True
             if again.status_code != _BAD_REQUEST:
@@ -277,6 +275,13 @@ async def _read(receive: Receive) -> bytes | None:
             return None
         if not message.get("more_body"):
             return b"".join(parts)
+
+
+def _readable(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
+    """A request whose answer can be read here: a refusal, the usage."""
+    encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
+    own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
+    return scope | {"headers": own}
 
 
 def _is_delta(raw: bytes) -> bool:

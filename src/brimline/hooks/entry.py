@@ -96,11 +96,12 @@ def collect_decisions(turn: Turn) -> None:
     """Ask the rooms; one that fails costs its own answer and nothing else."""
     event = turn.event
     answered = table.EVENTS[event.name]
-    rooms = {} if event.agent_id and not answered.subagents else answered.rooms
-    off = turn.state.is_off
-    for room, tools in rooms.items():
+    if event.agent_id and not answered.subagents:
+        return
+    silenced = turn.state.is_off
+    for room, tools in answered.rooms.items():
         is_about = tools in ("", "*") or event.tool in tools.split("|")
-        if not is_about or (off and room not in table.WHILE_OFF):
+        if not is_about or (silenced and room not in table.WHILE_OFF):
             continue
         decision: Decision | None = turn.attempt(room, call, room, answered.function, turn)
         if decision is None:

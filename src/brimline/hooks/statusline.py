@@ -73,18 +73,7 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
             state.save_snapshot(snapshot)
         except OSError as error:
             log_failure(home_dir, "statusline", error)
-    transcript = payload.get("transcript_path")
-    try:
-        reading = measure(
-            transcript if isinstance(transcript, str) else None,
-            state,
-            rules,
-            snapshot=snapshot,
-            requests=_FORECAST_REQUESTS,
-        )
-    except OSError as error:
-        log_failure(home_dir, "statusline", error)
-        reading = measure(None, state, rules, snapshot=snapshot)
+    reading = _measured(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
     fields = wording.status_line(reading.document()) | _told(payload)
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
@@ -99,6 +88,18 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.insert(1, "hooks are silent: brimline doctor")
     return _coloured(_fitted(parts, fields.get("tier")), reading)
+
+
+def _measured(
+    transcript: Any, home_dir: str, state: SessionState, rules: policy.Policy, snapshot: Snapshot
+) -> Reading:
+    """The reading of now; where the transcript cannot be read, what the client tells."""
+    path = transcript if isinstance(transcript, str) else None
+    try:
+        return measure(path, state, rules, snapshot=snapshot, requests=_FORECAST_REQUESTS)
+    except OSError as error:
+        log_failure(home_dir, "statusline", error)
+        return measure(None, state, rules, snapshot=snapshot)
 
 
 def _listen(snapshot: Snapshot, state: SessionState) -> None:

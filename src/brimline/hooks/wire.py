@@ -59,14 +59,15 @@ class Event:
         response = self.tool_response
         if self.tool in clienttools.TERSE:
             return _TERSE_CHARACTERS
-        if isinstance(response, dict) and response.get("persistedOutputPath"):
-            return clienttools.PERSISTED_CHARACTERS
-        if isinstance(response, list):
-            return usage.content_characters(response)
-        if isinstance(response, dict) and isinstance(response.get("content"), list):
-            return usage.content_characters(response["content"])
-        if isinstance(response, dict) and response.get("type") == "image":
-            return usage.IMAGE_CHARACTERS
+        content = response
+        if isinstance(response, dict):
+            if response.get("persistedOutputPath"):
+                return clienttools.PERSISTED_CHARACTERS
+            if response.get("type") == "image":
+                return usage.IMAGE_CHARACTERS
+            content = response.get("content")
+        if isinstance(content, list):
+            return usage.content_characters(content)
         return usage.text_characters(response)
 
 

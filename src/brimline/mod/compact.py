@@ -7,17 +7,15 @@ At the slightest doubt the answer is to pass, so that the client makes its own s
 from __future__ import annotations
 
 import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from brimline import clienttools
 from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
+from brimline.offload import judge
 from brimline.store import layout, put, stub
 from brimline.transcript import words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # The share of the messages that has to go, by setting, for a compaction to be worth its while.
 SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
@@ -38,14 +36,16 @@ class Moved(NamedTuple):
     input_keys: dict[str, str]
 
 
-class Conversation(NamedTuple):
-    """What the messages of a request hold."""
+class Conversation:
+    """What the messages of a request hold: calls, and by call their inputs, results and images."""
 
-    calls: list[Call]
-    images: dict[str, str]
-    """By call, in base64."""
-    tokens: float
-    thinking_tokens: float
+    def __init__(self) -> None:
+        self.calls: dict[str, Call] = {}
+        self.inputs: dict[str, dict[str, Any]] = {}
+        self.texts: dict[str, str] = {}
+        self.images: dict[str, str] = {}
+        # Estimated; thinking is part of all of it.
+        self.tokens = self.thinking_tokens = 0.0
 
 
 def answer(
@@ -67,21 +67,37 @@ def answer(
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
     conversation = read(request["messages"])
-    results, inputs = cold.cold_results(conversation.calls), cold.cold_inputs(conversation.calls)
-    largest = sum(_result_tokens(call.text) for call in results) + conversation.thinking_tokens
-    largest += sum(_input_tokens(call.arguments) for call in inputs)
-    if not results or largest < share * conversation.tokens:
+    calls, never = list(conversation.calls.values()), values["offload.never"]
+    results = _movable(cold.cold_results(calls), conversation, never)
+    inputs = [
+        call
+        for at, call in enumerate(calls)
+        if cold.has_cold_input(conversation.inputs[call.id], len(calls) - at)
+    ]
+    inputs = _movable(inputs, conversation, never)
+    largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
+    largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
+    least = share * conversation.tokens - conversation.thinking_tokens
+    if not results or largest < least:
         return {"pass": "too little to let go of"}, 0
     about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
     mover = _Mover(home_dir, about)
     for call in results:
-        mover.move_result(call, conversation.images.get(call.id, ""))
+        mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
-        mover.move_input(call)
-    freed = mover.freed_tokens + conversation.thinking_tokens
-    if freed < share * conversation.tokens or not mover.has_all(conversation.images):
+        mover.move_input(call, conversation.inputs[call.id])
+    if mover.freed_tokens < least or not mover.has_all(conversation.images):
         return {"pass": mover.problem or "too little to let go of"}, 0
-    return mover.moved._asdict() | {"add": []}, freed
+    return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
+
+
+def _movable(calls: list[Call], conversation: Conversation, never: list[str]) -> list[Call]:
+    """Leave out what the user keeps in the window, but for images, which cannot be rebuilt."""
+    return [
+        call
+        for call in calls
+        if call.has_image or not judge.is_named(never, call.tool, conversation.inputs[call.id])
+    ]
 
 
 def read(messages: list[dict[str, Any]]) -> Conversation:
@@ -90,35 +106,44 @@ def read(messages: list[dict[str, Any]]) -> Conversation:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the messages have another shape.
     """
-    calls: dict[str, Call] = {}
-    images: dict[str, str] = {}
-    tokens = thinking = 0.0
+    found = Conversation()
     for entry in messages:
         uses, results = entry.get("toolUses") or (), entry.get("toolResults") or ()
         if not (entry["text"] or uses or results):
-            thinking += _THINKING_TOKENS
-        tokens += len(entry["text"]) / _PER_TOKEN + _TEXT_TOKENS
+            found.thinking_tokens += _THINKING_TOKENS
+        found.tokens += len(entry["text"]) / _PER_TOKEN + _TEXT_TOKENS
         for use in uses:
-            arguments = use.get("input")
-            arguments = arguments if isinstance(arguments, dict) else {}
-            tokens += _input_tokens(arguments) + _CALL_TOKENS
-            calls[use["tool_use_id"]] = Call(use["tool_use_id"], use["tool"], arguments)
+            _take_call(found, use)
         for result in results:
-            tokens += _result_tokens(result["text"]) + _RESULT_TOKENS
-            call = calls.get(result["tool_use_id"])
-            if call is None:
-                continue
-            image = _image_in(result.get("result"))
-            if image:
-                images[call.id] = image
-            calls[call.id] = _answered(call, result, has_image=bool(image))
-    return Conversation(list(calls.values()), images, tokens + thinking, thinking)
+            _take_result(found, result)
+    found.tokens += found.thinking_tokens
+    return found
 
 
-def _answered(call: Call, result: dict[str, Any], *, has_image: bool) -> Call:
+def _take_call(found: Conversation, use: dict[str, Any]) -> None:
+    call_id, arguments = use["tool_use_id"], use.get("input")
+    arguments = arguments if isinstance(arguments, dict) else {}
+    found.tokens += _input_tokens(arguments) + _CALL_TOKENS
+    found.inputs[call_id] = arguments
+    found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of(arguments))
+
+
+def _take_result(found: Conversation, result: dict[str, Any]) -> None:
     text, is_error = result["text"], bool(result.get("isError"))
-    is_users = words.may_be_in(call.tool, text, is_error=is_error)
-    return call._replace(text=text, is_error=is_error, has_image=has_image, is_users=is_users)
+    found.tokens += _result_tokens(text) + _RESULT_TOKENS
+    call = found.calls.get(result["tool_use_id"])
+    if call is None:
+        return
+    image = _image_in(result.get("result"))
+    if image:
+        found.images[call.id] = image
+    found.texts[call.id] = text
+    found.calls[call.id] = call._replace(
+        characters=len(text),
+        is_error=is_error,
+        has_image=bool(image),
+        is_users=words.may_be_in(call.tool, text, is_error=is_error),
+    )
 
 
 class _Mover:
@@ -132,9 +157,9 @@ class _Mover:
         self.problem = ""
         self.has_stored = False
 
-    def move_result(self, call: Call, image: str) -> None:
+    def move_result(self, call: Call, text: str, image: str) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
-        text, note = call.text or "", ""
+        note = ""
         data = text.encode("utf-8", "surrogatepass")
         if image:
             note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
@@ -142,21 +167,20 @@ class _Mover:
         key, size = self._key_of_preview(text) or self._put(data, call), len(data)
         if key is None:
             return
-        line = stub.line(call.tool, clienttools.subject_of(call.arguments), size, key, note)
+        line = stub.line(call.tool, call.subject, size, key, note)
         if len(line) < len(text) or image:
             self.moved.results[call.id], self.moved.keys[call.id] = line, key
             self.freed_tokens += _result_tokens(text) - _result_tokens(line)
 
-    def move_input(self, call: Call) -> None:
+    def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        text = "\n".join(_written(call.arguments, ""))
-        key = self._put(text.encode("utf-8", "surrogatepass"), call)
+        key = self._put(cold.written(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
-        short = cold.shortened(call.arguments, mark)
+        short = cold.shortened(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
-        self.freed_tokens += _input_tokens(call.arguments) - _input_tokens(short)
+        self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 
     def has_all(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
@@ -170,7 +194,7 @@ class _Mover:
 
     def _put(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""
-        meta = {"tool": call.tool, "source": clienttools.subject_of(call.arguments) or None}
+        meta = {"tool": call.tool, "source": call.subject or None}
         try:
             # The session's file holds it too, so it need not be forced onto the disk.
             how = {"is_last": False, "is_synced": False, "is_next": self.has_stored}
@@ -204,19 +228,8 @@ def _decoded(image: str) -> bytes:
         return image.encode("utf-8", "surrogatepass")
 
 
-def _written(value: Any, name: str) -> Iterator[str]:
-    """An input for a reader: each value under its name, texts as they are."""
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield from _written(item, f"{name}.{key}" if name else str(key))
-    else:
-        text = str(value)
-        yield f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
-
-
-def _result_tokens(text: str | None) -> float:
-    return len(text or "") / _PER_RESULT_TOKEN
+def _result_tokens(text: str) -> float:
+    return len(text) / _PER_RESULT_TOKEN
 
 
 def _input_tokens(value: Any) -> float:

@@ -28,7 +28,7 @@ _OPAQUE = re.compile(
 
 
 def describe(text: str, source: Source, kind: str, budget: int) -> str:
-    """What the output holds, in so many characters; empty where it is no JSON after all."""
+    """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _paths(source, budget)
     documents = kinds.documents(text)
@@ -86,7 +86,7 @@ def _object_shape(value: dict[str, Any], depth: int) -> str:
 
 
 def _is_dull(value: Any) -> bool:
-    """Whether the key alone says as much; 0 is a number like any other."""
+    """Tell whether the key alone says as much; 0 is a number like any other."""
     if isinstance(value, str):
         return not value or bool(_OPAQUE.fullmatch(value))
     return not value and (isinstance(value, bool) or not isinstance(value, int | float))
@@ -100,22 +100,22 @@ def _sample(text: str) -> str:
 
 def _values(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
-    found, pending, room = [], [value], _NAMED_CHARACTERS
+    texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:
         current = pending.pop()
         if isinstance(current, str):
             if not _OPAQUE.fullmatch(current[:400]):
-                found.append(current[:room])
+                texts.append(current[:room])
                 room -= len(current)
         elif isinstance(current, dict | list):
             inner = list(current.values()) if isinstance(current, dict) else current
             pending.extend(reversed(inner))
-    return found
+    return texts
 
 
 def _paths(source: Source, budget: int) -> str:
     """Directories in the order of their size, each with as many of its names as there is room."""
-    folders = _grouped(source.lines)
+    folders = _names_by_folder(source.lines)
     count = sum(map(len, folders.values()))
     title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
     if len(source.lines) < source.total:
@@ -141,7 +141,7 @@ def _paths(source: Source, budget: int) -> str:
     return "\n".join(rows)
 
 
-def _grouped(lines: list[str]) -> dict[str, list[str]]:
+def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
     for path in filter(None, map(names.clean, lines)):

@@ -39,9 +39,10 @@ _FRESH = ("startup", "clear")
 
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
-    count_results(turn)
-    asked = turn.event.tool_input
-    path = asked.get("file_path") or asked.get("notebook_path")
+    if any(name.startswith(OFFER) for name in turn.state.names):
+        count_results(turn)
+    arguments = turn.event.tool_input
+    path = arguments.get("file_path") or arguments.get("notebook_path")
     if turn.event.tool in clienttools.EDITING and isinstance(path, str):
         note_edit(turn, path)
     if not _is_worth_a_look(turn):
@@ -81,7 +82,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
 
 
 def pre_compact(turn: Turn) -> None:
-    """What open ranges of pins have gathered is pinned now: the range may never be ended."""
+    """Pin what open ranges of pins have gathered: the range may never be ended."""
     if PINS_WAIT in turn.state.names:
         from brimline.offload import pinning
 
@@ -124,7 +125,7 @@ def count_results(turn: Turn, number: int = 1) -> None:
 
 
 def _is_worth_a_look(turn: Turn) -> bool:
-    """Whether a result may be too large, was fetched back, or is to be pinned."""
+    """Tell whether a result may be too large, was fetched back, or is to be pinned."""
     event, values, names = turn.event, turn.values, turn.state.names
     if PINS_WAIT in names:
         return True

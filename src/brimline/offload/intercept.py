@@ -76,6 +76,8 @@ class _Arrival:
         case.is_cut = result.was_persisted or (
             event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
         )
+        # How many characters the client shows of the result by itself.
+        self.would = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         agent = str(event.agent_id or "")
         self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
@@ -115,12 +117,8 @@ class _Arrival:
         if self.case.is_cut or not claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
-        self.turn.note("Recalled", tool=self.tool, shown=self._shown_by_client())
+        self.turn.note("Recalled", tool=self.tool, shown=self.would)
         return True
-
-    def _shown_by_client(self) -> int:
-        """How many characters the client shows of the result by itself."""
-        return clienttools.PERSISTED_CHARACTERS if self.case.is_cut else len(self.case.text)
 
     def swap(self) -> Decision | None:
         """Ask question 10, and make the reference where the answer is no."""
@@ -147,7 +145,7 @@ class _Arrival:
             tool=case.tool,
             key=key,
             bytes=case.size_bytes,
-            would=self._shown_by_client(),
+            would=self.would,
             shown=len(text),
         )
         return Decision(replacement=self.result.replaced(text))
@@ -179,7 +177,7 @@ class _Arrival:
         return key
 
     def _reference(self, key: str, shown: str) -> str:
-        """What the model gets instead: what it was, its preview, how to get the rest."""
+        """Make what the model gets instead: what it was, its preview, how to get the rest."""
         result, is_file = self.result, self.tool == "Read"
         source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
         size, lines = self.case.size_bytes, self.case.source.total
@@ -248,7 +246,7 @@ def claim_repeat(turn: Turn, call: str) -> bool:
 
 
 def _program(home_dir: str) -> str:
-    """How the model starts our command: by name where the shell finds it, else as installed."""
+    """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         try:
             if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):

@@ -38,11 +38,6 @@ class Rules(NamedTuple):
     never: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
 
-    @property
-    def least_bytes(self) -> int:
-        """What is smaller always stays."""
-        return min(self.inline_bytes, self.read_bytes)
-
 
 def rules_in(values: Mapping[str, Any]) -> Rules:
     """Return the rules that settings hold."""
@@ -66,9 +61,12 @@ class Case:
         self.tool, self.arguments, self.text = tool, arguments, text
         self.size_bytes = size_bytes
         self.line: Line | None = None
+        self.files: list[str] = []
         if tool == "Bash":
             self.line = shell.read(str(arguments.get("command") or ""))
-        self.files = _files(tool, arguments, self.line)
+            self.files = self.line.files
+        elif tool == "Read":
+            self.files = list(filter(None, [clienttools.file_of(arguments)]))
         self.source = preview.Source(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
@@ -101,7 +99,7 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
         return Verdict(NEVER)
     is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
     is_bulk = is_listed or case.was_read or case.is_bulk
-    least_bytes = rules.least_bytes if is_bulk else rules.read_bytes
+    least_bytes = min(rules.inline_bytes, rules.read_bytes) if is_bulk else rules.read_bytes
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.size_bytes < least_bytes + (case.tool != "Read"):
         return Verdict(SMALL)
@@ -183,13 +181,8 @@ def pattern_of(tool: str, subject: Any) -> str:
 
 def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
-    line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
-    return _files(tool, arguments, line)
-
-
-def _files(tool: str, arguments: Mapping[str, Any], line: Line | None) -> list[str]:
-    if line:
-        return line.files
+    if tool == "Bash":
+        return shell.read(str(arguments.get("command") or "")).files
     path = clienttools.file_of(arguments) if tool == "Read" else ""
     return [path] if path else []
 

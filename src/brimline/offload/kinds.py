@@ -12,6 +12,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -66,7 +68,8 @@ _CONFIGURATION = (
     *(".properties", ".editorconfig", ".env"),
 )
 # What tools answer with, where it is not seen to be something else.
-_TOOLS = {"Glob": PATHS, **dict.fromkeys(("Agent", "Task", "WebFetch", "WebSearch"), PROSE)}
+_TOOLS = {"Glob": PATHS, "WebFetch": PROSE, "WebSearch": PROSE}
+_TOOLS |= dict.fromkeys(clienttools.DELEGATING, PROSE)
 
 _MODIFIERS = (
     r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|"
@@ -165,7 +168,7 @@ def _kind_of_output(sample: list[str], text: str, tool: str, prints: str) -> str
 
 
 def says_failure(text: str) -> bool:
-    """Whether an output tells of a failure, at its beginning or its end where it is large."""
+    """Tell whether an output reports a failure, at its beginning or its end where it is large."""
     if len(text) > 2 * _FAILURE_CHARACTERS:
         text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
     # The pattern takes a hundred times as long as its words.
@@ -173,7 +176,7 @@ def says_failure(text: str) -> bool:
 
 
 def is_configuration(path: str) -> bool:
-    """Whether a file is one that is read to be obeyed: settings, instructions, lock files."""
+    """Tell whether a file is read to be obeyed: settings, instructions, lock files."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _INSTRUCTION_FILES or name.startswith(_INSTRUCTION_STEMS):
         return True

@@ -58,7 +58,7 @@ def note(
 
 
 def passes(home_dir: str, call: Call) -> bool:
-    """Whether experience lets the next large output of a call pass; every fifth does not.
+    """Tell whether experience lets the next large output of a call pass; every fifth does not.
 
     Raises:
         OSError: the file is there and cannot be read.
@@ -103,7 +103,7 @@ def tidy(home_dir: str) -> None:
 
 
 def _lines(home_dir: str, call: Call) -> Iterator[dict[str, Any]]:
-    """What happened to a call of late."""
+    """Return the events of a call of late."""
     project, *about = call
     same_project, same_call, now = _hash(project), _hash(about), time.time()
     for path in (home_dir + _FILE + ".old", home_dir + _FILE):
@@ -138,7 +138,7 @@ class Saved(NamedTuple):
 
     @property
     def kept_out(self) -> int:
-        """What is left of it; below zero where previews show more than the client would have."""
+        """The characters saved; below zero where previews show more than the client would have."""
         return self.would - self.shown - self.recalled
 
     @property
@@ -155,9 +155,9 @@ class Saved(NamedTuple):
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
-    """What the spool of one session tells, as far as it can be read."""
+    """Add up what the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
-    found = []
+    savings = []
     for name in sorted(io.names_in(folder)):
         if name.startswith("spool") and name.endswith(".jsonl"):
             try:
@@ -165,8 +165,8 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
             except OSError:
                 continue
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
-            found += [_saved(row) for line in lines for row in json.loads_all(line)]
-    return total(found)
+            savings += [_saving(row) for line in lines for row in json.loads_all(line)]
+    return total(savings)
 
 
 def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
@@ -189,22 +189,21 @@ def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
 
 def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
-    from brimline.state import history
-    from brimline.transcript import caching
+    from brimline.state import figures, history
 
     try:
-        return caching.by_gateway(history.spooled(home_dir, session_id))[0] or 0
+        return figures.gateway_savings(history.spooled(home_dir, session_id))[0] or 0
     except OSError:  # its spool cannot be read, which a note says
         return 0
 
 
-def total(found: Iterable[Saved]) -> Saved:
+def total(savings: Iterable[Saved]) -> Saved:
     """All of them together."""
-    return Saved(*map(sum, zip(*found, strict=True)))
+    return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _saved(row: Any) -> Saved:
-    """What one line of a spool adds."""
+def _saving(row: Any) -> Saved:
+    """Return what one line of a spool adds."""
     if not isinstance(row, dict):
         return Saved()
     figures = [row.get(name) for name in ("bytes", "would", "shown")]

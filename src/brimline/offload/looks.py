@@ -77,7 +77,7 @@ def note_recalled(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
 
 
 def _claim_warning(turn: Turn, path: str) -> bool:
-    """Whether an overwrite of this file is to be refused now: once, and only while unseen."""
+    """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if not _was_previewed(turn, path):
         return False
     looks = _SPAN.findall(read_mark(turn, _mark(turn, _LINES, path)))
@@ -114,7 +114,7 @@ def before_write(turn: Turn) -> Decision | None:
 
 
 def _refusal(path: str) -> str:
-    """Why an overwrite was refused, and the two ways on."""
+    """Say why an overwrite was refused, and the two ways on."""
     name = flatten(path, keep_end=True)
     return (
         f"{name} was shown to you as a preview, so this Write would replace lines that you have "
@@ -169,7 +169,7 @@ def _shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | Non
 
 
 def _offset_of(lines: list[str], number: str) -> int:
-    """Where a line begins that was asked for by its number; else the beginning of all."""
+    """Return the place of a line that was asked for by its number; else the beginning."""
     if not number.isascii() or not number.isdigit() or int(number) > len(lines):
         return 0
     return sum(len(line) + 1 for line in lines[: int(number) - 1])
@@ -201,7 +201,7 @@ def take_over(turn: Turn, *, waits: bool = False) -> None:
 
 
 def _is_written(turn: Turn) -> bool:
-    """Whether the end of the transcript holds the call at hand."""
+    """Tell whether the end of the transcript holds the call at hand."""
     wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
     try:
         for offset, line in tail.lines_backward(turn.event.transcript):
@@ -284,14 +284,14 @@ def _answers(path: str) -> Iterator[_Answer]:
     for line in reversed(kept):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line.decode("utf-8", "replace")):
-                yield from _answered(calls, document)
+                yield from _answers_in(calls, document)
 
 
 def _names_a_mark(line: bytes) -> bool:
     return any(mark in line for mark in _MARKS)
 
 
-def _answered(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.tool_uses(line):

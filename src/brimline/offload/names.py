@@ -88,7 +88,7 @@ def clean(line: str) -> str:
 
 
 def last_state(line: str) -> str:
-    """What a line looked like in the end: a progress bar draws over what stood there before."""
+    """Return a line as it looked in the end: a progress bar draws over what stood there before."""
     rest, mark = line, "\r"
     while mark:
         rest, mark, state = rest.rpartition("\r")
@@ -117,7 +117,10 @@ def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
     words = set(_WORD.findall(shown))
     chosen = []
-    for run, number in sorted(_first_places(lines, shown).items(), key=_longer_forms_first):
+    places = _first_places(lines, shown)
+    # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
+    is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
+    for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
         fresh = [word for word in _WORD.findall(run) if word not in words]
         rank = _rank(run, fresh)
         if rank is not None:
@@ -139,22 +142,16 @@ def _first_places(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int
     return places
 
 
-def _longer_forms_first(place: tuple[str, int]) -> tuple[bool, int]:
-    """The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too."""
-    run, number = place
-    return "." not in run or "/" in run or len(run) > _LONGEST_FORM, number
-
-
 def mentions(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
         if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-            mentioned.update(_mentioned_by(run))
+            mentioned.update(_names_within(run))
     return frozenset(mentioned)
 
 
-def _mentioned_by(run: str) -> Iterator[str]:
+def _names_within(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run
@@ -162,10 +159,10 @@ def _mentioned_by(run: str) -> Iterator[str]:
         yield from filter(_CODED.search, _WORD.findall(run))
 
 
-def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
+def afford(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
     """As many names as there is room: the better kinds first, the shorter before the longer."""
     bought = []
-    for name in sorted(found, key=lambda name: (name.rank, len(name.text))):
+    for name in sorted(named, key=lambda name: (name.rank, len(name.text))):
         if name.rank <= worst and len(name.text) + 1 <= room:
             room -= len(name.text) + 1
             bought.append(name)
@@ -173,7 +170,7 @@ def afford(found: list[Name], room: int, worst: int = WORD) -> list[Name]:
 
 
 def alarm(line: str) -> int:
-    """How much a line of a log says: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
+    """Weigh a line of a log: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
     if kinds.says_failure(line) or _TOTAL.search(line):
         return 3
     lowered = line.lower()

@@ -28,9 +28,8 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    asked = pins.parse(turn.event.prompt)
-    told = tuple([obey(directive, turn) for directive in asked])
-    return Decision(person_notes=told) if told else None
+    notes = tuple([obey(directive, turn) for directive in pins.parse(turn.event.prompt)])
+    return Decision(person_notes=notes) if notes else None
 
 
 def obey(directive: pins.Directive, turn: Turn) -> str:
@@ -67,7 +66,7 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     """
     if PINS_WAIT not in state.names:
         return 0
-    gathered = pins.resolve(_noted(state)).gathered
+    gathered = pins.resolve(_read_notes(state)).gathered
     _pin_all(home_dir, gathered)
     return len(gathered)
 
@@ -89,10 +88,10 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
     is no result of its own.
     """
     if text.startswith(_OWN_ANSWER):
-        return _recalled(text, home_dir)
-    known = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
-    if known:
-        return known.key
+        return _recalled_key(text, home_dir)
+    reference = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
+    if reference:
+        return reference.key
     content = text.encode("utf-8", "surrogatepass")
     if len(content) < LARGE_BYTES:
         return None
@@ -104,7 +103,7 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
     return put.put(home_dir, content, {"session": state.session_id})
 
 
-def _recalled(text: str, home_dir: str) -> str | None:
+def _recalled_key(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
     if not text.startswith(looks.RECALL_HEADER + layout.PREFIX):
         return None
@@ -127,21 +126,21 @@ def _note_directive(directive: pins.Directive, state: SessionState, home_dir: st
 
 def _settle(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    found = pins.resolve(_noted(state))
-    _pin_all(home_dir, found.wanted)
-    if not found.waits:
+    resolved = pins.resolve(_read_notes(state))
+    _pin_all(home_dir, resolved.wanted)
+    if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
-    return len(found.wanted)
+    return len(resolved.wanted)
 
 
-def _noted(state: SessionState) -> list[pins.Said | pins.Directive | pins.Result]:
+def _read_notes(state: SessionState) -> list[pins.Said | pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     items: list[pins.Said | pins.Directive | pins.Result] = []
-    for found in [found for line in raw.split("\n") for found in json.loads_all(line)]:
-        if "key" in found:
-            items.append(pins.Result(found["key"]))
+    for note in [note for line in raw.split("\n") for note in json.loads_all(line)]:
+        if "key" in note:
+            items.append(pins.Result(note["key"]))
         else:
-            items.append(pins.Directive(**found))
+            items.append(pins.Directive(**note))
     return items
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clienttools
 from brimline.fast import io, json
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class ToolResult(NamedTuple):
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
     """The text of an answer; None for tools and shapes that are not known to be replaceable."""
-    reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
+    reader = _READERS.get("mcp" if tool.startswith(clienttools.MCP_PREFIX) else tool)
     try:
-        found = reader(tool_input, response) if reader else None
-        return found and found._replace(data=found.data or to_bytes(found.text))
+        result = reader(tool_input, response) if reader else None
+        return result and result._replace(data=result.data or to_bytes(result.text))
     except (KeyError, TypeError, AttributeError, OSError):
         return None  # another shape than any version of the client is known to send
 
@@ -64,7 +65,7 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         return None
     was_persisted = bool(response.get(_PERSISTED[0]))
     if was_persisted:
-        data = _persisted(response)
+        data = _read_persisted(response)
         # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
         is_binary = b"\0" in data[:_BINARY_SAMPLE_BYTES]
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
@@ -85,7 +86,7 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
     )
 
 
-def _persisted(response: dict[str, Any]) -> bytes:
+def _read_persisted(response: dict[str, Any]) -> bytes:
     """The whole output, of which the answer holds the beginning only.
 
     Raises:
@@ -119,9 +120,9 @@ def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
 
 
 def total_lines(reference: str, stored_lines: int) -> int:
-    """How many lines a file has, of which a reference with its note stands for the first."""
-    told = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
-    return int(told) if told.isascii() and told.isdigit() else stored_lines
+    """Count the lines of a file, of which a reference with its note stands for the first."""
+    total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
+    return int(total) if total.isascii() and total.isdigit() else stored_lines
 
 
 def _as_file(file: dict[str, Any], text: str) -> dict[str, Any]:
@@ -178,8 +179,8 @@ def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResul
 
 
 def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
-    found = response["results"]
-    text = "\n\n".join(part if isinstance(part, str) else json.dumps(part) for part in found)
+    parts = response["results"]
+    text = "\n\n".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
     subject = str(tool_input.get("query") or "")
     return ToolResult(text, lambda text: response | {"results": [text]}, subject)
 

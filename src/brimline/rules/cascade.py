@@ -276,13 +276,15 @@ class _Walk:
         while waiting and len(seen) < _MOST_FOLDERS:
             current = waiting.pop(0)
             real = os.path.realpath(current)
-            if real not in seen and (inside is None or is_within(real, inside)):
-                seen.add(real)
-                names = sorted(io.names_in(current))[:_MOST_ENTRIES]
-                for name in [name for name in names if name.endswith(".md")]:
-                    self.add(f"{current}/{name}", template, inside, base=base)
-                others = [f"{current}/{name}" for name in names if not name.endswith(".md")]
-                waiting += [path for path in others if os.path.isdir(path)]
+            if real in seen or (inside is not None and not is_within(real, inside)):
+                continue
+            seen.add(real)
+            for name in sorted(io.names_in(current))[:_MOST_ENTRIES]:
+                path = f"{current}/{name}"
+                if name.endswith(".md"):
+                    self.add(path, template, inside, base=base)
+                elif os.path.isdir(path):
+                    waiting.append(path)
 
     def _is_at_hand(self, source: Source, base: str) -> bool:
         """Whether a rule with `paths:` is meant for the file at hand."""
@@ -376,15 +378,19 @@ def _paths(front: list[str]) -> list[str]:
     if at is None:
         return []
     value = front[at].partition(":")[2].partition(" #")[0].strip()
-    below = itertools.takewhile(lambda row: row.lstrip().startswith(("-", "#")), front[at + 1 :])
-    items = [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
     found = []
-    for item in [value.strip("[]")] if value else items:
+    for item in [value.strip("[]")] if value else _listed(front[at + 1 :]):
         # Commas part patterns, but not the choices in braces.
         item = item[:_MOST_ENTRIES]  # noqa: PLW2901
         for choice in patterns.alternatives(item) or [item]:
             found += [part.strip(" \t\"'").removesuffix("/**") for part in choice.split(",")]
     return list(dict.fromkeys(found))[:_MOST_EXCLUDES]
+
+
+def _listed(rows: list[str]) -> list[str]:
+    """The items of the list with which some rows begin."""
+    below = itertools.takewhile(lambda row: row.lstrip().startswith(("-", "#")), rows)
+    return [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
 
 
 def _parents(folder: str) -> list[str]:
@@ -398,22 +404,32 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
     speaking = [s for s in sources if _is_claude_file(s) and s.text.strip()]
     stands_in = all(source.level == CHILD for source in speaking)
     spoken_for = {source.folder for source in speaking}
-    found: list[Source] = []
+    corrected: list[Source] = []
     unread: set[str] = set()
     for source in sources:
-        note = source.client_note
-        is_agents = source.imported_by is None and os.path.basename(source.path) == AGENTS
-        if is_agents and (not stands_in or source.folder in spoken_for):
+        if _is_agents_file(source) and (not stands_in or source.folder in spoken_for):
             note = _BESIDE
-        elif source.imported_by in unread:
-            note = "what imports it is not read"
-        elif source.imported_by and source.level not in (USER, PRIVATE):
-            note = "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
+        else:
+            note = _note_of_import(source, unread, project)
         if note and source.client != NEVER:
             source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
-        found.append(_excluded(source, excludes))
-        unread |= {source.path} if found[-1].client == NEVER else set()
-    return found
+        corrected.append(_excluded(source, excludes))
+        if corrected[-1].client == NEVER:
+            unread.add(source.path)
+    return corrected
+
+
+def _note_of_import(source: Source, unread: set[str], project: str) -> str:
+    """Why the client does not load an imported file; empty where it does."""
+    if source.imported_by in unread:
+        return "what imports it is not read"
+    if source.imported_by and source.level not in (USER, PRIVATE):
+        return "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
+    return source.client_note
+
+
+def _is_agents_file(source: Source) -> bool:
+    return source.imported_by is None and os.path.basename(source.path) == AGENTS
 
 
 def _is_claude_file(source: Source) -> bool:

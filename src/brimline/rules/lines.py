@@ -88,7 +88,7 @@ class _Reader:
 
     def take(self, number: int, row: str) -> Line:
         """Classify the next line."""
-        rest = _QUOTE.sub("", row.expandtabs(4), count=1) if ">" in row[:8] else row.expandtabs(4)
+        rest = _QUOTE.sub("", row.expandtabs(4), count=1)
         inner = rest.strip()
         indent = len(rest) - len(rest.lstrip(" "))
         if self.in_comment or (not self.fence and inner.startswith("<!--")):
@@ -96,13 +96,12 @@ class _Reader:
         if not inner:
             self.in_paragraph = False
             return Line(number, row, CODE if self.fence else BLANK)
-        if self.fence:
-            if len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
-                self.fence = ""
-            return Line(number, row, CODE, indent=indent)
-        if indent >= _CODE_INDENT and not self.in_paragraph and not self.in_list:
-            return Line(number, row, CODE, indent=indent)
-        return self._text(number, row, inner, indent)
+        is_indented = indent >= _CODE_INDENT and not self.in_paragraph and not self.in_list
+        if not self.fence and not is_indented:
+            return self._text(number, row, inner, indent)
+        if self.fence and len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
+            self.fence = ""
+        return Line(number, row, CODE, indent=indent)
 
     def _text(self, number: int, row: str, inner: str, indent: int) -> Line:
         item = _ITEM.match(inner)

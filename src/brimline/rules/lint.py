@@ -120,11 +120,16 @@ def _gone(sources: Iterable[Source], found: Cascade, walked: Survey) -> Iterator
         folder = os.path.dirname(os.path.realpath(source.path))
         for line, written, is_link in _named(source):
             homes = (folder,) if is_link else (folder, found.folder, found.boundary)
-            places = [os.path.normpath(os.path.join(home, written)) for home in homes]
-            inside = [place for place in places if is_within(place, found.boundary)]
-            known = any(map(os.path.lexists, inside)) or (not is_link and _lies(written, walked))
-            if inside and not known:
+            inside = _inside(homes, written, found.boundary)
+            is_there = any(map(os.path.lexists, inside))
+            if inside and not is_there and (is_link or not _lies(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
+
+
+def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
+    """Where a path could lead to, seen from several folders, within the project."""
+    places = [os.path.normpath(os.path.join(home, written)) for home in homes]
+    return [place for place in places if is_within(place, boundary)]
 
 
 def _named(source: Source) -> Iterator[tuple[int, str, bool]]:
@@ -176,13 +181,7 @@ def _can_meet(one: Source, other: Source) -> bool:
 def _loading(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
-        if source.client == cascade.NEVER and source.client_note:
-            text = f"Claude Code does not load it: {source.client_note}"
-            yield Problem("unread", source.path, None, text)
-        count = len(source.text.strip())
-        if count > marked.FILE_CHARACTERS:
-            text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
-            yield Problem("large", source.path, None, text)
+        yield from _file_loading(source)
     for rule in marked.fit(marked.marked_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
@@ -191,6 +190,16 @@ def _loading(sources: Sequence[Source]) -> Iterator[Problem]:
     if start and total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
+
+
+def _file_loading(source: Source) -> Iterator[Problem]:
+    if source.client == cascade.NEVER and source.client_note:
+        text = f"Claude Code does not load it: {source.client_note}"
+        yield Problem("unread", source.path, None, text)
+    count = len(source.text.strip())
+    if count > marked.FILE_CHARACTERS:
+        text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
+        yield Problem("large", source.path, None, text)
 
 
 def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:

@@ -154,10 +154,12 @@ def _goes_on(lines: Sequence[Line], first: int, at: int) -> bool:
     if line.kind in (BLANK, COMMENT):
         # Only what is indented comes after a blank line of a list item.
         later = [each for each in lines[at + 1 : at + 3] if each.kind not in (BLANK, COMMENT)]
-        return item.is_item and bool(later) and later[0].indent > item.indent
+        line = later[0] if later else item
+        return item.is_item and line.indent > item.indent
     if item.is_item and line.indent > item.indent:
         return True
-    return line.kind == TEXT and not line.is_item and not line.heading and not _stands_alone(line)
+    begins_anew = line.is_item or line.heading or _stands_alone(line)
+    return line.kind == TEXT and not begins_anew
 
 
 def _after_announced(lines: Sequence[Line], at: int) -> int:

@@ -75,7 +75,7 @@ def decide(
     finding = next(scene.examine(tool_name, tool_input), None)
     if finding is None:
         return None
-    text = _told(finding, scene, refused=mode == "block")
+    text = _advice(finding, scene, refused=mode == "block")
     if mode == "block":
         return Decision(permission="deny", reason=text)
     return Decision(model_notes=(text,))
@@ -91,7 +91,7 @@ class _Scene:
         self.ignored: Ignored = load_ignored(root)
 
     def examine(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
-        """What a call reads that it had better not."""
+        """Find what a call reads that it had better not."""
         values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
         path, pattern = values.get("path", ""), values.get("pattern", "")
         if tool_name == "Read" and values.get("file_path"):
@@ -105,7 +105,7 @@ class _Scene:
             yield from self._command_line(values.get("command", ""))
 
     def _search(self, path: str, globs: str) -> Iterator[Finding]:
-        """What a search reads, in a folder or by globs."""
+        """Find it in a search, by its folder or its globs."""
         yield from self.bulk(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
             if not glob.startswith("!"):
@@ -119,11 +119,11 @@ class _Scene:
             inside = self._inside(choice)
             if not inside:
                 continue
-            found = self.ignored.pattern_for(inside, folder=True)
-            if found and os.path.isfile(choice):
-                found = self.ignored.pattern_for(inside, folder=False)
-            if found:
-                yield Finding(inside, found)
+            pattern = self.ignored.pattern_for(inside, folder=True)
+            if pattern and os.path.isfile(choice):
+                pattern = self.ignored.pattern_for(inside, folder=False)
+            if pattern:
+                yield Finding(inside, pattern)
 
     def source_folders(self) -> list[str]:
         """A few folders worth looking into."""
@@ -152,7 +152,7 @@ class _Scene:
                     yield from self.bulk(operand)
 
     def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
-        """Whether a glob takes everything, or all of a kind, from the project's root down."""
+        """Find a glob that takes everything, or all of a kind, from the project's root down."""
         parts = self._absolute(pattern, base).split("/")
         first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
         above = "/".join(parts[:first]) + "/"
@@ -192,28 +192,28 @@ def _operands(command: shell.Command) -> list[str]:
     return words + [target for operator, target in command.redirections if operator == "<"]
 
 
-def _told(finding: Finding, scene: _Scene, *, refused: bool) -> str:
-    """What was done, why, and where to look instead."""
+def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
+    """Say what was done, why, and where to look instead."""
     folders = scene.source_folders()
     done = "Refused" if refused else "Advised, not refused"
-    path = _shown(finding.path)
+    path = _plain(finding.path)
     if finding.pattern is None:
-        scoped = ", ".join(f"`{_shown(folder)}/{path}`" for folder in folders or ["<folder>"])
+        scoped = ", ".join(f"`{_plain(folder)}/{path}`" for folder in folders or ["<folder>"])
         return (
             f"[brimline] {done}: a glob over the whole project, whose result can be every file. "
             f"Scope it to a folder: {scoped}."
         )
     source = f" of {scene.ignored.file}" if scene.ignored.file else ""
-    look = "".join(f"`{_shown(folder)}/`, " for folder in folders)
+    look = "".join(f"`{_plain(folder)}/`, " for folder in folders)
     return (
-        f"[brimline] {done}: `{path}` is bulk by the pattern `{_shown(finding.pattern)}`{source}. "
+        f"[brimline] {done}: `{path}` is bulk by the pattern `{_plain(finding.pattern)}`{source}. "
         f"Look in {look}or ask the tool that owns the files (`npm ls`, `pip show`)."
         + (" If this very file is needed, ask the user." if refused else "")
     )
 
 
-def _shown(text: str) -> str:
-    """Foreign text between backticks."""
+def _plain(text: str) -> str:
+    """Foreign text that may stand between backticks."""
     return flatten(text, _MOST_SHOWN_CHARACTERS).replace("`", "?")
 
 
@@ -226,16 +226,16 @@ class Ignored(NamedTuple):
 
     def pattern_for(self, path: str, *, folder: bool) -> str | None:
         """The pattern that means a path, given from the project's root; the last one decides."""
-        found = None
+        decisive = None
         names = path[:_LONGEST_PATH].split("/")
         for pattern in self.patterns:
             if pattern.means(names, folder=folder):
-                found = None if pattern.negated else pattern.text
-        return found
+                decisive = None if pattern.negated else pattern.text
+        return decisive
 
 
 def load_ignored(project_dir: str) -> Ignored:
-    """What is in force for a project; the defaults where there is no file or it is unusable."""
+    """Load what is in force for a project; the defaults without a usable file."""
     folder = project_dir.rstrip("/")
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
     lines: list[str] = []
@@ -258,9 +258,9 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     path = f"{project_dir.rstrip('/')}/{IGNORE_FILE}"
     if os.path.lexists(path) and not force:
         raise ConfigError(f"{path} is there already; --force replaces it")
-    found = load_ignored(project_dir)
-    carried = [pattern.text for pattern in found.patterns]
-    lines = DEFAULTS if found.file in (None, IGNORE_FILE) else carried
+    ignored = load_ignored(project_dir)
+    carried = [pattern.text for pattern in ignored.patterns]
+    lines = DEFAULTS if ignored.file in (None, IGNORE_FILE) else carried
     try:
         io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
         os.chmod(path, 0o644)  # it belongs to the repository, where others read it

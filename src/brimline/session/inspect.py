@@ -195,7 +195,7 @@ class _Inspector:
 
     def _take_row(self, record: Record) -> None:
         value, found = record.value, self.found
-        found.types[_type(value)] += 1
+        found.types[row.type_name(value)] += 1
         for kind, size_bytes in _spent(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
         moment = row.timestamp_of(value)
@@ -222,12 +222,6 @@ class _Inspector:
         self.message_id = usage.message_id
         found.occupancies.append(usage.prompt_tokens)
         found.models[usage.model or "unknown"] += 1
-
-
-def _type(value: dict[str, Any]) -> str:
-    kind, subtype = value.get("type"), value.get("subtype")
-    name = kind if isinstance(kind, str) else "without a type"
-    return f"{name}/{subtype}" if isinstance(subtype, str) else name
 
 
 class ContextReader:
@@ -312,7 +306,7 @@ class _ResultReader:
 def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = value.get("type")
-    if value.get("isSidechain"):
+    if row.thread_of(value):
         yield "sidechain", size_bytes
     elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping(value):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes

@@ -1,22 +1,21 @@
 """Purges a session: surveys it, plans, writes the copy, proves it, and has it swapped in.
 
 Disk bytes and context tokens are counted apart: most of a session's bytes never reach the model,
-and nothing before the last compaction does. Never chosen: what belongs to the last requests, what a
-compaction preserved, what the user pinned, and rows that others need. A result goes by one strategy
-only, so that savings add up. How a rewrite keeps every line is told in
-docs/explanation/rewriting-sessions.md.
+and nothing before the last compaction does. Which results go is judged as in a compaction without a
+model (`compaction.cold`). Never chosen: what a compaction preserved, what the user pinned, and rows
+that others need. How a rewrite keeps every line is told in docs/explanation/rewriting-sessions.md.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
+import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline import models
-from brimline.foreign import flatten
+from brimline.compaction import cold
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -25,7 +24,6 @@ from brimline.session.survey import (
     COPY_KEY,
     PROGRESS_ROW,
     TEXT,
-    TRUNCATED,
     check_of,
     encoded,
     take_survey,
@@ -34,43 +32,34 @@ from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD
+from brimline.transcript.row import COPY_FIELD, thinking_stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
-    from brimline.session.survey import Item, Mark, Survey
+    from brimline.session.survey import Item, Mark, Survey, Thought
 
-OLD, SUPERSEDED, DUPLICATE, TRUNCATE = "old", "superseded", "duplicates", "truncate"
-COPIES, PROGRESS = "copies", "progress"
+OLD, COPIES, PROGRESS = "old", "copies", "progress"
 STRATEGIES = {
-    OLD: "large results become references",
-    SUPERSEDED: "reads before a later read or edit",
-    DUPLICATE: "results that came again, word for word",
+    OLD: "old bulk becomes a line that can be recalled",
     COPIES: "the client's own copies (disk only)",
     PROGRESS: "progress rows (disk only)",
-    TRUNCATE: "large results keep their first 500 bytes",
 }
-DEFAULT = frozenset(STRATEGIES) - {TRUNCATE}
-_REASONS = {
-    OLD: "Taken out of the conversation to make room.",
-    SUPERSEDED: "The file was read or changed again later.",
-    DUPLICATE: "The same output came again later.",
-}
-_SOURCE_CHARACTERS = 60
+DEFAULT = frozenset(STRATEGIES)
+# Of these the client's own copies and progress rows stay.
+_KEPT_REQUESTS = 10
 # There may be tens of thousands of lines that go.
 _NOTHING: list[Item] = []
-_EXIT = re.compile(r"(?:Error: )?Exit code (\d{1,3})\b")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to purge."""
+    """How to purge; what is None is left to the judgement."""
 
-    threshold_bytes: int = 5_000
-    keep_requests: int = 10
+    threshold_bytes: int | None = None  # from which size on a result is long
+    keep_requests: int | None = None  # the last ones, whose results stay
     strategies: frozenset[str] = DEFAULT
 
 
@@ -94,8 +83,10 @@ class Plan:
     changes: dict[Mark, list[Item]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)  # the names of the rows that go
     savings: dict[str, Saving] = field(default_factory=dict)
-    # Large results that stay because they are recent, pinned or preserved.
+    # Long results that stay because they are pinned or preserved.
     kept: dict[str, int] = field(default_factory=dict)
+    # Thinking behind the first replaced result, which its model takes back only unchanged.
+    lost_thoughts: list[Thought] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -133,11 +124,11 @@ def prepare(
     """
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
-        survey = take_survey(file, size, options.threshold_bytes, progress)
+        survey = take_survey(file, size, progress)
     plan = make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.uses, survey.conversation = [], [], []
-    survey.answered, survey.referenced = set(), set()
+    survey.items, survey.calls, survey.conversation = [], {}, []
+    survey.referenced = set()
     return plan
 
 
@@ -151,41 +142,51 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
     """
     plan = Plan(survey, options)
     plan.savings = {name: Saving() for name in STRATEGIES if name in options.strategies}
-    plan.kept = {"recent": 0, "pinned": 0, "preserved": 0}
+    plan.kept = {"pinned": 0, "preserved": 0}
     chooser = _Chooser(survey, options, pinned_digests)
     for item in survey.items:
-        reason = chooser.why_kept(item)
-        strategy = None if reason else chooser.strategy_of(item)
-        if reason and item.kind == TEXT and item.size_bytes >= options.threshold_bytes:
+        strategy, reason = chooser.strategy_of(item), chooser.why_kept(item)
+        if strategy == OLD and reason:
             plan.kept[reason] += 1
-        if strategy and strategy in options.strategies:
-            item.strategy = strategy
+        if strategy in options.strategies and not reason:
+            item.strategy = strategy or ""
             _take(plan, item)
+    if models.lookup(survey.model).binds_thinking:
+        edited = [mark.offset for mark, edits in plan.changes.items() if _changes_context(edits)]
+        first = min(edited, default=survey.length)
+        plan.lost_thoughts = [one for one in survey.thoughts if one.offset > first]
     return plan
+
+
+def _changes_context(edits: list[Item]) -> bool:
+    """Whether a line is changed in what the model is sent of it."""
+    return any(item.kind == TEXT for item in edits)
 
 
 class _Chooser:
     """Tells what has to stay as it is, and by which strategy the rest may go."""
 
     def __init__(self, survey: Survey, options: Options, pinned_digests: Collection[str]) -> None:
-        self._survey, self._options = survey, options
-        self._last_old_request = survey.requests - options.keep_requests
+        self._survey = survey
+        kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
+        self._last_old_request = survey.requests - kept
         wanted = pins.resolve(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
         self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
-        self._superseded = _superseded_calls(survey)
-        self._last = {item.digest: item for item in texts if item.is_main}
+        self._cold = _cold_calls(survey, options)
         self._needed = self._needed_progress()
 
     def why_kept(self, item: Item) -> str | None:
         """The reason why something has to stay."""
         if self._is_pinned(item) or (item.kind == COPY and item.mark in self._pinned_lines):
             return "pinned"
-        if item.uuid in self._survey.protected:
-            return "preserved"
-        return "recent" if item.request > self._last_old_request else None
+        return "preserved" if item.uuid in self._survey.protected else None
+
+    def _is_recent(self, item: Item) -> bool:
+        """Whether something belongs to the last requests, with which the client goes on."""
+        return item.request > self._last_old_request
 
     def _is_pinned(self, item: Item) -> bool:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
@@ -193,17 +194,12 @@ class _Chooser:
 
     def strategy_of(self, item: Item) -> str | None:
         """By what something that may go would go, whether that is wanted or not."""
-        wanted = self._options.strategies
         if item.kind == COPY:
-            return COPIES
+            return None if self._is_recent(item) else COPIES
         if item.kind == PROGRESS_ROW:
-            return None if item.uuid in self._needed else PROGRESS
-        if SUPERSEDED in wanted and item.is_main and item.call_id in self._superseded:
-            return SUPERSEDED
-        if DUPLICATE in wanted and item.is_main and self._last[item.digest] is not item:
-            return DUPLICATE
-        is_large = item.size_bytes >= self._options.threshold_bytes
-        return (TRUNCATE if TRUNCATE in wanted else OLD) if is_large else None
+            return None if self._is_recent(item) or item.uuid in self._needed else PROGRESS
+        is_present = item.is_main and item.segment == self._survey.segment
+        return OLD if is_present and item.call_id in self._cold else None
 
     def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
@@ -212,7 +208,8 @@ class _Chooser:
         needed: set[str | None] = set()
         for name, item in found.items():
             current = name
-            if name not in survey.referenced and not self.why_kept(item):
+            is_kept = self._is_recent(item) or self.why_kept(item)
+            if name not in survey.referenced and not is_kept:
                 continue
             while current in found and current not in needed:
                 needed.add(current)
@@ -220,24 +217,13 @@ class _Chooser:
         return needed
 
 
-def _superseded_calls(survey: Survey) -> set[str]:
-    """Reads whose file was written later, or read again with at least the same lines."""
-    found = set()
-    written: set[str] = set()
-    read: dict[str, list[tuple[int, int]]] = {}
-    for call, is_write in reversed(survey.uses):
-        file, (first, end) = call.file or "", call.lines
-        covered = any(start <= first and end <= stop for start, stop in read.get(file, []))
-        again = file in written or covered
-        if again and not is_write:
-            found.add(call.id)
-        if call.id not in survey.answered:
-            continue
-        if is_write:
-            written.add(file)
-        elif not again:
-            read.setdefault(file, []).append(call.lines)
-    return found
+def _cold_calls(survey: Survey, options: Options) -> set[str]:
+    """The calls of the conversation as it is now whose results are old bulk."""
+    calls, kept = list(survey.calls.values()), cold.KEPT_RESULTS
+    if options.keep_requests is not None:
+        last_old = survey.requests - options.keep_requests
+        kept = sum(survey.request_of[call.id] > last_old for call in calls)
+    return {call.id for call in cold.cold_results(calls, kept, options.threshold_bytes)}
 
 
 def _take(plan: Plan, item: Item) -> None:
@@ -257,52 +243,21 @@ def _take(plan: Plan, item: Item) -> None:
     saving = plan.savings[item.strategy]
     saving.items += 1
     saving.disk_bytes += disk_bytes
-    survey = plan.survey
-    is_current = item.is_main and item.segment == survey.segment
-    if item.kind == TEXT and is_current and item.call_id not in survey.cleared:
+    if item.kind == TEXT and item.call_id not in plan.survey.cleared:
         # What the next request loses.
         saving.context_items += 1
         saving.context_characters += characters
 
 
 def replacement(item: Item) -> str:
-    """What the model reads instead of a result: its beginning, or what it was and where it is."""
-    if item.strategy == TRUNCATE:
-        return f"{item.head}{TRUNCATED}{item.size_bytes} bytes]"
-    told = stub.Stub(
-        key_of(item),
-        item.size_bytes,
-        item.lines,
-        exit_code=exit_code_of(item),
-        tool=_encodable(item.call.name) if item.call else None,
-        source=_source_of(item),
-    )
-    again = ", or Read it again" if item.call and item.call.name == "Read" else ""
-    reason = _REASONS[item.strategy]
-    return f"{stub.build(told)}\n{reason} {stub.way_back(key_of(item), again=again)}"
+    """The line that the model reads instead of a result."""
+    tool, source = (item.call.name, item.call.source) if item.call else ("", None)
+    return stub.line(tool, source or "", item.size_bytes, key_of(item))
 
 
 def key_of(item: Item) -> str:
     """The key of a result in the store."""
     return layout.PREFIX + item.digest
-
-
-def exit_code_of(item: Item) -> int | None:
-    """The code that a failed command ended with."""
-    found = _EXIT.match(item.head) if item.is_error else None
-    return int(found[1]) if found else None
-
-
-def _source_of(item: Item) -> str | None:
-    """What the result came from, short enough for a reference."""
-    call = item.call
-    if call is None:
-        return None
-    return flatten(call.source or "", _SOURCE_CHARACTERS, keep_end=bool(call.file)) or None
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def purge(
@@ -356,6 +311,11 @@ class _PurgedCopy:
                 new.write(self._edited(raw, edits))
             self._progress(mark.length)
         self._copy(old, length - at, new)
+        if self._plan.lost_thoughts:
+            # The service would refuse them; the client leaves out what this row names.
+            first, last = self._plan.lost_thoughts[0], self._plan.survey.last_row
+            row = thinking_stripped(last, str(uuid.uuid4()), first.message_id)
+            new.write(encoded(row) + b"\n")
 
     def _copy(self, old: BinaryIO, count: int, new: BinaryIO) -> None:
         while count > 0:
@@ -392,7 +352,6 @@ class _PurgedCopy:
         meta: dict[str, Any] = {
             "tool": item.call.name if item.call else None,
             "source": item.call.source if item.call else None,
-            "exit": exit_code_of(item),
             "session": self._session,
         }
         meta = {name: value for name, value in meta.items() if value is not None}

@@ -131,6 +131,8 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
             for name, saving in planned.savings.items()
         },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
+        "thoughts": len(survey.thoughts),
+        "thoughts_lost": len(planned.lost_thoughts),
     }
 
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import composition_text
 from brimline.session import in_use
-from brimline.session.purge import DEFAULT, STRATEGIES, Options
+from brimline.session.purge import DEFAULT, STRATEGIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from brimline.session.purge import Options
     from brimline.session.restore import Restoration
 
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
 _SHOWN_LINES = 5
 _KEPT = {
-    "recent": "large results of the last requests",
     "pinned": "pinned results",
     "preserved": "results that a compaction preserved",
     "unparsed_lines": "lines that are no JSON or too long",
@@ -167,6 +167,13 @@ def purge(document: dict[str, Any]) -> str:
         "estimated: only results after the last compaction are part of it.",
     ]
     told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
+    if lost := document["thoughts_lost"]:
+        loss = (
+            f"{lost:,} of {output.count(document['thoughts'], 'thought')}, all behind the first "
+            "replaced result, will not be sent again: the model takes its thinking back only if "
+            "nothing before it changed. `--strategy copies --strategy progress` loses none."
+        )
+        told.append(output.wrapped(loss))
     return "\n".join(told)
 
 
@@ -177,9 +184,9 @@ def preview(document: dict[str, Any], options: Options, home_dir: str) -> str:
     if options.strategies != DEFAULT:
         for name in STRATEGIES:
             words += ["--strategy", name] if name in options.strategies else []
-    if options.threshold_bytes != Options().threshold_bytes:
+    if options.threshold_bytes is not None:
         words += ["--threshold", str(options.threshold_bytes)]
-    if options.keep_requests != Options().keep_requests:
+    if options.keep_requests is not None:
         words += ["--keep-recent", str(options.keep_requests)]
     reason, how = in_use.why(path, home_dir), "Nothing was changed. To do it:"
     if reason is not None:

@@ -7,7 +7,6 @@ next request will contain is only known at the end of the file.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from brimline import clienttools
+from brimline.compaction import cold
 from brimline.store import stub
 from brimline.store.pins import Result, Said
 from brimline.transcript import read, row, words
@@ -29,17 +29,14 @@ if TYPE_CHECKING:
     Told = tuple[str, Path, str, bool]
 
 TEXT, COPY, PROGRESS_ROW = "text", "copy", "progress"
-# A reference takes about 400 bytes; where less than twice that is saved, the text stays.
-SMALLEST_TEXT_BYTES = 1_000
+# Shorter texts of a result stay as they are.
+SMALLEST_TEXT_BYTES = 700
+# From this size on a result is one that a pin may wait for.
+_LARGE_BYTES = 5_000
 # Not worth a change of the line.
 SMALLEST_COPY_BYTES = 250
-# What is left of a result that is cut.
-KEPT_BYTES = 500
-TRUNCATED = "[TRUNCATED - original: "
 # Results that the client itself needs when it goes on with a session: agents, tasks, plans.
 _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode", "AskUser")
-_CUT = re.compile(re.escape(TRUNCATED) + r"(\d{1,18}) bytes\]$")
-_LONGEST_CUT = 80
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
@@ -56,26 +53,25 @@ class Mark(NamedTuple):
 
 
 class Call(NamedTuple):
-    """A tool call: what it is about, and the first line that a read wants and does not want."""
+    """A tool call and what it is about."""
 
     id: str
     name: str
     source: str | None
-    file: str | None
-    lines: tuple[int, int]
+
+
+class Thought(NamedTuple):
+    """A reply with thinking: where it begins, and the id of its message."""
+
+    offset: int
+    message_id: str
 
 
 def calls_in(value: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
-        Call(
-            one.id,
-            one.name,
-            clienttools.subject_of(one.arguments) or None,
-            clienttools.file_of(one.arguments) or None,
-            clienttools.lines_of(one.arguments),
-        )
-        for one in row.tool_uses(value)
+        Call(call.id, call.name, clienttools.subject_of(call.arguments) or None)
+        for call in row.tool_uses(value)
     ]
 
 
@@ -96,9 +92,7 @@ class Item:
     is_error: bool = False
     size_bytes: int = 0
     characters: int = 0
-    lines: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
-    head: str = ""  # what is left of it when it is cut
     strategy: str = ""  # by which it goes
     span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
@@ -118,10 +112,14 @@ class Survey:
     items: list[Item] = field(default_factory=list)
     # The parent of every row that has a name; of rows with one name, that of the first.
     parents: dict[str, str | None] = field(default_factory=dict)
-    # Calls on the main thread that read or, where True, wrote a file.
-    uses: list[tuple[Call, bool]] = field(default_factory=list)
-    # Calls on files whose results hold what was asked for.
-    answered: set[str] = field(default_factory=set)
+    # The calls of the conversation as it is now, by their ids.
+    calls: dict[str, cold.Call] = field(default_factory=dict)
+    # By call, the number of the request that made it.
+    request_of: dict[str, int] = field(default_factory=dict)
+    # The thinking in it.
+    thoughts: list[Thought] = field(default_factory=list)
+    # The last row of the main thread.
+    last_row: dict[str, Any] = field(default_factory=dict)
     # Names that rows other than progress rows need, or that more than one row has.
     referenced: set[str] = field(default_factory=set)
     # Names of rows that a compaction preserved.
@@ -131,15 +129,13 @@ class Survey:
     conversation: list[Said | Result] = field(default_factory=list)
 
 
-def take_survey(
-    stream: BinaryIO, length: int, threshold_bytes: int, progress: Callable[[int], None] | None
-) -> Survey:
-    """Read the first `length` bytes of a session; results from `threshold_bytes` on are large.
+def take_survey(stream: BinaryIO, length: int, progress: Callable[[int], None] | None) -> Survey:
+    """Read the first `length` bytes of a session.
 
     Raises:
         OSError: it cannot be read.
     """
-    surveyor = _Surveyor(threshold_bytes)
+    surveyor = _Surveyor()
     for line in read.lines(stream, length):
         surveyor.take_line(line)
         if progress:
@@ -151,12 +147,9 @@ def take_survey(
 
 
 class _Surveyor:
-    def __init__(self, threshold_bytes: int) -> None:
+    def __init__(self) -> None:
         self.found = Survey()
-        self.threshold_bytes = threshold_bytes
-        self.smallest_bytes = min(threshold_bytes, SMALLEST_TEXT_BYTES)
         self.calls: dict[str, Call] = {}
-        self.request_of: dict[str, int] = {}
         self.requests: dict[str, int] = {}
         self.last_name: str | None = None
 
@@ -167,10 +160,10 @@ class _Surveyor:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
         for _, _, value in line.records:
-            name, kind = value.get("uuid"), value.get("type")
+            name, kind = row.uuid_of(value), row.kind_of(value)
             # Replies are never changed.
             mark = _mark(line) if kind != "assistant" else None
-            if isinstance(name, str):
+            if name is not None:
                 name = self.last_name = sys.intern(name)
                 if name in found.parents:
                     found.referenced.add(name)
@@ -191,8 +184,10 @@ class _Surveyor:
         found.referenced.update(map(sys.intern, row.references(value)))
         if kind != "assistant" and row.is_boundary(value):
             self._boundary(value)
+        if (row.is_message(value) or kind == "attachment") and not row.is_sidechain(value):
+            found.last_row = value
         if kind == "assistant":
-            self._reply(value)
+            self._reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
             self._told(value, line, mark)
         elif kind in ("attachment", "system"):
@@ -204,6 +199,7 @@ class _Surveyor:
     def _boundary(self, value: dict[str, Any]) -> None:
         found = self.found
         found.segment += 1
+        found.calls, found.thoughts = {}, []
         kept = row.preserved(value)
         if kept is None:
             return
@@ -215,14 +211,16 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _reply(self, value: dict[str, Any]) -> None:
+    def _reply(self, value: dict[str, Any], offset: int) -> None:
         is_main = not row.is_sidechain(value)
         number = self._number(value) if is_main else self.found.requests
         for call in calls_in(value):
             self.calls[call.id] = call
-            self.request_of[call.id] = number
-            if is_main and call.file and call.name in clienttools.FILE_TOOLS:
-                self.found.uses.append((call, call.name in clienttools.EDITING))
+            self.found.request_of[call.id] = number
+            if is_main:
+                self.found.calls[call.id] = cold.Call(call.id, call.name, call.source or "")
+        if is_main and row.holds_thinking(value):
+            self.found.thoughts.append(Thought(offset, row.message_id(value) or ""))
 
     def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
@@ -241,40 +239,49 @@ class _Surveyor:
         if not ids:
             self._say(words.prompt(value))
             return
-        useless = set()
         for told in row.located_texts(value):
-            if not self._result(value, told, mark):
-                useless.add(told[0])
+            self._result(value, told, mark)
+        for result in row.results(value):
+            self._answer(result)
         call = self.calls.get(ids[0])
-        is_users = any(self._is_users(value, told) for told in row.located_texts(value))
+        judged = self.found.calls.get(ids[0])
+        is_users = judged is not None and judged.is_users
         if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
             self._copy(value, call, line.raw, mark)
-        if any(call and call.file for call in map(self.calls.get, ids)):
-            self.found.answered.update(set(ids) - useless)
+
+    def _answer(self, result: row.Result) -> None:
+        """Note how a call of the main thread ended, for the judgement of what is cold."""
+        call, text = self.found.calls.get(result.call_id), result.text
+        if call is None:
+            return
+        marks = {"is_error": result.is_error, "is_marked": result.is_marked}
+        is_users = words.may_be_in(call.tool, text, **marks)
+        self.found.calls[call.id] = call._replace(
+            characters=len(text), is_error=result.is_error, is_users=is_users
+        )
 
     def _say(self, said: str) -> None:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, value: dict[str, Any], told: Told, mark: Mark | None) -> bool:
-        """Note a text of a result; returns whether it holds what was asked for."""
+    def _result(self, value: dict[str, Any], told: Told, mark: Mark | None) -> None:
+        """Note a text of a result."""
         (call_id, path, content, is_error), found = told, self.found
         replaced = replaced_bytes(content)
-        is_useful = not (is_error or replaced is not None or row.is_unchanged_notice(content))
-        if replaced is None and len(content) * 4 < self.smallest_bytes:
-            return is_useful
+        if replaced is None and len(content) * 4 < SMALLEST_TEXT_BYTES:
+            return
         data = b"" if replaced is not None else _bytes_of(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
-        if is_main and size_bytes >= self.threshold_bytes:
+        if is_main and size_bytes >= _LARGE_BYTES:
             found.conversation.append(Result(call_id))
-        if len(data) < self.smallest_bytes or mark is None or self._is_users(value, told):
-            return is_useful
+        if len(data) < SMALLEST_TEXT_BYTES or mark is None:
+            return
         item = Item(
             TEXT,
             mark,
             path,
-            self.request_of.get(call_id, found.requests),
+            self.found.request_of.get(call_id, found.requests),
             row.uuid_of(value),
             len(json.encoder.encode_basestring(content).encode()),
             found.segment,
@@ -284,19 +291,9 @@ class _Surveyor:
             is_error,
             size_bytes,
             len(content),
-            content.count("\n") + (not content.endswith("\n")),
             sha256(data).hexdigest(),
-            data[:KEPT_BYTES].decode("utf-8", "ignore"),
         )
         found.items.append(item)
-        return is_useful
-
-    def _is_users(self, value: dict[str, Any], told: Told) -> bool:
-        """Whether a result may hold the user's words, which stay."""
-        call_id, _, content, is_error = told
-        call, is_marked = self.calls.get(call_id), row.holds_persons_words(value)
-        name = call.name if call else None
-        return words.may_be_in(name, content, is_error=is_error, is_marked=is_marked)
 
     def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
@@ -314,7 +311,7 @@ class _Surveyor:
             COPY,
             mark,
             (row.COPY_FIELD,),
-            self.request_of.get(call.id, self.found.requests),
+            self.found.request_of.get(call.id, self.found.requests),
             row.uuid_of(value),
             size_bytes,
             call_id=call.id,
@@ -332,13 +329,13 @@ def encoded(value: Any) -> bytes:
 
 
 def replaced_bytes(text: str) -> int | None:
-    """How large a result was that is no longer itself but a reference, or cut; None otherwise."""
-    if text.startswith(stub.BEGINNINGS):
-        found = stub.parse(text)
-        if found is not None:
-            return _ANY_BYTES if found.content_bytes is None else found.content_bytes
-    cut = _CUT.search(text[-_LONGEST_CUT:]) if text.endswith("]") else None
-    return int(cut[1]) if cut else None
+    """How large a result was that is no longer itself but a line or a reference; else None."""
+    if text.startswith(stub.LINE):
+        return stub.bytes_in_line(text)
+    reference = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
+    if reference is None:
+        return None
+    return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes
 
 
 def check_of(raw: bytes) -> int:

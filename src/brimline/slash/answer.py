@@ -184,9 +184,9 @@ def _purge(turn: Turn, arguments: str, watch: Watch) -> str:
 def _purge_options(arguments: str) -> tuple[Options, bool]:
     from brimline.session import purge
 
-    usual, options = purge.Options(), _Options()
-    options.add_argument("--threshold", type=int, default=usual.threshold_bytes)
-    options.add_argument("--keep-recent", type=int, default=usual.keep_requests)
+    options = _Options()
+    options.add_argument("--threshold", type=int)
+    options.add_argument("--keep-recent", type=int)
     options.add_argument("--strategy", action="append", choices=list(purge.STRATEGIES))
     for name in ("--yes", "--dry-run"):
         options.add_argument(name, action="store_true")

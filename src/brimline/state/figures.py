@@ -159,6 +159,22 @@ def add_up(
     return found
 
 
+def gateway_edits(events: Iterable[Event]) -> dict[float, str]:
+    """When a gateway edited what had been sent, and why."""
+    edits = [event for event in events if event.get("event") == "Gateway" and "broke" in event]
+    return {event["at"]: str(event["broke"]) for event in edits}
+
+
+def gateway_savings(events: Iterable[Event]) -> tuple[int | None, int]:
+    """The most that a gateway kept out of one request, and what it had written again in all."""
+    lines = [event for event in events if event.get("event") == "Gateway"]
+    saved, rewritten = (
+        [value for line in lines if isinstance(value := line.get(name), int)]
+        for name in ("saved", "rewritten")
+    )
+    return max(saved, default=None), sum(rewritten)
+
+
 def percentiles(values: list[int]) -> dict[str, int] | None:
     """How a figure is spread, each a value that occurred (nearest rank); None without any."""
     if not values:

@@ -19,6 +19,7 @@ BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 # How a line begins that stands in for a result.
 LINE = "[brimline: "
 _SUBJECT_CHARACTERS = 80
+_LINE = re.compile(r"\[brimline: .{1,200}: ([\d,]{1,20}) bytes, recall sha256:[0-9a-f]{12}[^\]]*\]")
 _LEVELS = ("none", "soft", "hard")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _REFERENCE = re.compile(
@@ -78,6 +79,12 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
     about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
     called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
     return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
+
+
+def bytes_in_line(text: str) -> int | None:
+    """How many bytes a line stands for; None where the text is none."""
+    told = _LINE.fullmatch(text)
+    return int(told[1].replace(",", "")) if told else None
 
 
 def way_back(key: str, program: str = "brimline", again: str = "") -> str:

@@ -63,22 +63,6 @@ def scan_cache(
     return scan.found
 
 
-def edits_of(lines: list[dict[str, Any]]) -> dict[float, str]:
-    """When a gateway edited what had been sent, and why, by the lines of a session's spool."""
-    told = [line for line in lines if line.get("event") == "Gateway" and "broke" in line]
-    return {line["at"]: str(line["broke"]) for line in told}
-
-
-def by_gateway(lines: list[dict[str, Any]]) -> tuple[int | None, int]:
-    """The most that a gateway kept out of one request, and what it had written again in all."""
-    told = [line for line in lines if line.get("event") == "Gateway"]
-    saved, rewritten = (
-        [value for line in told if isinstance(value := line.get(name), int)]
-        for name in ("saved", "rewritten")
-    )
-    return max(saved, default=None), sum(rewritten)
-
-
 class _Request(NamedTuple):
     read_tokens: int = 0
     written_tokens: int = 0
@@ -116,13 +100,17 @@ class CacheScan:
         self.found.read_tokens += now.read_tokens
         self.found.written_tokens += now.written_tokens
         if last is not None:
-            held = last.read_tokens + last.written_tokens
-            lost = held - now.read_tokens
-            if lost > max(_LEAST_TOKENS, _LEAST_SHARE * held):
-                self.found.breaks.append(Break(at, lost, self._cause(last, now)))
+            self._compare(last, now)
         self._last = now
         self._between.clear()
         self._is_compacted = False
+
+    def _compare(self, last: _Request, now: _Request) -> None:
+        """Note what the cache held after a request and did not give to the next."""
+        held = last.read_tokens + last.written_tokens
+        lost = held - now.read_tokens
+        if lost > max(_LEAST_TOKENS, _LEAST_SHARE * held):
+            self.found.breaks.append(Break(now.at, lost, self._cause(last, now)))
 
     def _cause(self, last: _Request, now: _Request) -> str:
         if self._is_compacted:

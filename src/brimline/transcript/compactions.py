@@ -74,8 +74,11 @@ class Scan:
         if self.compactions and row.is_idle_notice(fields):
             self.compactions[-1] = self.compactions[-1]._replace(trigger="idle")
         usage = row.usage_of(fields)
-        if usage is None:
-            return
+        if usage is not None:
+            self._request(usage)
+
+    def _request(self, usage: row.Usage) -> None:
+        """A reply: of several rows of one the last tells how large it was."""
         tokens = usage.prompt_tokens
         if self.compactions and self._since == len(self.requests):
             # What the next request really took wins over what the client expected it to take.

@@ -172,8 +172,9 @@ def require_transcript(path: str) -> None:
             found = [line for line in read.lines(file, _LOOK_BYTES) if line.problem != read.BLANK]
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    is_cut = len(found) == 1 and found[0].problem == read.TORN and len(found[0].raw) == _LOOK_BYTES
-    if found and not is_cut and not any(line.records for line in found):
+    # Of a first line that is longer than the look nothing is known.
+    whole = [line for line in found if line.problem != read.TORN or len(line.raw) != _LOOK_BYTES]
+    if whole and not any(line.records for line in found):
         raise SessionError(f"{path} is not a session's transcript")
 
 

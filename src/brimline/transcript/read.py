@@ -180,6 +180,11 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
         rest = len(text) - end
         if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
             return (Record(0, len(raw) - rest, value),), None
+    return _parse_unusual(raw, text)
+
+
+def _parse_unusual(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+    """The same for a line with space or a mark before the object, or with several."""
     spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
     if len(spans) == 1 and problem is None:
         first = 3 if raw.startswith(BOM) else 0

@@ -40,16 +40,15 @@ def usage_of(row: Any) -> Usage | None:
     """The usage of a main-thread reply; None for every other row, also synthetic and zero ones."""
     if not isinstance(row, dict) or row.get("type") != "assistant" or row.get("isSidechain"):
         return None
-    message = row.get("message")
-    if not isinstance(message, dict) or message.get("model") == SYNTHETIC_MODEL:
-        return None
+    message = message_of(row)
     usage = message.get("usage")
-    if row.get("isApiErrorMessage") or not isinstance(usage, dict):
+    is_synthetic = message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage")
+    if is_synthetic or not isinstance(usage, dict):
         return None
     counts = [count_of(usage.get(field, 0)) for field in PROMPT_FIELDS]
     if None in counts:
         return None
-    prompt_tokens = sum(count for count in counts if count)
+    prompt_tokens = sum(filter(None, counts))
     return Usage(row, message, prompt_tokens) if prompt_tokens > 0 else None
 
 
