@@ -19,6 +19,13 @@ SOURCES = {str(path.relative_to(PACKAGE)): path for path in sorted(PACKAGE.rglob
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
 LONGEST_MODULE_LINES = 600
 LONGEST_FUNCTION_LINES = 60
+# Keys of the client's rows that are not to be mistaken for anything else, and who names them.
+ROW_KEYS = re.compile(
+    "isSidechain|parentUuid|toolUseResult|isMeta|gitBranch|compactMetadata|isCompactSummary"
+    "|leafUuid|agentId|isVisibleInTranscriptOnly|isApiErrorMessage|forkedFrom|holdsPersonsWords"
+    "|sourceToolAssistantUUID|requestedModel|microcompactMetadata|promptSource|planFilePath"
+)
+KNOW_ROWS = {"transcript/row.py", "transcript/usage.py", "testing.py"}
 # The two modules whose business it is to know where things live.
 KNOW_PATHS = {"fast/paths.py", "settings/clientsettings.py"}
 # The doorstep steps into `main`, and has one of its own.
@@ -49,6 +56,9 @@ def _faults(name: str) -> Iterator[str]:
             yield from _aliases(node)
     if name not in KNOW_PATHS:
         yield from [f"spells the client's path {path!r}" for path in _client_paths(tree)]
+    if name not in KNOW_ROWS:
+        keys = sorted(set(ROW_KEYS.findall(text)))
+        yield from [f"names the key {key!r} of the client's rows" for key in keys]
     if name.endswith("__init__.py"):
         yield from [f"runs {ast.unparse(node)}" for node in tree.body if _runs(node)]
 

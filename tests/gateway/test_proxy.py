@@ -24,6 +24,7 @@ from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
 from brimline.gateway import connections
+from brimline.settings import config
 from brimline.store import contents, stub
 
 if TYPE_CHECKING:
@@ -109,6 +110,23 @@ def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
     kept = b"".join(path.read_bytes() for path in Path(home_dir).rglob("*") if path.is_file())
     assert b"sk-secret" not in kept
     assert b"tidy up the parser" not in kept
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("offload.inline_bytes", "25000"), ("offload.never", "journalctl"), ("offload.preset", "off")],
+)
+def test_what_the_user_keeps_in_the_window_arrives_whole(
+    upstream: Upstream, home_dir: str, name: str, value: str
+) -> None:
+    """The settings of offloading mean the same behind a gateway."""
+    config.change(paths.user_config(home_dir), name, value, project=False)
+    raw = raw_of(bulky())
+
+    with Gateway(upstream.url) as gateway:
+        gateway.ask(raw)
+
+    assert upstream.arrived[0].raw == raw
 
 
 def test_with_layers_off_every_body_is_the_same(upstream: Upstream) -> None:

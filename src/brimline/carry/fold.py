@@ -48,7 +48,6 @@ _MOST_CALLS, _MOST_TASKS, _MOST_PATHS = 200, 200, 120
 _WANTED = (b'"user"', b'"assistant"', b'"attachment"', b'"queue-operation"', b'"compact_boundary"')
 # The client also keeps the requests themselves.
 _REQUEST_COPIES = b'{"type":"api-request'
-_SIDECHAIN = b'"isSidechain":true'
 
 # Of a call that waits for its answer only what is needed then.
 _CALL_FIELDS = (
@@ -123,7 +122,7 @@ def end_of(transcript: str | None) -> dict[str, Any]:
 def _rows_on(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
-    if raw.startswith(_REQUEST_COPIES) or _SIDECHAIN in raw:
+    if raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw:
         return []
     if not any(mark in raw for mark in _WANTED):
         return []
@@ -174,12 +173,8 @@ def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
 
 def _attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     _said(ledger, words.message(fields), at)
-    attachment = row.attachment_of(fields)
-    kind = text_of(attachment.get("type"))
-    if kind == "task_reminder":
-        _task_list(ledger, attachment.get("content"))
-    elif kind.startswith("plan_") and attachment.get("planExists", True):
-        ledger.plan = clean(text_of(attachment.get("planFilePath"))) or ledger.plan
+    _task_list(ledger, row.reminded_tasks(fields))
+    ledger.plan = clean(row.plan_of(fields)) or ledger.plan
 
 
 def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:

@@ -12,6 +12,8 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from brimline import clienttools
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -66,7 +68,8 @@ _CONFIGURATION = (
     *(".properties", ".editorconfig", ".env"),
 )
 # What tools answer with, where it is not seen to be something else.
-_TOOLS = {"Glob": PATHS, **dict.fromkeys(("Agent", "Task", "WebFetch", "WebSearch"), PROSE)}
+_TOOLS = {"Glob": PATHS, "WebFetch": PROSE, "WebSearch": PROSE}
+_TOOLS |= dict.fromkeys(clienttools.DELEGATING, PROSE)
 
 _MODIFIERS = (
     r"(?:(?:export|default|pub(?:\([^)]*\))?|public|private|protected|internal|static|final|"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from brimline import clienttools
 from brimline.fast import io, json
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class ToolResult(NamedTuple):
 
 def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
     """The text of an answer; None for tools and shapes that are not known to be replaceable."""
-    reader = _READERS.get("mcp" if tool.startswith("mcp__") else tool)
+    reader = _READERS.get("mcp" if tool.startswith(clienttools.MCP_PREFIX) else tool)
     try:
         result = reader(tool_input, response) if reader else None
         return result and result._replace(data=result.data or to_bytes(result.text))

@@ -19,15 +19,19 @@ from brimline.transcript import read
 from brimline.transcript.copies import Copies
 from brimline.transcript.read import Line
 from brimline.transcript.row import (
+    BEGINNING,
     PARENT_FIELD,
     PROGRESS,
     compaction_of,
     is_boundary,
     is_summary,
+    kind_of,
     message_id,
     message_of,
     numbered_blocks,
     preserved,
+    thread_of,
+    uuid_of,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +69,7 @@ NOTES = {
 }
 
 # How rows begin; inside a JSON text its quotes would be escaped.
-_ROW_START = re.compile(rb'\{"(?:parentUuid|type)":')
+_ROW_START = re.compile(BEGINNING)
 _TRIED_STARTS = 20
 # How a fault is mended.
 SPLIT, RELINK, STUB, ANSWER, ANCHOR = "split", "relink", "stub", "answer", "anchor"
@@ -201,7 +205,7 @@ def _is_row(line: Line) -> bool:
     first = line.records[0] if line.records else None
     if first is None or first.start or line.problem not in (None, read.TORN):
         return False
-    return isinstance(first.value.get("uuid"), str)
+    return uuid_of(first.value) is not None
 
 
 class Finder:
@@ -265,7 +269,7 @@ class Finder:
 
     def _take_row(self, line: Line, place: Place, record: Record) -> None:
         value = record.value
-        name, kind = _id(value.get("uuid")), _id(value.get("type")) or ""
+        name, kind = _id(uuid_of(value)), _id(kind_of(value)) or ""
         if name is None:
             return
         calls = list(_ids(value, "tool_use", "id")) if kind == "assistant" else []
@@ -276,7 +280,7 @@ class Finder:
             kind,
             name,
             _id(value.get(PARENT_FIELD)),
-            (_id(value.get("agentId")) or "sidechain") if value.get("isSidechain") else _MAIN,
+            thread_of(value) or _MAIN,
             _id(message_id(value)),
             isinstance(content, list) and 0 < len(results) == len(content),
             place,

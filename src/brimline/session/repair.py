@@ -21,11 +21,13 @@ from brimline.store import put
 from brimline.store.stub import Stub, build
 from brimline.transcript import read
 from brimline.transcript.row import (
-    COPY_FIELD,
     PARENT_FIELD,
     anchored,
-    envelope,
+    answering,
+    message_of,
     numbered_blocks,
+    uuid_of,
+    with_content,
 )
 
 if TYPE_CHECKING:
@@ -166,7 +168,7 @@ class _MendedCopy:
                 elif mend.action == faults.ANCHOR:
                     value = anchored(value, mend.calls)
                 elif mend.action == faults.STUB:
-                    value["message"] = {**value["message"], "content": self._stubbed(value, mend)}
+                    value = with_content(value, self._stubbed(value, mend))
                 elif mend.action == faults.ANSWER and mend.after:
                     waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
             data = line.raw[record.start : record.end]
@@ -186,7 +188,7 @@ class _MendedCopy:
 
     def _stubbed(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
-        content = list(value["message"]["content"])
+        content = list(message_of(value)["content"])
         for index, block in numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
@@ -234,21 +236,6 @@ def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 
 def _answer(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
-    call_row = value["uuid"]
-    blocks = [
-        {"tool_use_id": call, "type": "tool_result", "content": MISSING_RESULT, "is_error": True}
-        for call in calls
-    ]
-    around = envelope(value)
-    if "agentId" in value:
-        around["agentId"] = value["agentId"]
-    row = {
-        **around,
-        PARENT_FIELD: call_row,
-        "type": "user",
-        "message": {"role": "user", "content": blocks},
-        "uuid": faults.answer_uuid(call_row),
-        COPY_FIELD: f"Error: {MISSING_RESULT}",
-        "sourceToolAssistantUUID": call_row,
-    }
-    return encoded(row)
+    name = faults.answer_uuid(uuid_of(value) or "")
+    copy = f"Error: {MISSING_RESULT}"
+    return encoded(answering(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))

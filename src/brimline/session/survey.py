@@ -160,10 +160,10 @@ class _Surveyor:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
         for _, _, value in line.records:
-            name, kind = value.get("uuid"), value.get("type")
+            name, kind = row.uuid_of(value), row.kind_of(value)
             # Replies are never changed.
             mark = _mark(line) if kind != "assistant" else None
-            if isinstance(name, str):
+            if name is not None:
                 name = self.last_name = sys.intern(name)
                 if name in found.parents:
                     found.referenced.add(name)

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PROGRESS = "progress"
 COPY_FIELD = "toolUseResult"
 PARENT_FIELD = "parentUuid"
+# How a row begins on its line, and what one of a subagent has in it: most are not even parsed.
+BEGINNING = rb'\{"(?:parentUuid|type)":'
+SIDECHAIN_MARK = b'"isSidechain":true'
 
 _REFERENCES = (
     *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
@@ -158,6 +161,51 @@ def envelope(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _ENVELOPE if name in row}
 
 
+def thread_of(row: dict[str, Any]) -> str:
+    """The subagent that a row belongs to; empty for the main thread."""
+    if not row.get("isSidechain"):
+        return ""
+    return text_of(row.get("agentId")) or "sidechain"
+
+
+def type_name(row: dict[str, Any]) -> str:
+    """The row's type with what the client adds to it, for a person."""
+    kind, subtype = text_or_none(row.get("type")), text_of(row.get("subtype"))
+    name = "without a type" if kind is None else kind
+    return f"{name}/{subtype}" if subtype else name
+
+
+def with_content(row: dict[str, Any], content: list[Any]) -> dict[str, Any]:
+    """The same row with other blocks in its message."""
+    return {**row, "message": {**message_of(row), "content": content}}
+
+
+def answering(row: dict[str, Any], texts: dict[str, str], uuid: str, copy: str) -> dict[str, Any]:
+    """A row that answers calls of a reply as failed, as the client would write it.
+
+    Args:
+        row: the reply.
+        texts: what each call is answered with, by its id.
+        uuid: the new row's own name.
+        copy: the client's copy of the result.
+    """
+    blocks = [
+        {"tool_use_id": call, "type": "tool_result", "content": text, "is_error": True}
+        for call, text in texts.items()
+    ]
+    agent = {"agentId": row["agentId"]} if "agentId" in row else {}
+    return {
+        **envelope(row),
+        **agent,
+        PARENT_FIELD: row["uuid"],
+        "type": "user",
+        "message": {"role": "user", "content": blocks},
+        "uuid": uuid,
+        COPY_FIELD: copy,
+        "sourceToolAssistantUUID": row["uuid"],
+    }
+
+
 def content_blocks(row: Any) -> list[Any]:
     """The content of a main-thread message that the model is sent, a plain text as one block."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("isApiErrorMessage"):
@@ -185,6 +233,20 @@ def attachment_of(row: Any) -> dict[str, Any]:
         return {}
     attachment = row.get("attachment")
     return attachment if isinstance(attachment, dict) else {}
+
+
+def reminded_tasks(row: Any) -> Any:
+    """The tasks of which the client reminds the model; None for other rows."""
+    attachment = attachment_of(row)
+    return attachment.get("content") if attachment.get("type") == "task_reminder" else None
+
+
+def plan_of(row: Any) -> str:
+    """The file of the plan that a row is about; empty for other rows."""
+    attachment = attachment_of(row)
+    is_plan = text_of(attachment.get("type")).startswith("plan_")
+    exists = is_plan and attachment.get("planExists", True)
+    return text_of(attachment.get("planFilePath")) if exists else ""
 
 
 def typed(row: Any) -> str:
