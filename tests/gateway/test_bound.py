@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -262,3 +263,26 @@ def test_a_request_with_only_what_is_new_is_sent_back(upstream: Upstream) -> Non
     told = json.loads(body)["error"]
     assert told["message"].endswith("capability_rejected: beta_header:message-threads-2026-08-12")
     assert [one.raw for one in upstream.arrived] == [raw]
+
+
+@pytest.mark.parametrize("model", [BOUND, UNKNOWN])
+def test_two_gateways_at_the_same_time_send_the_same(upstream: Upstream, model: str) -> None:
+    """Whichever decides first: the other one says what it has said."""
+    thinker = Thinker(model)
+    with (
+        Gateway(upstream.url, "--test-clock") as one,
+        Gateway(upstream.url, "--test-clock") as two,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        for number in range(28):
+            thinker.at += HOUR_S if number % 9 == 8 else 1
+            raw = json.dumps(thinker.body()).encode()
+            headers = {"X-Claude-Code-Session-Id": SESSION, "x-replay-time": str(thinker.at)}
+            asked = [pool.submit(gateway.ask, raw, headers) for gateway in (one, two)]
+            assert [answer.result()[0] for answer in asked] == [200, 200]
+            thinker.talk.read(f"/w/file{number}.py", SOURCE_BYTES)
+
+    pairs = zip(upstream.arrived[::2], upstream.arrived[1::2], strict=True)
+    assert [first.raw == second.raw for first, second in pairs] == [True] * 28
+    if model == UNKNOWN:
+        assert lines(upstream.arrived[-1].body) > 0

@@ -27,7 +27,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 7
+_FORMAT = 8
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
 # What is chosen and sorted by is taken from the document.
@@ -208,7 +208,10 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "curve": chart.cells([one.tokens for one in found.moments]),
         "compactions": len(found.scan.compactions),
         "compacted": [
-            [one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters]
+            [
+                *(one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters),
+                one.moved_out is None,
+            ]
             for one in found.figures.compactions
         ],
         "spent": found.spent,

@@ -198,7 +198,7 @@ def by_session(
 
 def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every compaction once: a resumed session has copies of those before."""
-    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters")
+    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters", "by_model")
     distinct: dict[Any, dict[str, Any]] = {}
     for row in rows:
         for number, figures in enumerate(row["compacted"]):
@@ -210,13 +210,18 @@ def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _compaction_dollars(
     compaction: dict[str, Any], user_models: Sequence[dict[str, Any]]
 ) -> float | None:
-    """About what it cost: the whole context read, a summary written, the new context cached."""
+    """About what it cost: the whole context read, a summary written, the new context cached.
+
+    Where no model was asked, only the last of these.
+    """
     before, after = compaction["pre_tokens"], compaction["post_tokens"]
     prices = models.lookup(compaction["model"], user_models).prices(before or 0)
     if prices is None or before is None:
         return None
-    summary = (compaction["summary_characters"] or 0) / _CHARACTERS_PER_TOKEN
-    paid = before * prices.read + summary * prices.output + (after or 0) * prices.write_5m
+    paid = (after or 0) * prices.write_5m
+    if compaction["by_model"]:
+        summary = (compaction["summary_characters"] or 0) / _CHARACTERS_PER_TOKEN
+        paid += before * prices.read + summary * prices.output
     return float(paid / _MILLION)
 
 
