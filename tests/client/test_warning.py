@@ -120,3 +120,20 @@ def test_a_prompt_comes_with_the_tier_and_a_reminder_that_changed(
 
     assert run.requests[-1].seen_text().count("RULE-TWO") == 1
     assert "Context tier L1 Warning" in run.requests[-1].seen_text()
+
+
+@pytest.mark.parametrize("_run", range(4))
+def test_with_the_mod_a_warning_stands_in_the_very_next_request(
+    _run: int, client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Also where tools are instant, and the client has not written the reply down yet."""
+    installed.command("config", "set", "guard.velocity_points", "0")
+    climb = [200_000 - left * 2_000 for left in (31, 29, 14, 6, 2)]
+    stub.script(*(bash("true", filled(tokens)) for tokens in climb), text("end", filled(climb[-1])))
+
+    run = client.run_print("go")
+
+    heard = [request.seen_text().count(OURS) for request in run.main]
+    assert heard == [0, 0, 1, 2, 3, 4]
+    assert installed.status(run.session_id)["occupancy_tokens"] == climb[-1]
+    assert installed.errors() == ""

@@ -18,7 +18,8 @@ def say(home_dir: str, project_dir: str) -> dict[str, object]:
 
 def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir: str) -> None:
     """In the session's folder, where the gateway and `doctor` look."""
-    assert say(home_dir, project_dir) == {"inside": "balanced"}
+    folder = SessionState(home_dir, "s1").folder
+    assert say(home_dir, project_dir) == {"inside": "balanced", "folder": folder}
     sign = SessionState(home_dir, "s1").sign_of_mod()
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
     assert SessionState(home_dir, "s2").sign_of_mod() == {}

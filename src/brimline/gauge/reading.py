@@ -251,7 +251,7 @@ def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[str, str | None]:
     if newer:
         from brimline import clock
 
-        return "statusline", clock.format_utc(newer.at)
+        return newer.source, clock.format_utc(newer.at)
     return "transcript", tail.usage.timestamp if tail.usage else None
 
 

@@ -103,16 +103,14 @@ def take_in(
     known = intake.memory.use(_stamps)
     intake.drop([path for path in known if path not in found and path.endswith(".md")])
     fresh = _changed(found.values(), known)
-    added, begun, read_bytes = 0, time.monotonic(), 0
+    added, begun = 0, time.monotonic()
     for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.take(source, known.get(source.path, ""), until)
-        read_bytes += _size(source)
         if progress:
             progress(_size(source))
-    if read_bytes > _WORTH_TIMING:
-        intake.note_speed(read_bytes / (time.monotonic() - begun))
+    intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
     intake.empty_queue()
     while time.monotonic() < until and intake.memory.use(_vectors):
         pass
@@ -134,11 +132,8 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
 
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    gone = forgotten.sessions(home_dir)
-    for path in find.beginning_with():
-        is_agent = os.path.basename(path).startswith("agent-")
-        if not is_agent and not forgotten.is_silent(gone, path):
-            yield from _source(path, SESSION)
+    for path in hits.sessions(home_dir):
+        yield from _source(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
@@ -348,11 +343,12 @@ class _Intake:
         self.memory.use(finish)
         return added
 
-    def note_speed(self, bytes_per_s: float) -> None:
+    def note_speed(self, read_bytes: int, seconds: float) -> None:
         """Keep how fast reading went, to tell how long the rest of it takes."""
-        values = (hits.SPEED, str(max(1, int(bytes_per_s))))
-        statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
-        self.memory.use(lambda base: base.execute(statement, values))
+        if read_bytes > _WORTH_TIMING:
+            values = (hits.SPEED, str(max(1, int(read_bytes / seconds))))
+            statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
+            self.memory.use(lambda base: base.execute(statement, values))
 
     def empty_queue(self) -> None:
         """What compactions left for us; as a rule it was read in the transcript by now."""

@@ -17,7 +17,7 @@ from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from brimline.search.turns import Hit
 
@@ -133,15 +133,22 @@ def reading(home_dir: str) -> dict[str, int] | None:
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
         facts = memory.use(lambda base: dict(base.execute(_FACTS, (SPEED,)).fetchall()))
-    gone = forgotten.sessions(home_dir)
-    paths = [path for path in find.beginning_with() if not forgotten.is_silent(gone, path)]
-    own = [path for path in paths if not os.path.basename(path).startswith("agent-")]
+    own = list(sessions(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
     size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
     seconds = -(-size // int(facts.get(SPEED, _USUAL_BYTES_PER_S)))
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
+
+
+def sessions(home_dir: str) -> Iterator[str]:
+    """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
+    gone = forgotten.sessions(home_dir)
+    for path in find.beginning_with():
+        is_agent = os.path.basename(path).startswith("agent-")
+        if not is_agent and not forgotten.is_silent(gone, path):
+            yield path
 
 
 def reading_text(state: dict[str, int]) -> str:

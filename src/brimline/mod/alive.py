@@ -13,16 +13,17 @@ _MOST_BYTES = 1 << 20
 
 
 def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Note that the mod runs in a session, and say how it is set.
+    """Note that the mod runs in a session; say how it is set, and where the session's files are.
 
     Raises:
         KeyError, OSError: the request names no session, or the note cannot be written.
     """
     inside = values["compaction.inside"]
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
-    SessionState(home_dir, request["session"]).save_sign_of_mod(sign)
+    state = SessionState(home_dir, request["session"])
+    state.save_sign_of_mod(sign)
     _renew(f"{home_dir}/mod/brimline/hooks/register.js")
-    return {"inside": inside}
+    return {"inside": inside, "folder": state.folder}
 
 
 def _renew(installed: str) -> None:

@@ -14,12 +14,18 @@ const MOST_MESSAGES = 4096 // the client hands out no more in the form of a requ
 class Doubt extends Error {}
 const doubt = reason => { throw new Doubt(reason) }
 
-let signed = null // the session that was last told of, and how brimline is set there
+let signed = null // the session that was last told of, how brimline is set there, and where its files are
 let inside = null
+let folder = null
 
 export const register = on => {
   on("session.start", ($, e, next) => { tell($); return next(e) })
   on("prompt.submit", ($, e, next) => { tell($); return next(e) }) // `/clear` begins a session, too
+
+  on("tool.call", async ($, e, next) => {
+    if (e.agentId === undefined) await measure($)
+    return next(e)
+  })
 
   on("session.compact", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
@@ -40,10 +46,24 @@ const tell = async $ => {
     const session = await $.session.id()
     if (session === signed) return
     signed = session
+    folder = null
     const { version: client } = await $.session.version()
-    inside = (await run($, "alive", { session, cwd: await $.session.cwd(), client })).inside
+    ;({ inside, folder } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
   } catch (problem) {
     $.ui.log(`brimline: no sign of life: ${problem?.message ?? problem}`, { to: "debug" })
+  }
+}
+
+// Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call
+// read it there; the session's file may not hold the reply yet.
+const measure = async $ => {
+  if (!folder) return
+  try {
+    const { context } = await $.session.usage()
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: context.tokens, source: "client" }
+    if (context.tokens) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
+  } catch (problem) {
+    $.ui.log(`brimline: no reading: ${problem?.message ?? problem}`, { to: "debug" })
   }
 }
 

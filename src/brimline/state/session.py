@@ -34,11 +34,12 @@ _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
 _MOD_ALIVE = "mod-alive"
+_MOD_READING = "mod-reading"
 _OFF = "off"
 
 
 class Snapshot:
-    """What the status line last told about a session; each part may be unknown."""
+    """What the client last told about a session; each part may be unknown."""
 
     def __init__(  # noqa: PLR0913 - what the client tells
         self,
@@ -51,8 +52,11 @@ class Snapshot:
         rate_limits: dict[str, Any] | None = None,
         silence: list[float] | None = None,
         cost_usd: float | None = None,
+        source: str = "statusline",
     ) -> None:
         self.at = at
+        # Who was told: the status line, or the mod, which is a `client`'s own figure at every call.
+        self.source = source
         self.window_tokens = window_tokens
         self.occupancy_tokens = occupancy_tokens
         self.output_tokens = output_tokens
@@ -95,8 +99,19 @@ class SessionState:
             io.remove(f"{self.folder}/{_OFF}")
 
     def snapshot(self) -> Snapshot | None:
-        """The last status-line snapshot, or None without one."""
-        stored = self._document(_SNAPSHOT)
+        """What the client told last, the status line or the mod; None where it told neither."""
+        shown = self._snapshot_in(_SNAPSHOT)
+        read = self._snapshot_in(_MOD_READING) if _MOD_READING in self.names else None
+        if read is None or (shown and shown.at >= read.at):
+            return shown
+        if shown:  # the mod tells nothing but how full it is
+            read.window_tokens, read.model = shown.window_tokens, shown.model
+            read.rate_limits, read.cost_usd = shown.rate_limits, shown.cost_usd
+            read.silence = shown.silence
+        return read
+
+    def _snapshot_in(self, name: str) -> Snapshot | None:
+        stored = self._document(name)
         if "at" not in stored:
             return None
         try:
