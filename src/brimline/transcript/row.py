@@ -12,7 +12,7 @@ from brimline.transcript.usage import *  # noqa: F403 - its names are names of t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 # The type of rows that only tell how far a tool or a hook had come; the model never sees these.
@@ -466,6 +466,14 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
     segment = segment if isinstance(segment, dict) else {}
     named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
     return named, text_or_none(segment.get("headUuid")), text_or_none(segment.get("tailUuid"))
+
+
+def anchored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """A compaction that names the rows behind it as all that stays."""
+    told = row.get("compactMetadata")
+    kept = {"anchorUuid": uuid_of(row), "uuids": list(names), "allUuids": list(names)}
+    figures = told if isinstance(told, dict) else {}
+    return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
 def cleared_ids(row: dict[str, Any]) -> list[str]:
