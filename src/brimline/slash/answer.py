@@ -112,7 +112,9 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
+    from brimline.cost import bill
     from brimline.offload import learning
+    from brimline.settings import config
     from brimline.state import history, lookback
 
     options = _Options()
@@ -124,6 +126,7 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     document = lookback.document(
         turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
     )
+    bill.price_compactions(document.get("compactions", []), config.user_models(turn.home))
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([lookback.text(document), *notes])
 
