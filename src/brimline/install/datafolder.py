@@ -69,10 +69,9 @@ def _matching(home_dir: str, pattern: str) -> list[str]:
 
 
 def _is_our_config(home_dir: str) -> bool:
-    """Whether `config.toml` holds nothing but settings of ours, those of earlier versions too."""
+    """Whether `config.toml` holds nothing but settings of ours."""
     nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
-    problems = config.load(home_dir, nowhere, environment=False).problems
-    return all(problem.endswith(config.NO_LONGER) for problem in problems)
+    return not config.load(home_dir, nowhere, environment=False).problems
 
 
 class Stored:

@@ -22,6 +22,7 @@ from brimline.store.stub import Stub, build
 from brimline.transcript import read
 from brimline.transcript.row import (
     PARENT_FIELD,
+    anchored,
     answering,
     message_of,
     numbered_blocks,
@@ -164,6 +165,8 @@ class _MendedCopy:
             for mend in mends.get(index, ()):
                 if mend.action == faults.RELINK:
                     value[PARENT_FIELD] = mend.parent
+                elif mend.action == faults.ANCHOR:
+                    value = anchored(value, mend.calls)
                 elif mend.action == faults.STUB:
                     value = with_content(value, self._stubbed(value, mend))
                 elif mend.action == faults.ANSWER and mend.after:

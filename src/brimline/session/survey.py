@@ -204,7 +204,8 @@ class _Surveyor:
         if kept is None:
             return
         uuids, head, name = kept
-        found.protected |= uuids
+        # What it names behind itself was written again.
+        found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.
         seen = 0
         while name and name != head and seen <= len(found.parents):
