@@ -31,7 +31,8 @@ def flatten(text: str, most: int = NAME_CHARACTERS, *, keep_end: bool = False) -
         most: how many characters it may have then.
         keep_end: whether its end stays rather than its beginning: that of a path tells most.
     """
-    plain = visible(" ".join(text.split()))
+    plain = " ".join(text.split())
+    plain = plain if plain.isprintable() else visible(plain)
     if len(plain) <= most:
         return plain
     return "…" + plain[1 - most :] if keep_end else plain[: most - 1].rstrip() + "…"

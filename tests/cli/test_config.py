@@ -10,7 +10,7 @@ import pytest
 
 from brimline.fast import paths, policy
 from brimline.settings import presets
-from brimline.settings.values import BY_KEY, REMOVED, SETTINGS, defaults
+from brimline.settings.values import BY_KEY, SETTINGS, defaults
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -55,20 +55,6 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     assert "store" not in brimline("config", "list").err
     assert (of_project["removed"], of_project["value"]) == (True, None)
     assert not Path(paths.project_config(project_dir)).exists(), "nothing was left in it"
-
-
-def test_a_setting_of_an_earlier_version_can_be_taken_out(
-    home_dir: str, brimline: Run, refused: Refused
-) -> None:
-    """It is warned about until then."""
-    Path(home_dir).mkdir()
-    file = Path(paths.user_config(home_dir))
-    file.write_text(f"{next(iter(REMOVED))} = 1\n")
-    assert "no longer a setting" in brimline("config", "list").err
-
-    assert "no longer a setting" in refused("config", "set", next(iter(REMOVED)), "1")
-    assert brimline("config", "unset", next(iter(REMOVED))).code == 0
-    assert brimline("config", "list").err == ""
 
 
 def test_one_setting_is_shown_and_an_unknown_one_refused_with_its_nearest(

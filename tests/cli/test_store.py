@@ -262,3 +262,19 @@ def test_on_a_terminal_deleting_asks_first(home_dir: str, key: str, brimline: Ru
     assert "1 of them pinned. Delete 1 output for good?" in held.err
     assert "1 output forgotten." in brimline("store", "forget", key, typed="y\n").out
     assert contents.blobs(home_dir) == []
+
+
+@pytest.mark.row("S3-71")
+def test_age_and_size_that_prune_obeys_are_settings(home_dir: str, brimline: Run) -> None:
+    """What 30 days and 500 MB let go of, other figures keep, and the other way round."""
+    keys = [noise(home_dir, number, 700_000) for number in range(3)]
+    aged(home_dir, keys[0])
+
+    def gone() -> set[str]:
+        return set(brimline("store", "prune", "--dry-run", "--json").document["keys"])
+
+    assert gone() == {keys[0]}
+    assert brimline("config", "set", "store.max_age_days", "3650").code == 0
+    assert gone() == set()
+    assert brimline("config", "set", "store.max_mb", "1").code == 0
+    assert {keys[0]} < gone() < set(keys)

@@ -250,6 +250,26 @@ def test_what_nothing_refers_to_becomes_a_line_once_the_cache_has_expired() -> N
     assert {one.layer for one in outcome.report.layers if one.outcome == "applied"} == {2, 5}
 
 
+@pytest.mark.row("S2-27", "S2-29")
+def test_the_cheapest_layer_takes_a_block_and_what_is_recent_stays() -> None:
+    """New bulk is a preview and old reads are lines; the report has every layer in its order."""
+    state = State()
+    talk, _ = cooled(state, 17)
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    talk.read("/w/delta.py")
+
+    outcome = played(talk, state, now=1_000.0)
+
+    texts = [block["content"] for _, block in flat(outcome.body) if block["type"] == "tool_result"]
+    assert [text.partition(" ")[0] for text in texts[:2]] == ["[brimline:"] * 2
+    assert texts[-2].startswith("[brimline stored ")
+    assert "delta_part9" in texts[-1]
+    done = [(one.layer, one.outcome, one.blocks) for one in outcome.report.layers]
+    assert [number for number, *_ in done] == [1, 2, 5]
+    assert (done[0], done[1][:2]) == ((1, "applied", 1), (2, "applied"))
+    assert all(one.saved_tokens > 0 for one in outcome.report.layers if one.outcome == "applied")
+
+
 def test_a_warm_prefix_is_left_alone_until_waiting_has_cost_as_much_as_the_break() -> None:
     """Ski rental: with little behind it a change pays soon, and then once."""
     state = State()

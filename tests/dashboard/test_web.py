@@ -137,12 +137,12 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     hot.add(hot.folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
 
     page = html.unescape(served.get("/memory?q=weekly").text)
-    number = re.findall(r'href="/memory/(\d+)"', page)[0]
+    number = re.findall(r'href="/memory/(m\d+)"', page)[0]
 
     assert f'href="/session/{NAME}"' in page
     assert "By tag, from main." in page
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
-    assert served.get("/memory/999999").status == 404
+    assert served.get("/memory/m999999").status == 404
 
 
 def test_a_running_session_is_sent_again_only_once_it_has_grown(

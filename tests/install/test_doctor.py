@@ -17,7 +17,6 @@ from brimline.fast import paths
 from brimline.install import checks_mod, checks_use, doctor
 from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
-from brimline.settings.values import REMOVED
 from brimline.state import logs
 from brimline.store import put
 from brimline.testing import SessionBuilder
@@ -259,14 +258,8 @@ def test_failures_of_hooks_are_told(installed: Home) -> None:
 
 
 @pytest.mark.row("S0-15")
-def test_settings_that_are_wrong_or_gone_are_told_apart(installed: Home) -> None:
-    """One that was taken away is no error; foreign words cannot steer a terminal."""
-    removed = min(REMOVED)
-    section, _, key = removed.rpartition(".")
-    text = f"[{section}]\n{key} = 1\n" if section else f"{key} = 1\n"
-    Path(installed.data, "config.toml").write_text(text)
-    assert found(installed, "config")[0] == "note"
-    assert removed in found(installed, "config")[1]
+def test_a_setting_that_is_wrong_is_told(installed: Home) -> None:
+    """Foreign words cannot steer a terminal."""
     Path(installed.data, "config.toml").write_text('[guard]\n"\\u001b[31mred" = 1\n')
     assert found(installed, "config")[0] == "warning"
     assert "\x1b" not in installed.run("doctor").out

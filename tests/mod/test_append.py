@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.hooks.processes import run_hook
 
+from brimline.hooks import entry
 from brimline.mod import append
 from brimline.offload import hook, learning
 from brimline.state.session import SessionState
@@ -85,6 +86,23 @@ def test_a_result_is_never_answered_twice(client: Client) -> None:
     assert client.bash("docker logs web", shown + LOG) is None
     assert client.bash("brimline store get last", LOG) is None
     assert client.ask("mcp__brimline__recall", {"key": "last"}, LOG) is None
+
+
+def test_what_the_hook_let_pass_is_not_judged_again(client: Client, home_dir: str) -> None:
+    """The same call again is whole; the hook took the offer, and the mod must not preview it."""
+    client.state.save_sign_of_mod({"at": 0.0})
+    assert client.bash("cat app.log", LOG) is not None
+    response = {"stdout": LOG, "stderr": "", "interrupted": False, "isImage": False}
+    event: dict[str, Any] = {"session_id": "s1", "cwd": client.project_dir}
+    event |= {"tool_use_id": "toolu_2", "tool_name": "Bash"}
+    event |= {"tool_input": {"command": "cat app.log"}}
+
+    said = entry.respond(
+        "PostToolUse", json.dumps(event | {"tool_response": response}).encode(), home_dir
+    )
+
+    assert b"updatedToolOutput" not in said
+    assert client.bash("cat app.log", LOG) is None
 
 
 def test_the_same_call_again_passes_once_among_the_next_ten(client: Client) -> None:

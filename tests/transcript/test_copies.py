@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +12,7 @@ import pytest
 
 from brimline.carry import fold, ledger
 from brimline.memory import deep
-from brimline.session import inspect, repair
+from brimline.session import inspect, repair, restore
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import copies, pieces, read
 
@@ -113,6 +115,26 @@ def test_a_ledger_that_stops_among_the_copies_goes_on_rightly(told: Told) -> Non
         Path(session.path).write_bytes(whole)
         fold.bring_up_to_date(record, session.path)
         assert _of_ledger(record) == expected
+
+
+def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> None:
+    """The boundary names every row behind it; nothing else changes, and restore takes it back."""
+    session = told(False)
+    os.utime(session.path, (1_700_000_000, 1_700_000_000))
+    before = Path(session.path).read_bytes()
+    report = repair.repair(session.path, home_dir=home_dir, quiet_s=0.01)
+    rows, old = list(read.rows(session.path)), [json.loads(x) for x in before.splitlines()]
+    at = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
+    kept = rows[at]["compactMetadata"].pop("preservedMessages")
+
+    assert [fault.kind for fault in report.mended] == ["undone_compaction"]
+    assert kept["anchorUuid"] == rows[at]["uuid"]
+    assert kept["uuids"] == [fields["uuid"] for fields in rows[at + 1 :]]
+    assert rows == old
+    assert repair.examine(session.path).faults == []
+    os.utime(session.path, (1_700_000_000, 1_700_000_000))
+    restore.restore(restore.plan(session.path, home_dir), quiet_s=0.01)
+    assert Path(session.path).read_bytes() == before
 
 
 def test_a_rebuilt_session_is_sound(told: Told) -> None:

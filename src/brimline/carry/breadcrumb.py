@@ -71,11 +71,11 @@ def _note(place: str) -> str:
 def _obsidian_form(vault: str) -> str:
     """Where Obsidian keeps daily notes, in `strftime` form."""
     try:
-        found = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+        parsed = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
     except (OSError, ValueError, RecursionError):
-        found = None
-    told = found if isinstance(found, dict) else {}
-    date, folder = told.get("format") or _DATE_FORMAT, told.get("folder") or ""
+        parsed = None
+    settings = parsed if isinstance(parsed, dict) else {}
+    date, folder = settings.get("format") or _DATE_FORMAT, settings.get("folder") or ""
     if not isinstance(date, str) or not isinstance(folder, str):
         raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
     form = re.sub("YYYY|MM|DD", lambda token: _TOKENS[token.group()], date.replace("%", "%%"))
@@ -105,7 +105,11 @@ def _entry(record: Ledger, project_dir: str) -> str:
             "open tasks",
         ),
     )
-    told = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
+    results = [
+        f"{count} {singular if count == 1 else plural}"
+        for count, singular, plural in counts
+        if count
+    ]
     subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
-    end = f" ({', '.join(told)})" if told else ""
+    end = f" ({', '.join(results)})" if results else ""
     return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

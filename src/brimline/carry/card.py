@@ -214,11 +214,11 @@ def _git_lines(ledger: Ledger) -> list[str]:
 
 def _check_lines(ledger: Ledger) -> list[str]:
     lines = []
-    for told in reversed(ledger.checks.values()):
-        end = flatten(str(told.get("end") or ""), 80)
+    for check in reversed(ledger.checks.values()):
+        end = flatten(str(check.get("end") or ""), 80)
         lines.append(
-            f"{_command_line(str(told.get('command')), 90)}: {flatten(str(told['result']), 60)}"
-            + (", before later edits" if told.get("edited") else "")
+            f"{_command_line(str(check.get('command')), 90)}: {flatten(str(check['result']), 60)}"
+            + (", before later edits" if check.get("edited") else "")
             + (f", ended: {end}" if end else "")
         )
     return list(dict.fromkeys(lines))
@@ -272,8 +272,8 @@ def _messages(ledger: Ledger, room: int) -> str:
         return ""
     if left_out + ledger.dropped_messages:
         older = f"{left_out + ledger.dropped_messages} older ones are left out"
-        known = f"{len(ledger.messages)} messages" if ledger.dropped_messages else "all"
-        kept.append(f"\n[{older}; `brimline carry show` has {known}]")
+        listed = f"{len(ledger.messages)} messages" if ledger.dropped_messages else "all"
+        kept.append(f"\n[{older}; `brimline carry show` has {listed}]")
     return title + "".join(kept)
 
 
@@ -308,8 +308,8 @@ def held_part(message: dict[str, object]) -> str:
 
 
 def _section(title: str, lines: Iterable[str]) -> str:
-    found = list(lines)
-    return f"\n\n{title}:\n" + "\n".join(found) if found else ""
+    entries = list(lines)
+    return f"\n\n{title}:\n" + "\n".join(entries) if entries else ""
 
 
 def _within(lines: list[str], room: int) -> list[str]:

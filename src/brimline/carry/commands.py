@@ -102,10 +102,10 @@ def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bo
 
 def ran_unseen(ledger: Ledger, command: str) -> None:
     """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
-    for key, told in ledger.checks.items():
+    for key, check in ledger.checks.items():
         words = key.rpartition("\0")[2].split()
         if all(re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", command) for word in words):
-            ledger.checks[key] = {"command": told["command"], "result": UNKNOWN}
+            ledger.checks[key] = {"command": check["command"], "result": UNKNOWN}
 
 
 def ran_in_background(ledger: Ledger, command: str, at: str | None) -> None:
@@ -212,11 +212,11 @@ def _note_worked(ledger: Ledger, line: str) -> None:
     """Keep a command that succeeded soon after one that is much like it had failed."""
     words = set(line.split())
     for before in ledger.failed:
-        known = set(before.split())
-        similar = len(words & known) >= _SIMILAR * len(words | known)
+        earlier = set(before.split())
+        similar = len(words & earlier) >= _SIMILAR * len(words | earlier)
         if similar and before != line and line.split(None, 1)[0] == before.split(None, 1)[0]:
             ledger.worked = [*ledger.worked, [line, before]][-_MOST_WORKED:]
-            ledger.failed = [one for one in ledger.failed if one != before]
+            ledger.failed = [other for other in ledger.failed if other != before]
             return
 
 

@@ -160,19 +160,19 @@ def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
 
 def _assistant(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
     for call in row.calls(fields):
-        _called(ledger, call)
+        _note_call(ledger, call)
 
 
 def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _said(ledger, words.message(fields), at)
+    _take_message(ledger, words.message(fields), at)
     for result in row.results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
-            _answered(ledger, _Answer(call[0], call[1], result, at))
+            _take_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
 def _attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _said(ledger, words.message(fields), at)
+    _take_message(ledger, words.message(fields), at)
     _task_list(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_of(fields)) or ledger.plan
 
@@ -182,13 +182,13 @@ def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     operation, text = row.queue_operation(fields)
     said = words.own_words(text)
     if operation == "enqueue" and not said.startswith("/"):
-        kept = _said(ledger, said, at, "queued")
+        kept = _take_message(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
     elif operation == "popAll" and ledger.messages:
         last = ledger.messages[-1]
         if last["kind"] == "queued" and last["text"] == clean(said):
             ledger.messages.pop()
-            ledger.queued = [known for known in ledger.queued if known != last["text"]]
+            ledger.queued = [waiting for waiting in ledger.queued if waiting != last["text"]]
 
 
 _BY_KIND = {
@@ -199,7 +199,7 @@ _BY_KIND = {
 }
 
 
-def _said(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
+def _take_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
     if not text:
         return ""
@@ -228,7 +228,7 @@ def has_marks(text: str) -> bool:
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 
-def _called(ledger: Ledger, call: row.Call) -> None:
+def _note_call(ledger: Ledger, call: row.Call) -> None:
     arguments = {
         name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
         for name, value in call.arguments.items()
@@ -238,26 +238,26 @@ def _called(ledger: Ledger, call: row.Call) -> None:
     _trim(ledger.calls, _MOST_CALLS)
 
 
-def _answered(ledger: Ledger, answer: _Answer) -> None:
+def _take_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
     refusal = words.refusal(answer.tool, answer.result)
     reply = words.answer(answer.tool, answer.result)
     if refusal or reply:
-        kind = _refused(answer) if refusal else "answer"
+        kind = _refusal_label(answer) if refusal else "answer"
         add_message(ledger, refusal or reply, answer.at, kind)
         return
     take = _BY_TOOL.get(answer.tool)
     # How a command failed tells something; a call of another tool that failed did nothing.
-    if take and refusal is None and (take is _ran or not answer.result.is_error):
+    if take and refusal is None and (take is _take_command or not answer.result.is_error):
         take(ledger, answer)
 
 
-def _refused(answer: _Answer) -> str:
+def _refusal_label(answer: _Answer) -> str:
     command = flatten(clean(text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
-def _ran(ledger: Ledger, answer: _Answer) -> None:
+def _take_command(ledger: Ledger, answer: _Answer) -> None:
     command, result = clean(text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.ran_in_background(ledger, command, answer.at)
@@ -287,15 +287,15 @@ def _changed_file(ledger: Ledger, answer: _Answer) -> None:
         check["edited"] = True
 
 
-def _delegated(ledger: Ledger, _: _Answer) -> None:
+def _count_subagent(ledger: Ledger, _: _Answer) -> None:
     ledger.subagents += 1
 
 
-def _planned(ledger: Ledger, answer: _Answer) -> None:
+def _take_plan(ledger: Ledger, answer: _Answer) -> None:
     ledger.plan = clean(text_of(answer.result.told.get("filePath"))) or ledger.plan
 
 
-def _noted(ledger: Ledger, answer: _Answer) -> None:
+def _take_note(ledger: Ledger, answer: _Answer) -> None:
     text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
@@ -324,12 +324,12 @@ def _todos_written(ledger: Ledger, answer: _Answer) -> None:
 
 
 _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
-    "Bash": _ran,
+    "Bash": _take_command,
     "Read": _read_file,
     **dict.fromkeys(clienttools.EDITING, _changed_file),
-    **dict.fromkeys(clienttools.DELEGATING, _delegated),
-    "ExitPlanMode": _planned,
-    "mcp__brimline__note": _noted,
+    **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
+    "ExitPlanMode": _take_plan,
+    "mcp__brimline__note": _take_note,
     "TaskCreate": _task_created,
     "TaskUpdate": _task_updated,
     "TaskList": _tasks_listed,
@@ -363,9 +363,9 @@ def _touch(paths: dict[str, int], path: str) -> None:
     _trim(paths, _MOST_PATHS)
 
 
-def _trim(known: dict[str, Any], most: int) -> None:
-    while len(known) > most:
-        del known[next(iter(known))]
+def _trim(entries: dict[str, Any], most: int) -> None:
+    while len(entries) > most:
+        del entries[next(iter(entries))]
 
 
 def _known_until(file: BinaryIO, ledger: Ledger, size: int) -> int:

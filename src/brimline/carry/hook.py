@@ -75,8 +75,8 @@ def session_start(turn: Turn) -> Decision | None:
     elif source == "clear":
         text = links.pointer_after_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":
-        found = links.unfinished(turn.home, turn.project)
-        text = links.pointer(found) if found else ""
+        left = links.unfinished(turn.home, turn.project)
+        text = links.pointer(left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
 
@@ -89,8 +89,8 @@ def post_compact(turn: Turn) -> None:
 
     record = notes.merge(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.is_held(message, summary) for message in record.messages)
-    given = turn.state.last_line("Carded").get("characters", 0)
-    turn.note("Carried", messages=len(record.messages), held=held, card_characters=given)
+    characters = turn.state.last_line("Carded").get("characters", 0)
+    turn.note("Carried", messages=len(record.messages), held=held, card_characters=characters)
 
 
 def post_tool_use(turn: Turn) -> None:
@@ -99,8 +99,8 @@ def post_tool_use(turn: Turn) -> None:
     if size < _FOLD_EVERY_BYTES or not turn.values["carry.enabled"]:
         return
     marks = [name for name in turn.state.names if name.startswith(FOLDED)]
-    known = [int(name[len(FOLDED) :]) for name in marks if name[len(FOLDED) :].isdecimal()]
-    if size - max(known, default=0) < _FOLD_EVERY_BYTES:
+    sizes = [int(name[len(FOLDED) :]) for name in marks if name[len(FOLDED) :].isdecimal()]
+    if size - max(sizes, default=0) < _FOLD_EVERY_BYTES:
         return
     from brimline.fast import io
 

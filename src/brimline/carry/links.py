@@ -52,22 +52,22 @@ def session_of_client(home_dir: str, pid: str | None) -> str | None:
     if not _is_pid(pid) or not _is_recent(path):
         return None
     try:
-        found = io.read_file(path, 256).decode("ascii", "replace").strip()
+        session = io.read_file(path, 256).decode("ascii", "replace").strip()
     except OSError:
         return None
-    return found if found and paths.safe_session_id(found) == found else None
+    return session if session and paths.safe_session_id(session) == session else None
 
 
 def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
     path = _project(home_dir, project_dir)
-    left = _left(record)
+    left = _open_ends(record)
     if left["tasks"] or left["checks"]:
         document = {"v": FORMAT} | left
         io.replace_file(path, json.dumps(document).encode("utf-8", "replace"))
         return
-    known = unfinished(home_dir, project_dir)
-    if known and known["session"] == record.session:
+    earlier = unfinished(home_dir, project_dir)
+    if earlier and earlier["session"] == record.session:
         io.remove(path)
 
 
@@ -75,16 +75,16 @@ def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
         raw = io.read_file(_project(home_dir, project_dir)).decode("utf-8", "replace")
-        found = json.loads(raw)
+        left = json.loads(raw)
     except (OSError, ValueError):
         return None
-    sound = isinstance(found, dict) and found.get("v") == FORMAT
-    return found if sound and isinstance(found.get("session"), str) else None
+    sound = isinstance(left, dict) and left.get("v") == FORMAT
+    return left if sound and isinstance(left.get("session"), str) else None
 
 
-def pointer(found: dict[str, Any]) -> str:
+def pointer(left: dict[str, Any]) -> str:
     """What a new session of a project is told of the last one, without going on from it."""
-    return _pointer("The last session in this project", found)
+    return _pointer("The last session in this project", left)
 
 
 def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
@@ -95,20 +95,20 @@ def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) ->
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return _pointer("The conversation before /clear", _left(old))
+    return _pointer("The conversation before /clear", _open_ends(old))
 
 
 def inherit(record: Ledger, origin: Ledger) -> None:
     """Make what a session knows part of another that goes on from it."""
-    known = {message["id"] for message in record.messages}
-    earlier = [message for message in origin.messages if message["id"] not in known]
+    ids = {message["id"] for message in record.messages}
+    earlier = [message for message in origin.messages if message["id"] not in ids]
     record.messages = [*earlier, *record.messages]
     for name in _INHERITED:
         old, new = getattr(origin, name), getattr(record, name)
         if isinstance(old, dict):
             setattr(record, name, old | new)
         elif isinstance(old, list):
-            setattr(record, name, [*[one for one in old if one not in new], *new])
+            setattr(record, name, [*[entry for entry in old if entry not in new], *new])
         else:
             setattr(record, name, new or old)
     record.previous = record.adopted = origin.session
@@ -126,10 +126,10 @@ def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     origin = record.forked_from or (_holder(boundary, transcript) if boundary else "")
     record.adopted = "-"
     if origin and origin != record.session:
-        known = ledger.load(home_dir, origin)
+        source = ledger.load(home_dir, origin)
         path = f"{os.path.dirname(transcript)}/{origin}.jsonl"
-        fold.bring_up_to_date(known, path, most_bytes=_ORIGIN_BYTES)
-        inherit(record, notes.merge(home_dir, known))
+        fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
+        inherit(record, notes.merge(home_dir, source))
     return True
 
 
@@ -174,30 +174,30 @@ def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
             os.rmdir(folder)
 
 
-def _left(record: Ledger) -> dict[str, Any]:
+def _open_ends(record: Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
         "message": flatten(last, _MESSAGE_CHARACTERS),
         "tasks": sum(state != "completed" for state, _ in record.tasks.values()),
-        "checks": sum(one["result"] == FAILED for one in record.checks.values()),
+        "checks": sum(check["result"] == FAILED for check in record.checks.values()),
     }
 
 
-def _pointer(what: str, found: dict[str, Any]) -> str:
-    left = [
-        f"{found[name]} {word if found[name] == 1 else word + 's'}"
+def _pointer(what: str, left: dict[str, Any]) -> str:
+    counts = [
+        f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
-        if found.get(name)
+        if left.get(name)
     ]
-    said = flatten(str(found.get("message") or ""), _MESSAGE_CHARACTERS + 1)
+    said = flatten(str(left.get("message") or ""), _MESSAGE_CHARACTERS + 1)
     return "\n".join(
         [
-            f"[brimline] {what} was left with {' and '.join(left) or 'nothing open'}.",
+            f"[brimline] {what} was left with {' and '.join(counts) or 'nothing open'}.",
             *([f"The user's last message there: {said}"] if said else []),
             (
                 "If the user wants to go on from there: /brim:card, or "
-                f"`brimline carry card --session {paths.safe_session_id(found['session'])}`."
+                f"`brimline carry card --session {paths.safe_session_id(left['session'])}`."
             ),
         ]
     )
@@ -212,10 +212,10 @@ def _first_boundary(transcript: str) -> str | None:
     for line in head.split(b"\n"):
         if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
             continue
-        for one in json.loads_all(line.decode("utf-8", "replace")):
-            if row.is_boundary(one):
-                return row.uuid_of(one)
-            if row.content_blocks(one):
+        for fields in json.loads_all(line.decode("utf-8", "replace")):
+            if row.is_boundary(fields):
+                return row.uuid_of(fields)
+            if row.content_blocks(fields):
                 return None
     return None
 
@@ -238,9 +238,9 @@ def _place_of(needle: bytes, path: str) -> int:
     try:
         with read.open_regular(path) as file:
             while place < _MOST_BYTES and (block := file.read(_BLOCK_BYTES)):
-                found = (kept + block).find(needle)
-                if found >= 0:
-                    return place - len(kept) + found
+                at = (kept + block).find(needle)
+                if at >= 0:
+                    return place - len(kept) + at
                 place += len(block)
                 kept = block[-len(needle) :]
     except (OSError, ValueError):

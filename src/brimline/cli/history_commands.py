@@ -10,9 +10,11 @@ from brimline import output
 from brimline.cost import bill
 from brimline.fast import paths
 from brimline.offload import learning
+from brimline.session import injected
 from brimline.settings import config
-from brimline.state import lookback
+from brimline.state import cache_history, lookback
 from brimline.state.history import update
+from brimline.transcript import find
 
 
 @output.command("history")
@@ -36,15 +38,15 @@ def history(
       brimline history --injections
       brimline history --compactions --json
     """
-    if injections:
-        from brimline.cli import injections_text
-
-        injections_text.show(session_id, as_json=as_json)
-        return
-    if cache:
-        from brimline.cli import cache_history
-
-        cache_history.show(session_id, as_json=as_json)
+    if injections or cache:
+        with output.Progress("Reading", _size(session_id)) as bar:
+            if cache:
+                document = cache_history.document(paths.home(), session_id, bar.update)
+                text = cache_history.text(document, in_full=session_id is not None)
+            else:
+                document = injected.document(session_id, cache_history.recent(), bar.update)
+                text = injected.text(document)
+        output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.home(), lookback.files(session_id)
     size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
@@ -58,3 +60,8 @@ def history(
     output.answer(document, lookback.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.note(note)
+
+
+def _size(session_id: str | None) -> int:
+    files = cache_history.recent() if session_id is None else [find.named(session_id)]
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))

@@ -58,7 +58,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
 @output.command("show")
 @click.argument("key", metavar="KEY")
 def show_command(key: str, as_json: bool) -> None:
-    """Show what was said whole, with what came before and after it.
+    """Show an entry, with what came before and after it.
 
     A KEY is what `brimline memory search` shows before a hit.
 

@@ -15,6 +15,7 @@ from brimline import output
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.search import found_outputs, stored
+from brimline.session import originals
 from brimline.settings import config
 from brimline.store import contents, layout, listing, pins, removal, retention
 
@@ -74,7 +75,12 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     home_dir = _home()
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
-    full_key = contents.resolve(home_dir, key)
+    try:
+        full_key = contents.resolve(home_dir, key)
+    except StoreError:
+        if not originals.bring_back(home_dir, key):
+            raise
+        full_key = contents.resolve(home_dir, key)
     part = _part(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}

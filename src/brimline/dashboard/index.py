@@ -208,10 +208,7 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "curve": chart.cells([one.tokens for one in found.moments]),
         "compactions": len(found.scan.compactions),
         "compacted": [
-            [
-                *(one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters),
-                one.moved_out is None,
-            ]
+            [one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters]
             for one in found.figures.compactions
         ],
         "spent": found.spent,

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline import models, output
+from brimline import output
 from brimline.cost import bill
 from brimline.dashboard import chart
 from brimline.state.figures import percentiles
@@ -27,8 +27,6 @@ _WEEK, _MOST_BARS = 7, 90
 _TOP = 5
 _SENT = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
 _USED = (*_SENT, "output")
-_CHARACTERS_PER_TOKEN = 4
-_MILLION = 1_000_000
 # Where a figure is worth a sentence: shares of what was sent, paid, or came in.
 _LOW_CACHE, _MUCH_COMPACTED, _MUCH_OF_ONE_TOOL, _MUCH_INJECTED = 0.85, 0.05, 0.4, 0.15
 _MOST_ADVICE = 3
@@ -89,11 +87,8 @@ def values(
     bins = _bins(spendings, span)
     first, last = min(bins), max(bins)
     since = time.mktime(time.strptime(first, "%Y-%m-%d"))
-    compacted = [
-        each | {"dollars": _compaction_dollars(each, user_models)}
-        for each in compactions(rows)
-        if first <= _day(each["at"]) <= last
-    ]
+    compacted = [each for each in compactions(rows) if first <= _day(each["at"]) <= last]
+    bill.price_compactions(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
     period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
@@ -198,31 +193,14 @@ def by_session(
 
 def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every compaction once: a resumed session has copies of those before."""
-    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters", "by_model")
+    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters")
     distinct: dict[Any, dict[str, Any]] = {}
     for row in rows:
         for number, figures in enumerate(row["compacted"]):
-            each = dict(zip(names, figures, strict=True)) | {"model": row["model"]}
+            each = dict(zip(names, figures, strict=True))
+            each |= {"model": row["model"], "dollars": None}
             distinct.setdefault(each["uuid"] or (row["id"], number), each)
     return sorted(distinct.values(), key=lambda each: each["at"])
-
-
-def _compaction_dollars(
-    compaction: dict[str, Any], user_models: Sequence[dict[str, Any]]
-) -> float | None:
-    """About what it cost: the whole context read, a summary written, the new context cached.
-
-    Where no model was asked, only the last of these.
-    """
-    before, after = compaction["pre_tokens"], compaction["post_tokens"]
-    prices = models.lookup(compaction["model"], user_models).prices(before or 0)
-    if prices is None or before is None:
-        return None
-    paid = (after or 0) * prices.write_5m
-    if compaction["by_model"]:
-        summary = (compaction["summary_characters"] or 0) / _CHARACTERS_PER_TOKEN
-        paid += before * prices.read + summary * prices.output
-    return float(paid / _MILLION)
 
 
 def _bins(spendings: Sequence[Spending], span: int) -> dict[str, str]:

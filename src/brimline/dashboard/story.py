@@ -19,12 +19,12 @@ from brimline import clienttools, clock
 from brimline.errors import SessionError
 from brimline.gauge import reading
 from brimline.gauge.composition import Injections
+from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import proved_window
 from brimline.hooks import table
 from brimline.offload import learning
 from brimline.session import in_use
-from brimline.session.inspect import ContextReader
 from brimline.settings import config
 from brimline.state import figures, history, logs
 from brimline.state.figures import Figures

@@ -32,9 +32,9 @@ from brimline.dashboard.index import SORTS, Filter, Index, add_up, stamp
 from brimline.errors import BrimlineError
 from brimline.gauge import composition
 from brimline.install import doctor
-from brimline.memory import hot, overview
+from brimline.memory import hits, hot, overview
 from brimline.rules import loading
-from brimline.search import stored, turns
+from brimline.search import stored
 from brimline.settings import config
 from brimline.store import contents, layout, listing, pins, removal
 from brimline.team import together
@@ -175,7 +175,7 @@ class Dashboard:
             Route("/stored/{digest}", self.output),
             Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
             Route("/memory", self.memory),
-            Route("/memory/{number:int}", self.entry),
+            Route("/memory/{key}", self.entry),
             Route("/rules", self.rules),
             Route("/health", self.health),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
@@ -292,24 +292,22 @@ class Dashboard:
         topics = overview.topics(folder) | {
             "texts": {topic.path: topic.text for topic in hot.topics(folder)}
         }
-        hits = []
+        rows = []
         if query:
             here = place["project"]
-            hits = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
-        for hit in hits:
+            rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
+        for hit in rows:
             hit["session"] = self._session_of(hit["group"])
-        return self._page("memory.html", "Memory", query=query, hits=hits, **topics, **place)
+        unread = hits.reading(self.home_dir)
+        values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
+        return self._page("memory.html", "Memory", **values, **topics, **place)
 
     def entry(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
-        number = request.path_params["number"]
-        memory = overview.searchable(self.home_dir)
-        entries = memory.use(lambda connection: turns.around(connection, number))
-        own = next((hit for hit in entries if hit.number == number), None)
-        if own is None:
-            raise HTTPException(404, "there is no such entry any more: search for it again")
-        values = {"entries": entries, "own": own, "session": self._session_of(own.group)}
-        return self._page("entry.html", "Said before", **values)
+        document = hits.entry(self.home_dir, request.path_params["key"])
+        own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
+        session = self._session_of(own["group"])
+        return self._page("entry.html", "Said before", own=own, session=session, **document)
 
     def _session_of(self, group: str) -> str:
         """The id of the session that an entry is from, where that is still there."""

@@ -34,8 +34,8 @@ def main(arguments: list[str] | None = None) -> None:
         arguments: the event's name, then what the installer baked in: the data folder (or nothing)
             and, for the status line, the command that was there before.
     """
-    given = [*(arguments or sys.argv[1:]), "", "", ""]
-    name, installed_home, extra = given[:3]
+    words = [*(arguments or sys.argv[1:]), "", "", ""]
+    name, installed_home, extra = words[:3]
     home_dir = turn = None
     answer = b""
     try:

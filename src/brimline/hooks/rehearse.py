@@ -38,8 +38,8 @@ def main(path: str, copy: str) -> None:
         rehearsal = Rehearsal(home_dir, project, copy, file)
         copies = Copies()
         for value in read.rows(path):
-            for found in [] if copies.is_copy(value) else rehearsal.take(value):
-                sys.stdout.write(json.dumps(found) + "\n")
+            for happening in [] if copies.is_copy(value) else rehearsal.take(value):
+                sys.stdout.write(json.dumps(happening) + "\n")
 
 
 class Rehearsal:
@@ -66,28 +66,28 @@ class Rehearsal:
             return []
         if row.is_boundary(value):
             return self._recorded_compaction(value)
-        found: list[dict[str, Any]] = []
-        for one in row.calls(value):
-            asked = self.calls[one.id] = {"tool_name": one.name, "tool_input": one.arguments}
-            found += self._ask("PreToolUse", asked) if one.name in _LOADS else []
+        happenings: list[dict[str, Any]] = []
+        for call in row.calls(value):
+            event = self.calls[call.id] = {"tool_name": call.name, "tool_input": call.arguments}
+            happenings += self._ask("PreToolUse", event) if call.name in _LOADS else []
         for result in row.results(value):
             if result.call_id in self.calls:
-                asked = self.calls.pop(result.call_id) | {"tool_response": result.copy}
-                found += self._ask("PostToolUse", asked)
+                event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
+                happenings += self._ask("PostToolUse", event)
         prompt = words.prompt(value) if row.kind_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
-            found += self._ask("UserPromptSubmit", {"prompt": "x" * len(prompt)})
+            happenings += self._ask("UserPromptSubmit", {"prompt": "x" * len(prompt)})
         if usage := row.usage_of(value):
-            return found + self._request(value, usage)
+            return happenings + self._request(value, usage)
         self._write(value)
-        return found
+        return happenings
 
     def _request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
-        known = len(self.scan.requests)
+        requests = len(self.scan.requests)
         self.scan.take(value)
-        recorded, found = usage.prompt_tokens, []
-        is_new = len(self.scan.requests) > known
+        recorded, happenings = usage.prompt_tokens, []
+        is_new = len(self.scan.requests) > requests
         if is_new and self.resumed_at is not None:
             self.shift, self.resumed_at = self.resumed_at - recorded, None
         tokens = max(1, recorded + self.shift)
@@ -95,22 +95,24 @@ class Rehearsal:
         # One that is no larger than recorded went through.
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
-            found.append(self._say("compacted", f"at the brim of {self.brim:,}", tokens))
+            happenings.append(self._say("compacted", f"at the brim of {self.brim:,}", tokens))
             self._compact(row.boundary(tokens))
-            posts = [one.post_tokens for one in self.scan.compactions if one.post_tokens]
+            posts = [
+                earlier.post_tokens for earlier in self.scan.compactions if earlier.post_tokens
+            ]
             tokens = min([_USUAL_POST_TOKENS, *posts][-1], tokens)
             self.shift = tokens - recorded
         if is_new:
-            found.append(self._say("request", "", tokens) | {"recorded": recorded})
+            happenings.append(self._say("request", "", tokens) | {"recorded": recorded})
         self._write(row.resized(value, tokens))
-        return found
+        return happenings
 
     def _recorded_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """It would have come then too, unless there would still have been room."""
-        known = len(self.scan.compactions)
+        compactions = len(self.scan.compactions)
         before = self.scan.requests[-1].tokens if self.scan.requests else 0
         self.scan.take(value)
-        if len(self.scan.compactions) == known:
+        if len(self.scan.compactions) == compactions:
             return []
         trigger, pre_tokens, _ = row.compaction_of(value)
         recorded = pre_tokens or before
@@ -137,26 +139,26 @@ class Rehearsal:
         collect_decisions(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
-        return self._answered(turn, fields) if turn.decisions else []
+        return self._describe(turn, fields) if turn.decisions else []
 
-    def _answered(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
-        made, found = merge(turn.decisions), []
+    def _describe(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
+        made, happenings = merge(turn.decisions), []
         if made.replacement is not None:
-            tool, asked = turn.event.tool, turn.event.tool_input
+            tool, arguments = turn.event.tool, turn.event.tool_input
             texts = [
-                one.text if (one := tool_results.find(tool, asked, response)) else ""
+                result.text if (result := tool_results.find(tool, arguments, response)) else ""
                 for response in (fields["tool_response"], made.replacement)
             ]
             per_token = turn.reading.known_model.characters_per_token
             saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
-            subject = " ".join(clienttools.subject_of(asked).split())
-            found.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
+            subject = " ".join(clienttools.subject_of(arguments).split())
+            happenings.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
-            found.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))
+            happenings.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))
         used, tier = turn.reading.occupancy_tokens, {"tier": turn.reading.tier}
         notes = (*made.model_notes, *made.person_notes)
-        return found + [self._say("said", note, used) | tier for note in notes]
+        return happenings + [self._say("said", note, used) | tier for note in notes]
 
     def _say(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}

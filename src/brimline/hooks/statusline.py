@@ -73,9 +73,9 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
             state.save_snapshot(snapshot)
         except OSError as error:
             log_failure(home_dir, "statusline", error)
-    reading = _measured(payload.get("transcript_path"), home_dir, state, rules, snapshot)
+    reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = wording.status_line(reading.document()) | _told(payload)
+    fields = wording.status_line(reading.document()) | _client_parts(payload)
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
@@ -87,10 +87,10 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         parts.insert(1, "off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.insert(1, "hooks are silent: brimline doctor")
-    return _coloured(_fitted(parts, fields.get("tier")), reading)
+    return _colour(_fit(parts, fields.get("tier")), reading)
 
 
-def _measured(
+def _measure(
     transcript: Any, home_dir: str, state: SessionState, rules: policy.Policy, snapshot: Snapshot
 ) -> Reading:
     """The reading of now; where the transcript cannot be read, what the client tells."""
@@ -112,7 +112,7 @@ def _listen(snapshot: Snapshot, state: SessionState) -> None:
     snapshot.silence = [heard_at, requests]
 
 
-def _told(payload: dict[str, Any]) -> dict[str, str]:
+def _client_parts(payload: dict[str, Any]) -> dict[str, str]:
     """What the client tells besides, each where it does."""
     model, cost = _table(payload.get("model")), _cost(payload)
     limits = _table(payload.get("rate_limits"))
@@ -129,8 +129,8 @@ def _told(payload: dict[str, Any]) -> dict[str, str]:
 
 def _cost(payload: dict[str, Any]) -> float | None:
     """What the session has cost, by the client's own count."""
-    found = _table(payload.get("cost")).get("total_cost_usd")
-    return found if isinstance(found, int | float) else None
+    cost = _table(payload.get("cost")).get("total_cost_usd")
+    return cost if isinstance(cost, int | float) else None
 
 
 def _branch(project_dir: str) -> str:
@@ -147,7 +147,7 @@ def _plain(text: Any) -> str:
     return "".join([letter for letter in known if letter.isprintable()])
 
 
-def _fitted(parts: list[str], tier: str | None) -> str:
+def _fit(parts: list[str], tier: str | None) -> str:
     """What the terminal has room for: the first part always, then the tier, then one by one."""
     columns = io.whole_number(io.env("COLUMNS") or "")
     kept = parts[:1]
@@ -157,7 +157,7 @@ def _fitted(parts: list[str], tier: str | None) -> str:
     return " · ".join([part for part in parts if part in kept])
 
 
-def _coloured(text: str, reading: Reading) -> str:
+def _colour(text: str, reading: Reading) -> str:
     """The last tier of any ladder is red, the others take the colours in turn."""
     tier = reading.tier
     if io.env("NO_COLOR") or tier is None:
@@ -175,8 +175,8 @@ def _payload(raw: bytes) -> dict[str, Any]:
 
 
 def _project(payload: dict[str, Any]) -> str:
-    found = _table(payload.get("workspace")).get("project_dir") or payload.get("cwd")
-    return found if isinstance(found, str) and found else "/"
+    folder = _table(payload.get("workspace")).get("project_dir") or payload.get("cwd")
+    return folder if isinstance(folder, str) and folder else "/"
 
 
 def _run(command: str, raw: bytes) -> bytes:

@@ -36,12 +36,12 @@ class Answered:
 
     def matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
         """The tools that the client is to call us for; None for events that are about none."""
-        asked = [
+        wanted = [
             tools
             for room, tools in self.rooms.items()
             if tools and (room not in OPTIONAL or room in switched_on)
         ]
-        return "*" if "*" in asked else "|".join(asked) or None
+        return "*" if "*" in wanted else "|".join(wanted) or None
 
 
 EVENTS = {

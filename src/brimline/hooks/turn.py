@@ -67,9 +67,9 @@ class Turn:
         if self._reading is None:
             from brimline.gauge.reading import measure
 
-            known = (self.state, self.policy, self.event.added_characters())
-            found = self.attempt("measuring", measure, self.event.transcript, *known)
-            self._reading = found or measure(None, *known)
+            facts = (self.state, self.policy, self.event.added_characters())
+            measured = self.attempt("measuring", measure, self.event.transcript, *facts)
+            self._reading = measured or measure(None, *facts)
         return self._reading
 
     def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:

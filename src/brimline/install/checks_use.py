@@ -85,8 +85,7 @@ def _own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
 def _configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
     problems = config.load(home_dir, project_dir).problems
     for problem in problems:
-        removed = problem.endswith(config.NO_LONGER)
-        yield "config-removed" if removed else "config-problem", {"problem": problem}
+        yield "config-problem", {"problem": problem}
     if not problems:
         yield "config", {}
     if policy.switched_off():

@@ -19,6 +19,8 @@ from brimline.install.parts import Plan, Settings
 from brimline.settings import config
 
 if TYPE_CHECKING:
+    from brimline.install.records import Change
+
     Part = Settings | Mod | parts.Commands | parts.McpServer
 
 _SCOPES = click.Choice(parts.SCOPES)
@@ -123,36 +125,53 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --delete-data
     """
     home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
-    found = _installed_parts(scope, home_dir, project_dir)
-    problems: list[str] = []
-    plans = [_removed(part, problems, do=False) for part in found]
-    affected = [part.subject for part, plan in zip(found, plans, strict=True) if plan.changes]
+    installed = _installed_parts(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
-    question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
-    question += data.question() if data else []
-    if question:
-        output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
+    problems: list[str] = []
+    _ask_to_remove(installed, data, problems, yes=yes)
     restored = data.put_back() if data else []
-    done = [_removed(part, problems, do=True) for part in found]
-    problems = list(dict.fromkeys([*problems, *(data.problems if data else [])]))
-    if data and problems:
-        problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
-    out = [part for part, plan in zip(found, done, strict=True) if plan.changes]
+    done = [_removed(part, problems, do=True) for part in installed]
+    problems = list(dict.fromkeys(problems + (data.problems if data else [])))
+    out = [part for part, plan in zip(installed, done, strict=True) if plan.changes]
     whole = Plan.joined(done)
     whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(whole) | {
-        "restored_sessions": restored,
-        "data_deleted": data is not None and not problems,
-        "backups_deleted": data.backups if data and not problems else [],
-        "backups_left": data.only_copies if data else [],
-        "left": data.delete() if data and not problems else [],
-    }
+    report |= _outcome(whole) | {"restored_sessions": restored} | _delete(data, problems)
     report |= {"problems": problems} if problems else {}
     text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
+
+
+def _ask_to_remove(
+    installed: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
+) -> None:
+    """Say what would go, and let the user decide; nothing is asked where nothing would."""
+    plans = [_removed(part, problems, do=False) for part in installed]
+    affected = [part.subject for part, plan in zip(installed, plans, strict=True) if plan.changes]
+    question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
+    question += data.question() if data else []
+    if question:
+        output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
+
+
+def _delete(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
+    """Delete the data, unless something that could not be put back needs it; what is left."""
+    kept: dict[str, Any] = {"data_deleted": False, "backups_deleted": [], "backups_left": []}
+    if data is None:
+        return kept | {"left": []}
+    if problems:
+        home_dir = data.home_dir
+        problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
+        return kept | {"backups_left": data.only_copies, "left": []}
+    left = data.delete()
+    return {
+        "data_deleted": True,
+        "backups_deleted": data.backups,
+        "backups_left": data.only_copies,
+        "left": left,
+    }
 
 
 @output.command("doctor")
@@ -205,17 +224,7 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     """What would happen, a line for each part; none where nothing would."""
     lines = []
     for part, plan in zip(found, plans, strict=True):
-        # What the commands bring besides is for starting them.
-        files = plan.files
-        if isinstance(part, parts.Commands):
-            files = [change for change in files if change.path.endswith(".md")] or files
-        named = [(change.path, [change]) for change in files]
-        if isinstance(part, parts.Commands | Mod) and files:
-            named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
-        for name, changes in named:
-            new = all(change.before is None for change in changes)
-            lines.append(f"{'write ' if new else 'change'}  {name}")
-        lines += [f"run     {line}" for line in plan.call_lines]
+        lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.call_lines]]
     if not lines:
         return []
     if any(parts.ALLOWED in plan.notes for plan in plans):
@@ -225,6 +234,22 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
     kept = "keep    figures, large results, and what was said, in past sessions too"
     return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", kept, *undo]
+
+
+def _file_lines(part: Part, plan: Plan) -> list[str]:
+    """The files that a part would write or change; those of a folder of ours on one line."""
+    files = plan.files
+    if isinstance(part, parts.Commands):
+        # What the commands bring besides is for starting them.
+        files = [change for change in files if change.path.endswith(".md")] or files
+    named = [(change.path, [change]) for change in files]
+    if isinstance(part, parts.Commands | Mod) and files:
+        named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
+    return [f"{_verb(changes)}  {name}" for name, changes in named]
+
+
+def _verb(changes: list[Change]) -> str:
+    return "write " if all(change.before is None for change in changes) else "change"
 
 
 def _remarks(plan: Plan) -> list[str]:
@@ -314,10 +339,8 @@ def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list
     still = "Sessions that are running keep their hooks until they end."
     lines.append(still if lines else "Nothing of brimline was taken out of any settings.")
     lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
-    if report["data_deleted"]:
-        lines.append(f"Data deleted: {home_dir}")
-    elif os.path.isdir(home_dir):
-        lines.append(f"Data kept: {home_dir}")
+    if report["data_deleted"] or os.path.isdir(home_dir):
+        lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")
     if report["backups_deleted"]:
         count = output.count(len(report["backups_deleted"]), "backup")
         lines.append(f"Deleted {count} beside sessions.")

@@ -112,10 +112,7 @@ def _parse(file: str) -> Record | None:
     try:
         document: Any = json.loads(Path(file).read_bytes())
         original = document["original"]
-        if document["v"] == 1 and original is not None:  # which had the bytes in another file
-            kept = f"{file.removesuffix('.json')}.{original[:16]}.original"
-            original = Path(kept).read_bytes().decode("latin-1")
-        if document["v"] > FORMAT:
+        if document["v"] != FORMAT:
             return None
         raw = None if original is None else original.encode("latin-1")
         return Record(str(document["path"]), list(map(str, document["written"])), raw)

@@ -17,6 +17,7 @@ from brimline.foreign import flatten
 from brimline.mcp import remembered
 from brimline.output import minute
 from brimline.search import stored
+from brimline.session import originals
 from brimline.store import contents, layout
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _resolved(home_dir: str, text: str) -> str:
     try:
         return contents.resolve(home_dir, text)
     except StoreError as error:
+        if originals.bring_back(home_dir, text):
+            return contents.resolve(home_dir, text)
         raise StoreError(_removal(home_dir, text) or str(error)) from None
 
 

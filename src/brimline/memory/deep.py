@@ -95,27 +95,37 @@ def take_in(
     Raises:
         StoreError: the search cannot be used.
     """
-    found = {source.path: source for source in sources(home_dir, project_dir)}
-    queued = io.names_in(f"{home_dir}/memory/{QUEUE}")
-    if not found and not queued and not os.path.isdir(stored.folder(home_dir)):
+    by_path = {source.path: source for source in sources(home_dir, project_dir)}
+    is_queued = bool(io.names_in(f"{home_dir}/memory/{QUEUE}"))
+    if not by_path and not is_queued and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
-    known = intake.memory.use(_stamps)
-    intake.drop([path for path in known if path not in found and path.endswith(".md")])
-    fresh = _changed(found.values(), known)
-    added, begun, read_bytes = 0, time.monotonic(), 0
-    for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
+    stamps = intake.memory.use(_stamps)
+    intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
+    fresh = sorted(_changed(by_path.values(), stamps), key=lambda source: -source.changed)
+    taken = _take_all(intake, fresh, stamps, until, progress or (lambda _: None))
+    if not taken.pending:
+        intake.empty_queue()
+        while time.monotonic() < until and intake.memory.use(_vectors):
+            pass
+    return taken
+
+
+def _take_all(
+    intake: _Intake,
+    fresh: list[Source],
+    stamps: dict[str, str],
+    until: float,
+    progress: Callable[[int], None],
+) -> Taken:
+    """Take sources in as long as there is time, one in any case."""
+    added, begun = 0, time.monotonic()
+    for number, source in enumerate(fresh):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
-        added += intake.take(source, known.get(source.path, ""), until)
-        read_bytes += _size(source)
-        if progress:
-            progress(_size(source))
-    if read_bytes > _WORTH_TIMING:
-        intake.note_speed(read_bytes / (time.monotonic() - begun))
-    intake.empty_queue()
-    while time.monotonic() < until and intake.memory.use(_vectors):
-        pass
+        added += intake.take(source, stamps.get(source.path, ""), until)
+        progress(_size(source))
+    intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
     return Taken(added, 0)
 
 
@@ -134,11 +144,8 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
 
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    gone = forgotten.sessions(home_dir)
-    for path in find.beginning_with():
-        is_agent = os.path.basename(path).startswith("agent-")
-        if not is_agent and not forgotten.is_silent(gone, path):
-            yield from _source(path, SESSION)
+    for path in hits.sessions(home_dir):
+        yield from _source(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
@@ -348,11 +355,12 @@ class _Intake:
         self.memory.use(finish)
         return added
 
-    def note_speed(self, bytes_per_s: float) -> None:
+    def note_speed(self, read_bytes: int, seconds: float) -> None:
         """Keep how fast reading went, to tell how long the rest of it takes."""
-        values = (hits.SPEED, str(max(1, int(bytes_per_s))))
-        statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
-        self.memory.use(lambda base: base.execute(statement, values))
+        if read_bytes > _WORTH_TIMING:
+            values = (hits.SPEED, str(max(1, int(read_bytes / seconds))))
+            statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
+            self.memory.use(lambda base: base.execute(statement, values))
 
     def empty_queue(self) -> None:
         """What compactions left for us; as a rule it was read in the transcript by now."""

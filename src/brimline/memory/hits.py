@@ -17,7 +17,7 @@ from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from brimline.search.turns import Hit
 
@@ -25,7 +25,6 @@ NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _KEY = re.compile(r"m(\d{1,15})")
-_SHORT_WORD = 5
 # What is read in a second, until it was measured here.
 _USUAL_BYTES_PER_S = 8_000_000
 SPEED = "bytes_per_s"
@@ -85,8 +84,7 @@ def _around_word(line: str, stems: Sequence[str]) -> str:
 
 def _stems(query: str) -> list[str]:
     """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
-    words = [stored.fold(word) for word in turns.telling(query)]
-    return [word[:-2] if len(word) > _SHORT_WORD else word for word in words]
+    return [stored.stem(stored.fold(word)) for word in turns.telling(query)]
 
 
 def _marked(line: str, query: str) -> str:
@@ -94,6 +92,11 @@ def _marked(line: str, query: str) -> str:
     stems = "|".join(map(re.escape, _stems(query)))
     words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
     return words.sub(lambda word: output.strong(word[0]), line) if words else line
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is the key of an entry."""
+    return _KEY.fullmatch(text) is not None
 
 
 def entry(home_dir: str, key: str) -> dict[str, Any]:
@@ -133,15 +136,22 @@ def reading(home_dir: str) -> dict[str, int] | None:
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
         facts = memory.use(lambda base: dict(base.execute(_FACTS, (SPEED,)).fetchall()))
-    gone = forgotten.sessions(home_dir)
-    paths = [path for path in find.beginning_with() if not forgotten.is_silent(gone, path)]
-    own = [path for path in paths if not os.path.basename(path).startswith("agent-")]
+    own = list(sessions(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
     size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
     seconds = -(-size // int(facts.get(SPEED, _USUAL_BYTES_PER_S)))
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
+
+
+def sessions(home_dir: str) -> Iterator[str]:
+    """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
+    gone = forgotten.sessions(home_dir)
+    for path in find.beginning_with():
+        is_agent = os.path.basename(path).startswith("agent-")
+        if not is_agent and not forgotten.is_silent(gone, path):
+            yield path
 
 
 def reading_text(state: dict[str, int]) -> str:

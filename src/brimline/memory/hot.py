@@ -98,12 +98,7 @@ def add(
     path = _free_path(place, name)
     textfile.check_size(path, document.encode())
     _check_indexes(place)
-    for known in topics(place):
-        if known.name.casefold() == name.casefold():
-            raise StateError(f"{known.path} is there already: `brimline memory edit` changes it")
-        is_same = known.text.strip() == text.strip() and len(text.strip()) >= _LEAST_SAME
-        if is_same:
-            raise StateError(f"{known.path} says the same already: `brimline memory edit` it")
+    _check_new(place, name, text.strip())
     io.make_folders(place)
     if not io.create_exclusively(path, document.encode()):
         raise StateError(f"{path} is there already: `brimline memory edit` changes it")
@@ -114,6 +109,14 @@ def add(
         io.remove(path)
         raise
     return topic
+
+
+def _check_new(place: str, name: str, text: str) -> None:
+    for topic in topics(place):
+        if topic.name.casefold() == name.casefold():
+            raise StateError(f"{topic.path} is there already: `brimline memory edit` changes it")
+        if topic.text.strip() == text and len(text) >= _LEAST_SAME:
+            raise StateError(f"{topic.path} says the same already: `brimline memory edit` it")
 
 
 def edit(
@@ -146,9 +149,7 @@ def edit(
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     if kind is not None:
         _check_type(kind)
-    if (text is not None and not text.strip()) or (
-        description is not None and not _flat(description)
-    ):
+    if any(part is not None and not part.strip() for part in (text, description)):
         raise StateError("a topic needs a description and a text: `brimline memory remove` it")
     _check_indexes(place)
     changed = topic._replace(
@@ -156,15 +157,18 @@ def edit(
         description=_flat(description) if description else topic.description,
         text=clean(text) if text is not None else topic.text,
     )
-    front = dict(topic.front) | {"description": changed.description}
-    if "type" in front or not isinstance(front.get("metadata"), dict):
-        front["type"] = changed.type
-    else:
-        front["metadata"] = front["metadata"] | {"type": changed.type}
-    if not textfile.replace(topic.path, before, _document(front, changed.text)):
+    if not textfile.replace(topic.path, before, _document(_front(changed), changed.text)):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_in_index(place, changed)
     return changed
+
+
+def _front(topic: Topic) -> dict[str, Any]:
+    """The head of a topic with its description and type, which stays nested where it was."""
+    front = dict(topic.front) | {"description": topic.description}
+    if "type" in front or not isinstance(front.get("metadata"), dict):
+        return front | {"type": topic.type}
+    return front | {"metadata": front["metadata"] | {"type": topic.type}}
 
 
 def remove(place: str, name: str) -> Topic:
@@ -205,31 +209,37 @@ def named(place: str, name: str) -> Topic:
 
 def lint(place: str) -> list[Problem]:
     """Whatever is wrong: front matter, types, links, duplicates, an index that is too long."""
-    known = topics(place)
-    found = [Problem(topic.path, topic.line, topic.problem) for topic in known if topic.problem]
-    files = {topic.file for topic in known}
-    linked: dict[str, str] = {}
+    all_topics = topics(place)
+    problems = [
+        Problem(topic.path, topic.line, topic.problem) for topic in all_topics if topic.problem
+    ]
+    linked = {ARCHIVE: ""}
     for index in (INDEX, ARCHIVE):
-        path = f"{place}/{index}"
-        try:
-            lines = textfile.lines(textfile.read(path))
-        except StateError as error:
-            found += [Problem(path, 1, _why(path, error))] if index == INDEX else []
+        problems += _dead_links(place, index, linked)
+    lost = [topic.path for topic in all_topics if topic.file not in linked]
+    problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
+    problems += _duplicates(all_topics)
+    return [*problems, *_too_long(f"{place}/{INDEX}")]
+
+
+def _dead_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Problem]:
+    """Lines of an index that lead nowhere, or where another leads already, which is noted."""
+    path = f"{place}/{index}"
+    try:
+        lines = textfile.lines(textfile.read(path))
+    except StateError as error:
+        if index == INDEX:
+            yield Problem(path, 1, _why(path, error))
+        return
+    for number, line in enumerate(lines, 1):
+        target = hotindex.target(line)
+        if not target or "://" in target:
             continue
-        for number, line in enumerate(lines, 1):
-            target = hotindex.target(line)
-            if not target or "://" in target:
-                continue
-            if target not in files and not os.path.lexists(f"{place}/{target}"):
-                found.append(Problem(path, number, f"{target} is not there"))
-            elif target in linked:
-                found.append(Problem(path, number, f"{target} is named twice: {linked[target]}"))
-            linked.setdefault(target, f"also in line {number} of {index}")
-    linked.setdefault(ARCHIVE, "")
-    lost = [topic.path for topic in known if topic.file not in linked]
-    found += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
-    found += _duplicates(known)
-    return [*found, *_too_long(f"{place}/{INDEX}")]
+        if not os.path.lexists(f"{place}/{target}"):
+            yield Problem(path, number, f"{target} is not there")
+        elif linked.get(target):
+            yield Problem(path, number, f"{target} is named twice: {linked[target]}")
+        linked[target] = linked.get(target) or f"also in line {number} of {index}"
 
 
 def shown_index(place: str, room: int) -> str:
@@ -262,21 +272,30 @@ def parsed(path: str, raw: bytes) -> Topic:
     try:
         front = yaml.safe_load("\n".join(lines[1:end]))
     except (yaml.YAMLError, *_BAD_VALUES) as error:
-        mark = getattr(error, "problem_mark", None)
-        told = str(getattr(error, "problem", None) or error).split("\n")[0]
-        line = mark.line + 2 if mark else 1
-        return Topic(path, text=text, problem=f"its front matter is no YAML: {told}", line=line)
+        return _without_front(path, text, error)
     front = front if isinstance(front, dict) else {}
+    parts = _front_parts(front)
+    problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
+    line = 1
+    if not problem and parts["type"] not in TYPES:
+        problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
+        line = next((n for n, one in enumerate(lines[:end], 1) if "type:" in one), 1)
+    return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
+
+
+def _without_front(path: str, text: str, error: Exception) -> Topic:
+    mark = getattr(error, "problem_mark", None)
+    reason = str(getattr(error, "problem", None) or error).split("\n")[0]
+    line = mark.line + 2 if mark else 1
+    return Topic(path, text=text, problem=f"its front matter is no YAML: {reason}", line=line)
+
+
+def _front_parts(front: dict[str, Any]) -> dict[str, str]:
+    """Name, description and type, empty where they are no texts; the type may be nested."""
     nested = front.get("metadata")
     kind = front.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
     parts = {"name": front.get("name"), "description": front.get("description"), "type": kind}
-    texts = {key: value if isinstance(value, str) else "" for key, value in parts.items()}
-    problem = next((f"its front matter has no {key}" for key, one in texts.items() if not one), "")
-    line = 1
-    if not problem and kind not in TYPES:
-        problem = f"its type {kind!r} is none of {', '.join(TYPES)}"
-        line = next((n for n, one in enumerate(lines[:end], 1) if "type:" in one), 1)
-    return Topic(path, **texts, text=text, front=front, problem=problem, line=line)
+    return {key: value if isinstance(value, str) else "" for key, value in parts.items()}
 
 
 def without_front_matter(text: str) -> str:

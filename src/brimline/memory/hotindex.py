@@ -59,6 +59,13 @@ def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]
     blocks = _blocks(lines, own)
     if not any(target(block.lines[0]) == ARCHIVE for block in blocks):
         blocks.append(_Block(_STAYS, [_ARCHIVED]))
+    moved = _moved(blocks)
+    kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
+    return kept, [_trimmed(blocks[at].lines) for at in sorted(moved)]
+
+
+def _moved(blocks: list[_Block]) -> set[int]:
+    """The places of the oldest blocks without which the rest fits."""
     count, taken = sum(len(block.lines) for block in blocks), sum(size(one.lines) for one in blocks)
     moved = set[int]()
     for at in sorted(range(len(blocks)), key=lambda at: (blocks[at].rank, -at)):
@@ -66,8 +73,7 @@ def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]
             break
         moved.add(at)
         count, taken = count - len(blocks[at].lines), taken - size(blocks[at].lines)
-    kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
-    return kept, [_trimmed(blocks[at].lines) for at in sorted(moved)]
+    return moved
 
 
 def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:

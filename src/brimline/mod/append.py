@@ -12,6 +12,7 @@ from brimline import clienttools
 from brimline.hooks.turn import Turn
 from brimline.offload import hook, intercept, tool_results
 from brimline.offload.tool_results import ToolResult
+from brimline.store import stub
 from brimline.transcript import find, words
 
 _PERSISTED = "<persisted-output>"
@@ -35,6 +36,8 @@ def answer(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
         turn = Turn(_Event(request, row), home_dir)  # type: ignore[arg-type]
         if turn.state.is_off:
             break
+        if _was_answered(turn, row["text"]):
+            continue
         for path in request.pop("edited", ()):
             hook.note_edit(turn, path)
         hook.count_results(turn, 1 + request.pop("results", 0))
@@ -59,6 +62,12 @@ class _Event:
         if self._transcript is None:
             self._transcript = next(iter(find.beginning_with(f"{self.session_id}.jsonl")), "")
         return self._transcript
+
+
+def _was_answered(turn: Turn, text: str) -> bool:
+    """Tell whether the hook came first: it replaced the result, or let it pass."""
+    judged = intercept.read_mark(turn, hook.JUDGED).split("\n")
+    return turn.event.call_id in judged or text.startswith(stub.BEGINNINGS[0])
 
 
 def _instead(turn: Turn, row: dict[str, Any]) -> str | None:

@@ -120,7 +120,11 @@ def is_named(
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
     line = line or shell.read(command)
     texts = [tool, command, clienttools.file_of(arguments), *line.files]
-    commands = [words for each in line.commands for words in (each.words, each.own)]
+    commands = [
+        words
+        for each in line.commands
+        for words in (each.words, each.own, (each.program, *each.own[1:]))
+    ]
     return any(
         _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
         for pattern in patterns
@@ -133,13 +137,11 @@ def _matches_text(pattern: str, texts: list[str]) -> bool:
 
 
 def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
-    """Tell whether a command begins with such words; its program may stand in any folder."""
-    for words in commands:
-        first = [words[0].rpartition("/")[2] or words[0], *words[1:]] if words else []
-        pairs = zip(first, wanted, strict=False)
-        if len(first) >= len(wanted) and all(fnmatch.fnmatchcase(*pair) for pair in pairs):
-            return True
-    return False
+    """Tell whether a command begins with such words."""
+    return bool(wanted) and any(
+        len(words) >= len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted))
+        for words in commands
+    )
 
 
 def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:

@@ -297,37 +297,43 @@ class _Walk:
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
-        for one in imports(source.lines, real, self.home):
+        for wanted in imports(source.lines, real, self.home):
             self._characters -= _IMPORT_CHARACTERS
             if self._characters < 0:
-                self._complain("import", source.path, one.line, "there are too many imports")
+                self._complain("import", source.path, wanted.line, "there are too many imports")
                 return
-            target = os.path.realpath(one.path)
+            target = os.path.realpath(wanted.path)
             if target in chain:
                 names = [os.path.basename(each) for each in chain[chain.index(target) :]]
                 text = f"imports go in a circle: {' → '.join([*names, names[0]])}"
-                self._complain("cycle", source.path, one.line, text)
+                self._complain("cycle", source.path, wanted.line, text)
             elif inside is not None and not is_within(target, inside):
-                self._complain("outside", source.path, one.line, f"@{one.written} is {_OUTSIDE}")
+                self._complain(
+                    "outside", source.path, wanted.line, f"@{wanted.written} is {_OUTSIDE}"
+                )
             elif len(chain) > _HOPS:
-                self._complain("deep", source.path, one.line, f"@{one.written} is {_TOO_DEEP}")
+                self._complain(
+                    "deep", source.path, wanted.line, f"@{wanted.written} is {_TOO_DEEP}"
+                )
             else:
-                self._import(source, one, inside, chain)
+                self._import(source, wanted, inside, chain)
 
     def _import(
-        self, source: Source, one: Import, inside: str | None, chain: tuple[str, ...]
+        self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         scoped = ON_READ if source.level == CHILD else AT_START
         template = source._replace(
-            why=f"{os.path.basename(source.path)} imports it, line {one.line}",
+            why=f"{os.path.basename(source.path)} imports it, line {wanted.line}",
             imported_by=source.path,
             client=NEVER if source.client == NEVER else scoped,
             patterns=(),
         )
         # `@name` may as well be a person or an annotation.
-        meant = one.written.endswith(".md") or one.written.startswith(("./", "../", "~/", "/"))
-        if not self.add(one.path, template, inside, chain) and meant:
-            self._complain("import", source.path, one.line, f"@{one.written} is not there")
+        meant = wanted.written.endswith(".md") or wanted.written.startswith(
+            ("./", "../", "~/", "/")
+        )
+        if not self.add(wanted.path, template, inside, chain) and meant:
+            self._complain("import", source.path, wanted.line, f"@{wanted.written} is not there")
 
     def _is_around_worktree(self, folder: str) -> bool:
         """Whether the session's worktree lies in its own repository, and this folder between.
@@ -365,11 +371,11 @@ def _read(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
 
 def _scoped(source: Source, front: list[str]) -> Source:
     """A rule file with the `paths:` of its front matter."""
-    found = tuple(_paths(front))
-    if all(each in ("**", "") for each in found):
+    named = tuple(_paths(front))
+    if all(each in ("**", "") for each in named):
         return source
-    why = f"its `paths:` name {', '.join(found[:3])}"
-    return source._replace(patterns=found, client=ON_MATCH, why=why)
+    why = f"its `paths:` name {', '.join(named[:3])}"
+    return source._replace(patterns=named, client=ON_MATCH, why=why)
 
 
 def _paths(front: list[str]) -> list[str]:
@@ -378,13 +384,13 @@ def _paths(front: list[str]) -> list[str]:
     if at is None:
         return []
     value = front[at].partition(":")[2].partition(" #")[0].strip()
-    found = []
+    listed = []
     for item in [value.strip("[]")] if value else _listed(front[at + 1 :]):
         # Commas part patterns, but not the choices in braces.
         item = item[:_MOST_ENTRIES]  # noqa: PLW2901
         for choice in patterns.alternatives(item) or [item]:
-            found += [part.strip(" \t\"'").removesuffix("/**") for part in choice.split(",")]
-    return list(dict.fromkeys(found))[:_MOST_EXCLUDES]
+            listed += [part.strip(" \t\"'").removesuffix("/**") for part in choice.split(",")]
+    return list(dict.fromkeys(listed))[:_MOST_EXCLUDES]
 
 
 def _listed(rows: list[str]) -> list[str]:
@@ -439,12 +445,14 @@ def _is_claude_file(source: Source) -> bool:
 
 def _excludes(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
-    found: list[patterns.Pattern] = []
+    excludes: list[patterns.Pattern] = []
     for path in clientsettings.settings_files(project).values():
         listed = clientsettings.read_settings(path).get("claudeMdExcludes")
         texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
-        found += [patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each]
-    return found
+        excludes += [
+            patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each
+        ]
+    return excludes
 
 
 def _excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:

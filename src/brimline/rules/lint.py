@@ -55,18 +55,18 @@ class Survey(NamedTuple):
 def survey(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
-    found = Survey([], {}, is_complete=True)
+    seen = Survey([], {}, is_complete=True)
     entries = 0
     for folder, below, files in os.walk(top):
         entries += 1 + len(below) + len(files)
         if entries > _MOST_ENTRIES:
-            return found._replace(is_complete=False)
+            return seen._replace(is_complete=False)
         for name in (*below, *files):
-            found.names.setdefault(name, []).append(folder[len(top) :] + "/")
+            seen.names.setdefault(name, []).append(folder[len(top) :] + "/")
         if folder != top and not _NAMES.isdisjoint((*below, *files)):
-            found.folders.append(folder)
+            seen.folders.append(folder)
         below[:] = sorted(name for name in below if name not in _SKIPPED)
-    return found
+    return seen
 
 
 def rules_of(source: Source) -> Iterator[Rule]:
@@ -90,7 +90,7 @@ def lint(
     notes = [] if walked.is_complete else ["the project is large: not every folder was searched"]
     findings = [
         *found.problems,
-        *_gone(own, found, walked),
+        *_missing_files(own, found, walked),
         *_same(sources),
         *_loading(sources),
     ]
@@ -114,15 +114,15 @@ def _inlines(source: Source) -> Iterator[tuple[int, Any]]:
             yield (token.map[0] if token.map else 0) + first, token
 
 
-def _gone(sources: Iterable[Source], found: Cascade, walked: Survey) -> Iterator[Problem]:
+def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) -> Iterator[Problem]:
     """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
         folder = os.path.dirname(os.path.realpath(source.path))
-        for line, written, is_link in _named(source):
-            homes = (folder,) if is_link else (folder, found.folder, found.boundary)
-            inside = _inside(homes, written, found.boundary)
+        for line, written, is_link in _paths_in(source):
+            homes = (folder,) if is_link else (folder, files.folder, files.boundary)
+            inside = _inside(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
-            if inside and not is_there and (is_link or not _lies(written, walked)):
+            if inside and not is_there and (is_link or not _is_somewhere(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
@@ -132,7 +132,7 @@ def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
     return [place for place in places if is_within(place, boundary)]
 
 
-def _named(source: Source) -> Iterator[tuple[int, str, bool]]:
+def _paths_in(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
     for line, inline in _inlines(source):
         for child in inline.children or ():
@@ -144,11 +144,11 @@ def _named(source: Source) -> Iterator[tuple[int, str, bool]]:
                 yield line, written, False
 
 
-def _lies(written: str, walked: Survey) -> bool:
+def _is_somewhere(written: str, walked: Survey) -> bool:
     """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
     folder, _, name = written.strip("/").rpartition("/")
-    found = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
-    return not written.startswith(".") and (found or not walked.is_complete)
+    is_there = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
+    return not written.startswith(".") and (is_there or not walked.is_complete)
 
 
 def _same(sources: Sequence[Source]) -> Iterator[Problem]:
@@ -172,10 +172,14 @@ def _same(sources: Sequence[Source]) -> Iterator[Problem]:
                 yield Problem("repeated", rule.path, rule.line, text)
 
 
-def _can_meet(one: Source, other: Source) -> bool:
+def _can_meet(first: Source, second: Source) -> bool:
     """Whether two files can be before the model for one and the same file at hand."""
-    nested = one.level == other.level == cascade.CHILD
-    return not nested or is_within(one.folder, other.folder) or is_within(other.folder, one.folder)
+    nested = first.level == second.level == cascade.CHILD
+    return (
+        not nested
+        or is_within(first.folder, second.folder)
+        or is_within(second.folder, first.folder)
+    )
 
 
 def _loading(sources: Sequence[Source]) -> Iterator[Problem]:

@@ -74,13 +74,13 @@ def for_card(files: Cascade) -> list[list[str]]:
 
 def marked_in(sources: Iterable[Source]) -> list[Rule]:
     """The marked rules of the files that count, each text once."""
-    found: dict[str, Rule] = {}
+    rules: dict[str, Rule] = {}
     for source in sources:
         if in_force(source):
             for at, text in _passages(source.lines):
                 rule = Rule(text, source.path, at)
-                found.setdefault(rule.identity, rule)
-    return list(found.values())
+                rules.setdefault(rule.identity, rule)
+    return list(rules.values())
 
 
 def in_force(source: Source) -> bool:
@@ -108,7 +108,7 @@ def fit(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
 
 def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
     """The first line and the text of each marked passage; one inside another counts once."""
-    found: list[tuple[int, str]] = []
+    passages: list[tuple[int, str]] = []
     done = 0
     for at, line in enumerate(lines):
         if at < done or line.kind != TEXT or not MARK.search(line.plain):
@@ -119,8 +119,8 @@ def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
         indent = len(rows[0]) - len(rows[0].lstrip())
         text = "\n".join([row[indent:] if not row[:indent].strip() else row for row in rows])
         if MARK.sub("", text).strip(" *_:>-#\n"):
-            found.append((lines[first].number, text.strip("\n")))
-    return found
+            passages.append((lines[first].number, text.strip("\n")))
+    return passages
 
 
 def _first(lines: Sequence[Line], at: int) -> int:
@@ -187,17 +187,17 @@ def unknown_to_client(files: Cascade, room: int) -> str:
         for source in unique(files.sources)
         if source.client == NEVER and in_force(source) and source.digest not in loaded
     ]
-    text = _joined(ours, room - len(_HEAD))
+    text = _join(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
 def unique(sources: Iterable[Source]) -> list[Source]:
     """The files that say something, each text once: the first one stays."""
-    found: dict[str, Source] = {}
+    kept: dict[str, Source] = {}
     for source in sources:
         if source.text.strip() and not source.is_excluded:
-            found.setdefault(source.digest, source)
-    return list(found.values())
+            kept.setdefault(source.digest, source)
+    return list(kept.values())
 
 
 def assemble(
@@ -211,15 +211,15 @@ def assemble(
     kept = unique(sources)
     dynamic = [source for source in kept if source.is_dynamic]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
-    first = _joined([source for source in kept if not source.is_dynamic], total - reserve)
+    first = _join([source for source in kept if not source.is_dynamic], total - reserve)
     if not dynamic:
         return first
     head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
-    second = _joined(dynamic, total - len(head))
+    second = _join(dynamic, total - len(head))
     return head + second if second else first
 
 
-def _joined(sources: Sequence[Source], total: int) -> str:
+def _join(sources: Sequence[Source], total: int) -> str:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
     text = ""
     for source in sources:

@@ -6,6 +6,7 @@ index with the next look at it, and by `forget` at once.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -135,13 +136,22 @@ def holding(lines: list[str], wanted: list[str]) -> list[int]:
     folded = [fold(plain(line)) for line in lines]
     parts = {fold(term) for term in wanted}
     # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
-    stems = {t[:-2] if len(t) > _SHORT_WORD else t for p in parts for t in _TOKEN.findall(p)}
+    stems = set(map(stem, itertools.chain(*map(_TOKEN.findall, parts))))
     for sought in (parts, stems):
         whole = [at for at, line in enumerate(folded) if all(part in line for part in sought)]
         if whole:
             return whole
-    held = [[at for at, line in enumerate(folded) if stem in line] for stem in stems]
-    return list(dict.fromkeys(at for found in sorted(held, key=len) for at in found))
+    held = [_holding_one(folded, part) for part in stems]
+    return list(dict.fromkeys(itertools.chain(*sorted(held, key=len))))
+
+
+def stem(word: str) -> str:
+    """The beginning of a word that its other forms have too."""
+    return word[:-2] if len(word) > _SHORT_WORD else word
+
+
+def _holding_one(folded: list[str], part: str) -> list[int]:
+    return [at for at, line in enumerate(folded) if part in line]
 
 
 def clipped(line: str, wanted: list[str], most: int) -> str:

@@ -16,12 +16,15 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
+from brimline.transcript.copies import Copies
 from brimline.transcript.read import Line
 from brimline.transcript.row import (
     BEGINNING,
     PARENT_FIELD,
     PROGRESS,
+    compaction_of,
     is_boundary,
+    is_summary,
     kind_of,
     message_id,
     message_of,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 MERGED, DANGLING = "merged_lines", "dangling_parent"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
 DIFFERING, SECOND_ROOT = "differing_rows", "second_root"
+UNDONE = "undone_compaction"
 
 MEANINGS = {
     MERGED: "several rows on one line: the client reads the first and loses the others",
@@ -47,6 +51,7 @@ MEANINGS = {
     UNANSWERED: "a call without its result: the client leaves it out of its requests",
     DIFFERING: "two different rows with one id: the client reads the last",
     SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
+    UNDONE: "a mod's compaction that a resume undoes: its rows lead back to those before it",
 }
 
 # Harmless: met in sound sessions, or put right by the client itself.
@@ -67,7 +72,7 @@ NOTES = {
 _ROW_START = re.compile(BEGINNING)
 _TRIED_STARTS = 20
 # How a fault is mended.
-SPLIT, RELINK, STUB, ANSWER = "split", "relink", "stub", "answer"
+SPLIT, RELINK, STUB, ANSWER, ANCHOR = "split", "relink", "stub", "answer", "anchor"
 
 # The main conversation; every other thread is named after its agent.
 _MAIN = ""
@@ -89,7 +94,7 @@ class Mend(NamedTuple):
 
     action: str
     parent: str | None = None  # for `relink`, the id of the new one; for `answer`, the answer's id
-    calls: tuple[str, ...] = ()  # for `stub` and `answer`
+    calls: tuple[str, ...] = ()  # for `stub` and `answer`; for `anchor`, the rows that stay
     moves: tuple[Place, ...] = ()  # rows that follow a call and have to follow its answer instead
     after: Place | None = None  # where an answer goes: behind the last part of the reply
 
@@ -179,6 +184,15 @@ class _Thread:
         self.reply_id: str | None = None
         self.open_calls: set[str] = set()
 
+    def go_on(self, row: _Row) -> None:
+        """Note that it has got to a row."""
+        if row.kind == "assistant":
+            self.reply_id = row.message_id
+        elif row.kind == "user" and not row.is_answer:
+            self.reply_id = None
+        if row.kind != PROGRESS or not self.recent:
+            self.recent.appendleft(row)
+
 
 def rows_on(line: Line) -> tuple[Record, ...]:
     """The rows on a line, also those that a client appended to what another had not ended."""
@@ -217,6 +231,12 @@ class Finder:
         self._answered: set[int] = set()
         self._cut_calls: set[str] = set()
         self._context_from = 0
+        # The last compaction, where it has neither a summary nor anchors; what it wrote again.
+        self._boundary: _Row | None = None
+        self._copies = Copies()
+        self._replies: set[str] = set()
+        self._compacted_tokens: list[int | None] = []
+        self._is_undone = False
 
     def take(self, line: Line) -> None:
         """Look at the next line."""
@@ -248,6 +268,7 @@ class Finder:
             self._take_lost(answers)
             self._take_orphans()
         self._take_roots()
+        self._take_undone()
         found = self._found
         found.faults = [
             fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
@@ -283,14 +304,10 @@ class Finder:
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         self._take_link(row, thread, results, is_boundary=is_boundary(value))
         self._take_pairs(row, thread, calls, results)
+        self._take_copy(row, is_copy=self._copies.is_copy(value))
         if is_boundary(value):
             self._take_boundary(value, thread, row)
-        if row.kind == "assistant":
-            thread.reply_id = row.message_id
-        elif row.kind == "user" and not row.is_answer:
-            thread.reply_id = None
-        if row.kind != PROGRESS or not thread.recent:
-            thread.recent.appendleft(row)
+        thread.go_on(row)
 
     def _is_repeated(self, row: _Row) -> bool:
         """Whether a row stands there a second time; another one with its id makes both doubtful."""
@@ -344,6 +361,29 @@ class Finder:
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()
+        self._boundary = None if names or is_summary(value) else row
+        self._is_undone = False
+        _, *self._compacted_tokens = compaction_of(value)
+
+    def _take_copy(self, row: _Row, *, is_copy: bool) -> None:
+        """Below 5 MiB the client follows links and ids of messages from copies to the originals."""
+        if is_copy and self._boundary:
+            parent = self._by_id.get(row.parent_id or "")
+            leads_back = parent is not None and parent.number < self._boundary.number
+            self._is_undone |= leads_back or row.message_id in self._replies
+        elif row.message_id:
+            self._replies.add(row.message_id)
+
+    def _take_undone(self) -> None:
+        """A compaction by handle that nothing holds: its boundary has to name the rows it kept."""
+        boundary = self._boundary
+        if boundary is None or not self._is_undone:
+            return
+        kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
+        mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
+        before, after = [f"{tokens or 0:,}" for tokens in self._compacted_tokens]
+        detail = f"a resume sends about {before} tokens instead of {after}"
+        self._fault(UNDONE, boundary.place, detail, mend)
 
     def _take_unanswered(self) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""

@@ -11,17 +11,16 @@ import bisect
 import json
 import os
 from array import array
-from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.gauge import composition
 from brimline.gauge.composition import Composition, Injections
+from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
-from brimline.transcript import find, pieces, read, row
+from brimline.transcript import find, read, row
 from brimline.transcript.compactions import Scan
-from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -49,9 +48,6 @@ _BLOCKS = {
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 LARGEST = 10
 _SOURCE_CHARACTERS = 200
-_PROMPT_CHARACTERS = 80
-# What a compaction keeps is the last round, seldom more than a few dozen rows.
-_REMEMBERED_ROWS = 1_000
 
 
 class LargeResult(NamedTuple):
@@ -63,33 +59,6 @@ class LargeResult(NamedTuple):
     request: int
     segment: int
     in_context: bool = False
-
-
-@dataclass(slots=True)
-class Context:
-    """The next request, as far as it is known."""
-
-    # What the last request since the last compaction consisted of.
-    composed: Composition
-    # Estimated: its reply and all that came after it.
-    since_tokens: int = 0
-    # Estimated: what purges took out after the last request, which still counted it.
-    purged_tokens: int = 0
-
-    @property
-    def measured_tokens(self) -> int | None:
-        """What the last request since the last compaction took; None before there is one."""
-        return self.composed.occupancy_tokens
-
-    @property
-    def next_tokens(self) -> int:
-        """The estimated size of the next request."""
-        return max(0, (self.measured_tokens or 0) + self.since_tokens - self.purged_tokens)
-
-    def take_out(self, tokens: int) -> None:
-        """Account for purges that no request has measured yet."""
-        if self.measured_tokens is not None:
-            self.purged_tokens = min(max(0, tokens), self.next_tokens)
 
 
 @dataclass(slots=True)
@@ -222,53 +191,6 @@ class _Inspector:
         self.message_id = usage.message_id
         found.occupancies.append(usage.prompt_tokens)
         found.models[usage.model or "unknown"] += 1
-
-
-class ContextReader:
-    """Keeps what the rows since the last compaction mean for the context."""
-
-    def __init__(self, watch: composition.Watch | None = None) -> None:
-        self.segment = 0  # how many compactions there were
-        self._entries = pieces.EntryReader()
-        self._ledger = composition.Ledger(watch)
-        self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
-
-    def take(self, value: dict[str, Any]) -> Entry | None:
-        """Account for the next row."""
-        entry = self._entries.take(value)
-        if entry is None:
-            return None
-        # A boundary and the summary that follows it are one compaction.
-        is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
-        kept = self._kept(value) if is_new else []
-        self.segment += is_new
-        # Prompts may be long, and nobody asks for them here.
-        short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
-        for one in (short, *kept):
-            self._ledger.take(one)
-        self._recent.append((row.uuid_of(value), entry))
-        return entry
-
-    def close(self) -> Context:
-        """Account for what is there."""
-        ledger = self._ledger
-        model = ledger.request.usage.model if ledger.request else None
-        since = [round(composition.estimate_tokens(piece, model)) for piece, _ in ledger.waiting]
-        return Context(ledger.close(), sum(since))
-
-    def _kept(self, value: dict[str, Any]) -> list[Entry]:
-        """The rows that a compaction says it kept, without what they measured."""
-        found = row.preserved(value)
-        if found is None or not found[0]:
-            return []
-        names = [name for name, _ in self._recent]
-        uuids, head, tail = found
-        wanted = set(uuids)
-        if head in names and tail in names:
-            first, last = names.index(head), names.index(tail)
-            wanted.update(name for name in names[first : last + 1] if name)
-        kept = [one for name, one in self._recent if name in wanted and not one.is_boundary]
-        return [Entry(one.pieces) for one in kept]
 
 
 class _ResultReader:

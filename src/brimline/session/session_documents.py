@@ -13,8 +13,8 @@ from brimline.session.purge import key_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from brimline.gauge.context import Context
     from brimline.session.faults import Fault, Findings
-    from brimline.session.inspect import Context
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup

@@ -262,26 +262,3 @@ SETTINGS = (
         "put before the model at the start of a session.",
     ),
 )
-# Settings of earlier versions: one that is still in a file is reported, and does nothing.
-_GONE = (
-    *(
-        "measure.bytes_per_token",
-        "measure.estimate",
-        "purge.recent",
-        "state.max_age_hours",
-        "statusline.order",
-    ),
-    *("rules.file_characters", "rules.stale_commits", "rules.stale_days", "rules.total_characters"),
-    *("offload.code_bytes", "store.compression"),
-    *("carry.instructions", "carry.pointer", "carry.block_manual"),
-)
-# Each with what does the same now, where something does.
-REMOVED = dict.fromkeys(_GONE, "") | {
-    "guard.block_delegation": "guard.gate_tools",
-    "guard.block_dispatch_at_critical": "preset guard-30-15-7-3",
-    "scout.enabled": "scout.mode",
-    "carry.vault": "carry.daily_note",
-    "store.pin_level": "`/brim:pin hard`",
-    "purge.threshold_bytes": "`session purge --threshold`",
-    "purge.keep_requests": "`session purge --keep-recent`",
-}

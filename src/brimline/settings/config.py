@@ -18,9 +18,8 @@ from brimline import __version__, models
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
-from brimline.settings.values import BY_KEY, REMOVED, SETTINGS, Setting, coerce, defaults
+from brimline.settings.values import BY_KEY, SETTINGS, Setting, coerce, defaults
 
-NO_LONGER = "it is no longer a setting"
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
 _MOST_UNKNOWN = 10
@@ -121,13 +120,12 @@ def checked(key: str, raw: str) -> Any:
 
 
 def remove(path: str, key: str, *, project: bool) -> bool:
-    """Take one setting out of a file, also one of an earlier version; whether it was there.
+    """Take one setting out of a file; whether it was there.
 
     Raises:
         ConfigError: unknown setting, or a file that cannot be changed.
     """
-    if key not in REMOVED:
-        find(key)
+    find(key)
     return _edit(path, key, None, project=project)
 
 
@@ -280,9 +278,6 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
 
 
 def _nearest(key: str) -> str:
-    if key in REMOVED:
-        instead = f"{REMOVED[key]} does the same; " if REMOVED[key] else ""
-        return f"; {instead}{NO_LONGER}"
     close = difflib.get_close_matches(key, BY_KEY, 1)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -5,9 +5,9 @@ Fast path: imports only `brimline.settings.catalogue`.
 
 from __future__ import annotations
 
-from brimline.settings.catalogue import REMOVED, SETTINGS, Setting
+from brimline.settings.catalogue import SETTINGS, Setting
 
-__all__ = ["BY_KEY", "REMOVED", "SETTINGS", "Setting", "coerce", "defaults"]
+__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "defaults"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

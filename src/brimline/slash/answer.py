@@ -112,7 +112,9 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
+    from brimline.cost import bill
     from brimline.offload import learning
+    from brimline.settings import config
     from brimline.state import history, lookback
 
     options = _Options()
@@ -124,6 +126,7 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     document = lookback.document(
         turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
     )
+    bill.price_compactions(document.get("compactions", []), config.user_models(turn.home))
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([lookback.text(document), *notes])
 
@@ -137,6 +140,9 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
     from brimline.memory import hits
     from brimline.search import found_outputs
+
+    if hits.is_key(arguments):
+        return hits.entry_text(hits.entry(turn.home, arguments))
     from brimline.team import together
 
     place = turn.event.cwd or os.getcwd()

@@ -184,39 +184,56 @@ def percentiles(values: list[int]) -> dict[str, int] | None:
     return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
-def _walk(found: Figures, events: Sequence[Event], requests: list[Request]) -> None:
+def _walk(figures: Figures, events: Sequence[Event], requests: list[Request]) -> None:
     """Put requests, compactions and notices where they belong by their time."""
-    begun = [one.begun_at for one in found.compactions]
-    prompted = [event for event in events if event["event"] == "UserPromptSubmit"]
-    prompts = [event["at"] for event in prompted]
-    asked = [request.at for request in requests]
+    begun = [compaction.begun_at for compaction in figures.compactions]
+    sent = [request.at for request in requests]
     # Which compactions came before; a reading taken while one is announced is still of before.
-    parts = [bisect_left(begun, at) for at in asked]
-    for event in prompted:
-        last = bisect_right(asked, event["at"]) - 1
-        known = last >= 0 and parts[last] == bisect_left(begun, event["at"])
-        # What the transcript does not tell, the status line may have told the hook.
-        tokens = requests[last].tokens if known else event.get("occupancy")
-        found.turns.append(Turn(event["at"], tokens))
+    parts = [bisect_left(begun, at) for at in sent]
+    for event in events:
+        last = bisect_right(sent, event["at"]) - 1
+        tokens = event.get("occupancy") if last < 0 else requests[last].tokens
+        _add_notice(figures, event, tokens)
+        if event["event"] == "UserPromptSubmit":
+            # What the transcript does not tell, the status line may have told the hook.
+            is_told = last >= 0 and parts[last] == bisect_left(begun, event["at"])
+            figures.turns.append(Turn(event["at"], tokens if is_told else event.get("occupancy")))
+    _add_requests(figures, requests, parts)
+
+
+def _add_notice(figures: Figures, event: Event, tokens: int | None) -> None:
+    if not event.get("spoke") and not event.get("blocked"):
+        return
+    tier = event.get("spoke", event.get("tier"))
+    notice = Notice(event["at"], event["event"], tier, event.get("tool"), tokens)
+    (figures.blocks if event.get("blocked") else figures.messages).append(notice)
+
+
+def _add_requests(figures: Figures, requests: list[Request], parts: list[int]) -> None:
+    """The growth of each turn, its compactions, and the segments between these."""
+    prompts = [turn.at for turn in figures.turns]
     segments: dict[int, list[Request]] = {}
     for request, part in zip(requests, parts, strict=True):
         segment = segments.setdefault(part, [])
-        for turn in _turn_at(found.turns, prompts, request.at):
+        for turn in _turn_at(figures.turns, prompts, request.at):
             turn.requests += 1
             turn.growth_tokens += max(0, request.tokens - segment[-1].tokens) if segment else 0
         segment.append(request)
-    for number, one in enumerate(found.compactions, 1):
-        for turn in _turn_at(found.turns, prompts, one.begun_at):
+    _add_compactions(figures, prompts, segments)
+    figures.segments += [
+        (segment[-1].model, [request.tokens for request in segment])
+        for segment in segments.values()
+    ]
+
+
+def _add_compactions(
+    figures: Figures, prompts: list[float], segments: dict[int, list[Request]]
+) -> None:
+    for number, compaction in enumerate(figures.compactions, 1):
+        for turn in _turn_at(figures.turns, prompts, compaction.begun_at):
             turn.compactions += 1
-        if one.post_tokens is None and number in segments:
-            one.post_tokens = segments[number][0].tokens
-    for segment in segments.values():
-        found.segments.append((segment[-1].model, [request.tokens for request in segment]))
-    for event in [event for event in events if event.get("spoke") or event.get("blocked")]:
-        last, tier = bisect_right(asked, event["at"]) - 1, event.get("spoke", event.get("tier"))
-        tokens = requests[last].tokens if last >= 0 else event.get("occupancy")
-        notice = Notice(event["at"], event["event"], tier, event.get("tool"), tokens)
-        (found.blocks if event.get("blocked") else found.messages).append(notice)
+        if compaction.post_tokens is None and number in segments:
+            compaction.post_tokens = segments[number][0].tokens
 
 
 def _turn_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
@@ -231,31 +248,39 @@ def _announced(events: Iterable[Event]) -> list[Compaction]:
     A compaction is announced (PreCompact) and confirmed by the session starting again and by its
     summary (PostCompact), in either order; any of the three may be missing.
     """
-    found: list[Compaction] = []
+    compactions: list[Compaction] = []
     missing: set[str] = set()
     for event in events:
-        name, at = event["event"], event["at"]
-        if name == "Carried" and found:
+        name = event["event"]
+        if name == "Carried" and compactions:
             for field_name in ("messages", "held", "card_characters"):
-                setattr(found[-1], field_name, event.get(field_name))
+                setattr(compactions[-1], field_name, event.get(field_name))
         is_end = name == "PostCompact" or event.get("source") == "compact"
         if name in ("PreCompact", MOVED_OUT) or (is_end and name not in missing):
-            found.append(Compaction(at, at, event.get("trigger")))
-            found[-1].moved_out = event.get("results")
-            found[-1].freed_tokens = event.get("freed_tokens")
-            found[-1].seconds = event.get("seconds")
+            compactions.append(_begun(event))
             missing = {"SessionStart", "PostCompact"}
-            if "occupancy" in event:
-                found[-1].pre_tokens = event["occupancy"] + event.get("tail", 0)
         if is_end:
             missing.discard(name)
-            last = found[-1]
-            last.confirmed, last.at = True, at
-            last.trigger = last.trigger or event.get("trigger")
-            if event.get("summary_characters") and last.moved_out is None:
-                last.summary_source = "hook"
-                last.summary_characters = event["summary_characters"]
-    return found
+            _end(compactions[-1], event)
+    return compactions
+
+
+def _begun(event: Event) -> Compaction:
+    compaction = Compaction(event["at"], event["at"], event.get("trigger"))
+    compaction.moved_out = event.get("results")
+    compaction.freed_tokens = event.get("freed_tokens")
+    compaction.seconds = event.get("seconds")
+    if "occupancy" in event:
+        compaction.pre_tokens = event["occupancy"] + event.get("tail", 0)
+    return compaction
+
+
+def _end(compaction: Compaction, event: Event) -> None:
+    compaction.confirmed, compaction.at = True, event["at"]
+    compaction.trigger = compaction.trigger or event.get("trigger")
+    if event.get("summary_characters") and compaction.moved_out is None:
+        compaction.summary_source = "hook"
+        compaction.summary_characters = event["summary_characters"]
 
 
 def _merged(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
@@ -264,25 +289,34 @@ def _merged(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compact
     Returns:
         The compactions that took place, in order.
     """
-    found = []
+    took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        at = row.at or 0.0
-        near = [
-            one
-            for one in own
-            if one.begun_at - _SLACK_S <= at <= one.at + _LONGEST_COMPACTION_S and one not in found
-        ]
-        # The last that had begun by then; else, should clocks differ, the first after it.
-        earlier = [one for one in near if one.begun_at <= at]
-        one = (earlier[-1:] or near[:1] or [Compaction(at, at)])[0]
-        found.append(one)
-        one.confirmed, one.uuid = True, row.uuid
-        one.trigger = one.trigger or row.trigger
-        # The client counts the whole request; our own figure ends with an estimate.
-        one.pre_tokens = row.pre_tokens or one.pre_tokens
-        one.post_tokens = row.post_tokens
-        if one.summary_characters is None and row.summary_characters is not None:
-            one.summary_characters, one.summary_source = row.summary_characters, "transcript"
-    found += [one for one in own if one.confirmed and one not in found]
-    return sorted(found, key=lambda one: one.begun_at)
+        compaction = _nearest([one for one in own if one not in took_place], row.at or 0.0)
+        _fill_in(compaction, row)
+        took_place.append(compaction)
+    took_place += [one for one in own if one.confirmed and one not in took_place]
+    return sorted(took_place, key=lambda compaction: compaction.begun_at)
+
+
+def _nearest(own: list[Compaction], at: float) -> Compaction:
+    """The compaction that a row of this time is of; a new one where hooks were told of none."""
+    near = [
+        compaction
+        for compaction in own
+        if compaction.begun_at - _SLACK_S <= at <= compaction.at + _LONGEST_COMPACTION_S
+    ]
+    # The last that had begun by then; else, should clocks differ, the first after it.
+    earlier = [compaction for compaction in near if compaction.begun_at <= at]
+    return (earlier[-1:] or near[:1] or [Compaction(at, at)])[0]
+
+
+def _fill_in(compaction: Compaction, row: Recorded) -> None:
+    compaction.confirmed, compaction.uuid = True, row.uuid
+    compaction.trigger = compaction.trigger or row.trigger
+    # The client counts the whole request; our own figure ends with an estimate.
+    compaction.pre_tokens = row.pre_tokens or compaction.pre_tokens
+    compaction.post_tokens = row.post_tokens
+    if compaction.summary_characters is None and row.summary_characters is not None:
+        compaction.summary_characters = row.summary_characters
+        compaction.summary_source = "transcript"

@@ -8,6 +8,7 @@ line knows of a time from before the first event, request or compaction that is 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import time
@@ -116,11 +117,11 @@ def update(
 
     # The newest first: a short look is not spent on sessions that surely have no news.
     for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
-        known = _parse(lines.get(name)) or Session(name)
+        session = _parse(lines.get(name)) or Session(name)
         try:
-            is_new = _renew(home_dir, known, given.get(name, []), until, progress)
-            if is_new and (name not in gone or _cut(known, gone[name]["at"])):
-                changed.append(known)
+            is_new = _renew(home_dir, session, given.get(name, []), until, progress)
+            if is_new and _cut(session, gone.get(name, {}).get("at", 0.0)):
+                changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
             break
@@ -245,7 +246,9 @@ def _renew(
 
 
 def _cut(known: Session, since: float) -> bool:
-    """Leave out what was forgotten; False where nothing is left."""
+    """Leave out what was forgotten; False where nothing is left of it."""
+    if not since:
+        return True
     known.events = [one for one in known.events if _at(one) >= since]
     known.requests = [one for one in known.requests if _at(one) >= since]
     known.recorded = [one for one in known.recorded if _at(one) >= since]
@@ -311,28 +314,47 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
+    brief = tuple(itertools.chain(*table.offered("BRIEF")))
     lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
-    brief = tuple(start for starts in table.offered("BRIEF") for start in starts)
-    for name in random.sample(found := io.names_in(parent), len(found)):
+    names = io.names_in(parent)
+    for name in random.sample(names, len(names)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
             return
-        if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
+        if name == session_id or not _is_folder(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
-            files = io.names_in(folder)
-            places = [folder, *[f"{folder}/{file}" for file in files]]
-            age_s = time.time() - max(os.lstat(place).st_mtime for place in places)
+            age_s = _age_s(folder)
             stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
-            known = _parse(lines.get(name)) if is_old else None
-            is_gone = is_old and (not stamp or (known is not None and known.stamp[:1] == [stamp]))
-            for file in files:
-                if is_gone or (age_s > _STALE_S and file.startswith(brief)):
-                    io.remove(f"{folder}/{file}")
-            if is_gone:
+            if is_old and (not stamp or _has(lines.get(name), stamp)):
+                _remove_files(folder, "")
                 os.rmdir(folder)
+            elif age_s > _STALE_S:
+                _remove_files(folder, brief)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _age_s(folder: str) -> float:
+    """How long ago the folder or something in it was changed."""
+    places = [folder, *[f"{folder}/{name}" for name in io.names_in(folder)]]
+    return time.time() - max(os.lstat(place).st_mtime for place in places)
+
+
+def _has(line: bytes | None, stamp: list[int]) -> bool:
+    """Whether a line of the history was made from the spool as it is."""
+    session = _parse(line)
+    return session is not None and session.stamp[:1] == [stamp]
+
+
+def _remove_files(folder: str, beginning: str | tuple[str, ...]) -> None:
+    for name in io.names_in(folder):
+        if name.startswith(beginning):
+            io.remove(f"{folder}/{name}")
 
 
 def _by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:

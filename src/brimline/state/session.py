@@ -33,7 +33,7 @@ GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
-_MOD_ALIVE = "mod-alive"
+MOD_ALIVE = "mod-alive"
 _MOD_READING = "mod-reading"
 _OFF = "off"
 
@@ -136,12 +136,12 @@ class SessionState:
 
     def sign_of_mod(self) -> dict[str, Any]:
         """What the mod last said of itself: when, in which client, how set; empty without one."""
-        return self._document(_MOD_ALIVE)
+        return self._document(MOD_ALIVE)
 
     def save_sign_of_mod(self, document: dict[str, Any]) -> None:
         """Keep the mod's sign of life."""
         document = {"v": FORMAT} | document
-        io.replace_file(f"{self.folder}/{_MOD_ALIVE}", json.dumps(document).encode())
+        io.replace_file(f"{self.folder}/{MOD_ALIVE}", json.dumps(document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
@@ -166,7 +166,8 @@ class SessionState:
         """
         moved = self.last_line(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
-        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
+        # The line's time is rounded, so that it may be a little later than now.
+        if abs(now - at) > _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
             return {}
         return moved
 

@@ -8,8 +8,6 @@ of them, never a mixture. One that cannot be read counts as hard: in doubt a blo
     ccm:pin start … ccm:pin end              every large result in between
 
 `brim:pin` is the same. Case does not matter, the level is soft unless given, a reason is optional.
-Slash commands of earlier versions (`/brim:pin-last`) are understood as the user types them and as
-the client records them.
 Only what users wrote may be passed in: a model that quotes these lines pins nothing.
 """
 
@@ -33,12 +31,6 @@ LAST, NEXT, START, END = "last", "next", "start", "end"
 _DIRECTIVE = re.compile(
     r"(?<![\w/:-])(?:ccm|brim):pin[ \t]+(last|next|start|end)\b"
     r"((?:[ \t]+(?:level=\w+|reason=(?:\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\s\"']+)))*)",
-    re.IGNORECASE | re.DOTALL,
-)
-_SLASH = re.compile(
-    r"\s*(?:(?:<command-message>[^<]*</command-message>\s*)?<command-name>)?"
-    r"/brim:pin-(last|next|start|end)(?=[\s<]|$)(?:</command-name>\s*)?"
-    r"(?:<command-args>(.*)</command-args>\s*|([^<].*)?)",
     re.IGNORECASE | re.DOTALL,
 )
 _LEVEL = re.compile(r"\blevel=(\w+)", re.IGNORECASE)
@@ -151,9 +143,6 @@ def pinned(home_dir: str) -> dict[str, Pin]:
 
 def parse(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
-    slash = _SLASH.fullmatch(text)
-    if slash:
-        return [from_arguments(slash[1].lower(), slash[2] or slash[3] or "")]
     found = [_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)]
     return [one._replace(level=one.level or SOFT) for one in found]
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -193,18 +194,25 @@ def choose(
     gone = {blob.digest for blob in old}
     excess = total - sum(blob.disk_bytes for blob in old) - limits.max_bytes
     chosen = list(old)
-    for blob in sorted(free, key=lambda blob: _order(blob, holds)):
+    staying = [blob for blob in free if blob.digest not in gone]
+    for blob in sorted(staying, key=lambda blob: _order(blob, holds)):
         if excess <= 0:
             break
-        if blob.digest not in gone:
-            chosen.append(blob)
-            excess -= blob.disk_bytes
+        chosen.append(blob)
+        excess -= blob.disk_bytes
     done.shortfall_bytes = max(excess, 0)
     if done.shortfall_bytes:
-        for blob in blobs:
-            if reason := held[blob.digest]:
-                done.held_bytes[reason] = done.held_bytes.get(reason, 0) + blob.disk_bytes
+        done.held_bytes = _held_bytes(blobs, held)
     return chosen, done
+
+
+def _held_bytes(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
+    """How much each reason holds."""
+    totals: dict[str, int] = {}
+    for blob in blobs:
+        if reason := held[blob.digest]:
+            totals[reason] = totals.get(reason, 0) + blob.disk_bytes
+    return totals
 
 
 def _hold(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
@@ -322,8 +330,8 @@ def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    passing = tuple(start for starts in table.offered("PASSING") for start in starts)
-    for folder in [folder for folders in table.offered("MENTIONS") for folder in folders]:
+    passing = tuple(itertools.chain(*table.offered("PASSING")))
+    for folder in itertools.chain(*table.offered("MENTIONS")):
         for path in _below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:

@@ -39,7 +39,7 @@ class Caching:
     @property
     def causes(self) -> dict[str, int]:
         """How often what broke it."""
-        return dict(Counter(one.cause for one in self.breaks).most_common())
+        return dict(Counter(each.cause for each in self.breaks).most_common())
 
 
 def scan_cache(
@@ -89,13 +89,13 @@ class CacheScan:
         kind = row.attachment_of(fields).get("type")
         if isinstance(kind, str):
             self._between[kind] += 1
-        told, name = row.cached_of(fields), row.message_id(fields)
-        if told is None or (name and name in self._seen):
+        cached, name = row.cached_of(fields), row.message_id(fields)
+        if cached is None or (name and name in self._seen):
             return
         self._seen.add(name or "")
         last = self._last
         at = clock.parse(row.timestamp_of(fields)) or (last.at if last else 0.0)
-        now = _Request(*told, at)
+        now = _Request(*cached, at)
         self.found.requests += 1
         self.found.read_tokens += now.read_tokens
         self.found.written_tokens += now.written_tokens

@@ -40,10 +40,10 @@ def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
     Raises:
         OSError: the file cannot be read.
     """
-    found = Scan()
+    session = Scan()
     for fields in read.rows(path, read.MEASURED, progress):
-        found.take(fields)
-    return found
+        session.take(fields)
+    return session
 
 
 class Scan:

@@ -111,7 +111,7 @@ def entry_of(fields: Any) -> Entry | None:
         return Entry(tuple(_replied(blocks)), usage=usage, is_final=row.is_final(fields))
     if blocks:
         meta = row.is_meta(fields)
-        return Entry(tuple(_told(blocks, meta=meta)), None if meta else _prompt(blocks))
+        return Entry(tuple(_spoken(blocks, meta=meta)), None if meta else _prompt(blocks))
     attached = tuple(_attached(fields, row.attachment_of(fields)))
     return Entry(attached) if attached else None
 
@@ -134,20 +134,20 @@ def _thought_characters(block: dict[str, Any]) -> int:
 
 
 def _call(block: dict[str, Any]) -> Piece:
-    asked = block.get("input")
-    asked = asked if isinstance(asked, dict) else {}
+    call = block.get("input")
+    call = call if isinstance(call, dict) else {}
     name = row.text_of(block.get("name"))
     return Piece(
         "tool_input",
         row.content_characters([block]),
         name,
         call_id=row.text_of(block.get("id")),
-        file=clienttools.file_of(asked),
-        lines=clienttools.lines_of(asked) if name == "Read" else None,
+        file=clienttools.file_of(call),
+        lines=clienttools.lines_of(call) if name == "Read" else None,
     )
 
 
-def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
+def _spoken(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "tool_result":
@@ -164,7 +164,7 @@ def _told(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
 def _reference_characters(block: dict[str, Any]) -> int:
     content = block.get("content")
     parts = content if isinstance(content, list) else []
-    return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(one, "tool_reference") for one in parts)
+    return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(part, "tool_reference") for part in parts)
 
 
 def _prompt(blocks: list[Any]) -> str | None:

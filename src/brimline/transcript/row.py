@@ -12,7 +12,7 @@ from brimline.transcript.usage import *  # noqa: F403 - its names are names of t
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
 # The type of rows that only tell how far a tool or a hook had come; the model never sees these.
@@ -288,9 +288,9 @@ def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
     usage = usage_of(row)
     if usage is None:
         return None
-    told = row["message"]["usage"]
-    read, written = (count_of(told.get(name)) or 0 for name in PROMPT_FIELDS[1:])
-    split = told.get("cache_creation")
+    counts = row["message"]["usage"]
+    read, written = (count_of(counts.get(name)) or 0 for name in PROMPT_FIELDS[1:])
+    split = counts.get("cache_creation")
     is_hour = isinstance(split, dict) and bool(split.get("ephemeral_1h_input_tokens"))
     return read, written, 3_600 if is_hour else 300, usage.model
 
@@ -332,14 +332,14 @@ def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
 
 def boundary(pre_tokens: int) -> dict[str, Any]:
     """A compaction that the client did by itself, in as few words as it can be told."""
-    told = {"trigger": "auto", "preTokens": pre_tokens}
-    return {"type": "system", "subtype": "compact_boundary", "compactMetadata": told}
+    figures = {"trigger": "auto", "preTokens": pre_tokens}
+    return {"type": "system", "subtype": "compact_boundary", "compactMetadata": figures}
 
 
 def forked_from(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
-    told = row.get("forkedFrom") if isinstance(row, dict) else None
-    return text_of(told.get("sessionId")) or None if isinstance(told, dict) else None
+    origin = row.get("forkedFrom") if isinstance(row, dict) else None
+    return text_of(origin.get("sessionId")) or None if isinstance(origin, dict) else None
 
 
 def queue_operation(row: Any) -> tuple[str, str]:
@@ -364,9 +364,9 @@ def tool_uses(row: dict[str, Any]) -> Iterator[Call]:
     """The tool calls in a reply of any thread."""
     if row.get("type") == "assistant":
         for _, block in numbered_blocks(row, "tool_use"):
-            asked = block.get("input")
-            arguments = asked if isinstance(asked, dict) else {}
-            yield Call(text_of(block.get("id")), text_of(block.get("name")), arguments)
+            arguments = block.get("input")
+            checked = arguments if isinstance(arguments, dict) else {}
+            yield Call(text_of(block.get("id")), text_of(block.get("name")), checked)
 
 
 def results(row: Any) -> Iterator[Result]:
@@ -444,8 +444,8 @@ def is_unchanged_notice(text: str) -> bool:
 
 def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
-    told = row.get("compactMetadata")
-    figures = told if isinstance(told, dict) else {}
+    metadata = row.get("compactMetadata")
+    figures = metadata if isinstance(metadata, dict) else {}
     trigger = text_or_none(figures.get("trigger"))
     return (
         trigger if trigger and trigger.isprintable() else None,
@@ -459,13 +459,21 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
 
     None for rows that are no compaction.
     """
-    told = row.get("compactMetadata")
-    if not isinstance(told, dict):
+    metadata = row.get("compactMetadata")
+    if not isinstance(metadata, dict):
         return None
-    segment = told.get("preservedSegment")
+    segment = metadata.get("preservedSegment")
     segment = segment if isinstance(segment, dict) else {}
-    named = frozenset([*texts_in(told.get("preservedMessages")), *texts_in(segment)])
+    named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
     return named, text_or_none(segment.get("headUuid")), text_or_none(segment.get("tailUuid"))
+
+
+def anchored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """A compaction that names the rows behind it as all that stays."""
+    told = row.get("compactMetadata")
+    kept = {"anchorUuid": uuid_of(row), "uuids": list(names), "allUuids": list(names)}
+    figures = told if isinstance(told, dict) else {}
+    return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
 def cleared_ids(row: dict[str, Any]) -> list[str]:

@@ -116,21 +116,18 @@ class _Walk:
         if usage is None:
             self.pending.append(row)
             return False
-        if self.tail.usage is None:
+        is_first = self.tail.usage is None
+        if is_first:
             self.tail.usage, self.tail.offset = usage, offset
-            self._next_request(usage)
-        elif usage.message_id is None or usage.message_id != self.message_id:
+        if is_first or usage.message_id is None or usage.message_id != self.message_id:
             if len(self.tail.history) == self.requests:
                 return True
-            self._next_request(usage)
+            self.message_id = usage.message_id
+            self.tail.history.append(usage.prompt_tokens)
         if len(self.tail.history) == 1:
             self._add_reply(row, usage)
         self.pending.clear()
         return False
-
-    def _next_request(self, usage: Usage) -> None:
-        self.message_id = usage.message_id
-        self.tail.history.append(usage.prompt_tokens)
 
     def _add_reply(self, row: Any, usage: Usage) -> None:
         # One reply is several rows, and results of its first calls may stand between them.

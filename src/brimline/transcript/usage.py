@@ -16,6 +16,7 @@ IMAGE_CHARACTERS = 4_000
 # More than any window can hold: a larger count is damage, and no arithmetic should have to bear it.
 _LARGEST_COUNT = 10**12
 _CACHE_READ = "cache_read_input_tokens"
+_SPEAKERS = ("user", "assistant")
 PROMPT_FIELDS = ("input_tokens", _CACHE_READ, "cache_creation_input_tokens")
 
 
@@ -29,7 +30,7 @@ class Usage:
         self.fresh_tokens = prompt_tokens - (count_of(message["usage"].get(_CACHE_READ)) or 0)
         self.message_id = message.get("id")
         self.model = text_or_none(message.get("model"))
-        self.timestamp = timestamp_of(row)
+        self.timestamp = text_or_none(row.get("timestamp"))
         # The name as it was asked for: only here does `[1m]` leave a trace.
         self.requested_model = text_or_none(row.get("requestedModel"))
         self.version = text_or_none(row.get("version"))
@@ -57,7 +58,7 @@ def is_boundary(row: Any) -> bool:
     if not isinstance(row, dict) or row.get("isSidechain"):
         return False
     boundary = row.get("type") == "system" and row.get("subtype") == "compact_boundary"
-    return boundary or is_summary(row)
+    return boundary or row.get("isCompactSummary") is True
 
 
 def is_summary(row: dict[str, Any]) -> bool:
@@ -77,7 +78,7 @@ def visible_characters(row: Any) -> int:
     if row.get("type") == "attachment":
         # The client keeps the rendered text of those that it sends; the others are bookkeeping.
         return text_characters(row.get("rendered"))
-    if not is_message(row) or row.get("isVisibleInTranscriptOnly"):
+    if row.get("type") not in _SPEAKERS or row.get("isVisibleInTranscriptOnly"):
         return 0
     return content_characters(message_of(row).get("content"))
 
@@ -139,7 +140,7 @@ def is_block(block: Any, kind: str) -> bool:
 
 def is_message(row: dict[str, Any]) -> bool:
     """Whether it is part of a conversation, be it a subagent's."""
-    return row.get("type") in ("user", "assistant")
+    return row.get("type") in _SPEAKERS
 
 
 def message_of(row: Any) -> dict[str, Any]:

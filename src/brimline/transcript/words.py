@@ -131,10 +131,12 @@ def answer(tool: str, result: row.Result) -> str:
     """What the user answered to a question of the assistant's; empty for other results."""
     if tool != "AskUserQuestion" or result.is_error:
         return ""
-    told = _ANSWERED.fullmatch(result.text.strip())
-    if told:
-        return told.group(1).strip()
+    match = _ANSWERED.fullmatch(result.text.strip())
+    if match:
+        return match.group(1).strip()
     answers = result.told.get("answers")
     pairs = answers.items() if isinstance(answers, dict) else ()
     response = row.text_of(result.told.get("response"))
-    return ", ".join([*(f'"{asked}"="{given}"' for asked, given in pairs), response]).strip(", ")
+    return ", ".join([*(f'"{question}"="{reply}"' for question, reply in pairs), response]).strip(
+        ", "
+    )

@@ -1,0 +1,98 @@
+"""Finds what a line stands for in the session's own file, where the store no longer has it.
+
+A compaction without a model leaves the rows from before it in the file, so that an original which
+was pruned, or stored on another machine, is still there: it is known by its hash.
+"""
+
+from __future__ import annotations
+
+import mmap
+import time
+from typing import TYPE_CHECKING
+
+from brimline import clienttools
+from brimline.compaction import cold
+from brimline.errors import SessionError
+from brimline.fast import io
+from brimline.store import contents, layout, put
+from brimline.transcript import find, read, row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FORGOTTEN = "forget"
+_LOOK_S = 4.0
+_MARKS = (b'"tool_result"', b'"tool_use"')
+
+
+def bring_back(home_dir: str, text: str) -> bool:
+    """Put an original into the store again, where a session that mentions its key still has it.
+
+    What the user had forgotten stays forgotten.
+
+    Args:
+        home_dir: the data folder.
+        text: the key, or how it begins, as people and models write it.
+
+    Raises:
+        OSError: it cannot be stored.
+    """
+    digits = text.strip().lower().removeprefix(layout.PREFIX)
+    if not layout.is_hex(digits) or len(digits) < layout.SHORTEST_PREFIX:
+        return False
+    key = layout.PREFIX + digits
+    if _is_forgotten(home_dir, key):
+        return False
+    until = time.monotonic() + _LOOK_S
+    for path in _sessions():
+        if time.monotonic() > until:
+            return False
+        if _mentions(path, key) and _take_from(home_dir, path, digits):
+            return True
+    return False
+
+
+def _is_forgotten(home_dir: str, key: str) -> bool:
+    """Whether the last that happened to a key is that the user had it deleted."""
+    events = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
+    return bool(events) and events[-1].get("event") == _FORGOTTEN
+
+
+def _sessions() -> Iterator[str]:
+    """The session this runs in, then all others, the newest first."""
+    running = io.env("CLAUDE_CODE_SESSION_ID")
+    if running:
+        try:
+            yield find.by_id(running)
+        except SessionError:
+            pass
+    yield from find.everywhere()
+
+
+def _mentions(path: str, key: str) -> bool:
+    short = layout.short(key).encode()
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(short) >= 0
+    except (OSError, ValueError):  # gone, or empty
+        return False
+
+
+def _take_from(home_dir: str, path: str, digits: str) -> bool:
+    """Store the text of a session that has this hash; False where it has none."""
+    calls: dict[str, row.Call] = {}
+    for fields in read.rows(path, _MARKS):
+        texts = [(result.call_id, result.text) for result in row.results(fields)]
+        for call in row.tool_uses(fields):
+            calls[call.id] = call
+            texts.append((call.id, cold.written(call.arguments)))
+        for call_id, text in texts:
+            data = text.encode("utf-8", "surrogatepass")
+            if put.sha256(data).startswith(digits):
+                call = calls.get(call_id) or row.Call(call_id, "", {})
+                meta = {"tool": call.name, "source": clienttools.subject_of(call.arguments)}
+                meta |= {"session": find.session_id_of(path), "cwd": row.cwd_of(fields) or ""}
+                known = {name: value for name, value in meta.items() if value}
+                put.put(home_dir, data, known, is_last=False)
+                return True
+    return False

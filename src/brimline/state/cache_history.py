@@ -1,0 +1,102 @@
+"""The document behind `history --cache`, and its text: what was cached, and what broke that."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+from brimline import clock, output
+from brimline.errors import SessionError
+from brimline.state import figures
+from brimline.state.history import spooled
+from brimline.transcript import caching, find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_RECENT_SESSIONS = 20
+_SHORT_ID = 8
+_LAST_BREAKS = 30
+
+
+def document(
+    home_dir: str, session_id: str | None = None, progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """The figures of one session, or of the newest that can be read.
+
+    Raises:
+        SessionError: there is no such session, or it cannot be read.
+    """
+    if session_id is not None:
+        path = find.named(session_id)
+        try:
+            sessions = [_session(home_dir, path, progress)]
+        except OSError as error:
+            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
+    else:
+        sessions = []
+        for path in recent():
+            with contextlib.suppress(OSError):  # the others are shown
+                sessions.append(_session(home_dir, path, progress))
+    return {"sessions": [session for session in sessions if session["requests"]]}
+
+
+def recent() -> list[str]:
+    """The sessions that are shown where none is named."""
+    return find.everywhere()[:_RECENT_SESSIONS]
+
+
+def _session(home_dir: str, path: str, progress: Callable[[int], None] | None) -> dict[str, Any]:
+    name = find.session_id_of(path)
+    lines = spooled(home_dir, name)
+    cache = caching.scan_cache(path, figures.gateway_edits(lines), progress)
+    saved, rewritten = figures.gateway_savings(lines)
+    return {
+        "session_id": name,
+        **output.fields(cache, "requests read_tokens written_tokens causes"),
+        "breaks": [
+            {"at": clock.format_utc(each.at), "tokens": each.tokens, "cause": each.cause}
+            for each in cache.breaks
+        ],
+        "gateway_saved_tokens": saved,
+        "gateway_rewritten_tokens": rewritten,
+    }
+
+
+def text(document: dict[str, Any], *, in_full: bool) -> str:
+    """The figures for a person; of one session with each of its breaks."""
+    sessions = document["sessions"]
+    if not sessions:
+        return "No session with usage is known."
+    head = ["session", "requests", "read", "written", "breaks", "by"]
+    rows = [
+        [
+            session["session_id"][:_SHORT_ID],
+            str(session["requests"]),
+            f"{session['read_tokens']:,}",
+            f"{session['written_tokens']:,}",
+            str(len(session["breaks"])),
+            ", ".join(f"{count} {cause}" for cause, count in session["causes"].items()),
+        ]
+        for session in sessions
+    ]
+    parts = [
+        "Tokens read from the prompt cache and written into it; breaks of its prefix",
+        output.table(head, rows, right={1, 2, 3, 4}),
+    ]
+    for session in sessions if in_full else ():
+        parts += _breaks(session)
+    return "\n".join(parts)
+
+
+def _breaks(session: dict[str, Any]) -> list[str]:
+    lines = [
+        f"  {output.minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
+        for each in session["breaks"][-_LAST_BREAKS:]
+    ]
+    if session["gateway_saved_tokens"]:
+        lines.append(
+            f"The gateway kept up to {session['gateway_saved_tokens']:,} tokens out of a request, "
+            f"and had {session['gateway_rewritten_tokens']:,} written again."
+        )
+    return lines
