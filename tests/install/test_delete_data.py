@@ -190,7 +190,7 @@ def test_data_that_a_purged_session_still_needs_is_kept(
     path = Path(hurt.path)
     named = str(path)
     if fault == "changed":
-        path.write_bytes(path.read_bytes().replace(b"[brimline stored", b"[ brimline stored"))
+        path.write_bytes(path.read_bytes().replace(b"[brimline", b"[ brimline"))
     elif fault == "rewritten":
         key = path.read_bytes().partition(b"sha256:")[2][:64]
         path.write_bytes(b'{"type":"user","uuid":"u","message":{"content":"sha256:%s"}}\n' % key)
