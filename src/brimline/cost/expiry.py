@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline import clock, models
 from brimline.cost.bill import amount
 from brimline.decision import Decision
-from brimline.fast import io
+from brimline.fast import io, json
 from brimline.settings import config
-from brimline.transcript import row, tail
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -48,7 +48,7 @@ def decide(turn: Turn) -> Decision | None:
 def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
-        for fields in tail.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
+        for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
             cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
             if cached is None or at is None:
                 continue
