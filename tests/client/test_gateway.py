@@ -350,7 +350,7 @@ def test_a_gateway_that_is_killed_is_back_or_says_what_to_do(behind: Behind, stu
         live.ready()
         for _ in range(2):
             for child in _children(live.pid):
-                if "brimline gateway" in child[1]:
+                if "gateway --inherited" in child[1]:
                     os.kill(child[0], signal.SIGKILL)
             stub.script(stub_api.text("STILL-HERE"))
             live.send_line("hello")
@@ -370,7 +370,7 @@ def test_a_gateway_that_cannot_be_started_again_says_so_in_the_client(
         live.send_line("hello")
         live.wait_for("FIRST")
         authorities.unlink()
-        (gateway,) = [pid for pid, line in _children(live.pid) if "brimline gateway" in line]
+        (gateway,) = [pid for pid, line in _children(live.pid) if "gateway --inherited" in line]
         os.kill(gateway, signal.SIGKILL)
         live.send_line("and now")
         live.wait_for("brimline run -- --continue")
@@ -378,6 +378,9 @@ def test_a_gateway_that_cannot_be_started_again_says_so_in_the_client(
 
 def _children(pid: int) -> list[tuple[int, str]]:
     told = subprocess.run(
-        ["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(pid)],
+        capture_output=True,
+        text=True,
+        check=False,
     ).stdout
     return [(int(line.split()[0]), line) for line in told.splitlines()]

@@ -473,7 +473,7 @@ def test_what_stands_in_already_is_sent_where_nothing_can_be_written(
     assert errors(home_dir)
 
 
-def test_a_damaged_file_of_stand_ins_is_put_aside(upstream: Upstream, home_dir: str) -> None:
+def test_a_damaged_file_of_stand_ins_is_begun_anew(upstream: Upstream, home_dir: str) -> None:
     """Layers work at this start already, not never again."""
     path = Path(paths.gateway_file(home_dir))
     path.parent.mkdir(parents=True)
@@ -482,7 +482,7 @@ def test_a_damaged_file_of_stand_ins_is_put_aside(upstream: Upstream, home_dir: 
         gateway.ask(raw_of(bulky()), SESSION)
 
     assert "Preview" in str(flat(upstream.arrived[0].body))
-    assert path.with_name(path.name + ".damaged").exists()
+    assert path.read_bytes().startswith(b"SQLite format 3")
 
 
 def test_a_refusal_without_an_end_is_handed_on_as_it_comes(upstream: Upstream) -> None:

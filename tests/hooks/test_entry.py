@@ -275,7 +275,7 @@ def test_a_full_disk_is_no_obstacle(name: str, session: SessionBuilder, world: P
         assert b"tier L3" in _answer(run_hook(world, name, event(name, session)))
 
 
-@pytest.mark.parametrize("name", [*EVENTS, "statusline"])
+@pytest.mark.parametrize("name", [*EVENTS])
 @pytest.mark.row("S0-25")
 def test_a_package_that_is_gone_is_silence(name: str, session: SessionBuilder, world: Path) -> None:
     """After an uninstall by other means the entries in the client's settings do no harm.

@@ -124,7 +124,9 @@ def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
         session.reply(10_000 + number)
     before = path.read_bytes()
     os.utime(path, _LONG_AGO)
-    done = CliRunner().invoke(program, ["session", "purge", session.path, "--yes"])
+    done = CliRunner().invoke(
+        program, ["session", "purge", session.path, "--keep-recent", "0", "--yes"]
+    )
     assert done.exit_code == 0, done.output
     assert path.read_bytes() != before
     os.utime(path, _LONG_AGO)
@@ -190,7 +192,7 @@ def test_data_that_a_purged_session_still_needs_is_kept(
     path = Path(hurt.path)
     named = str(path)
     if fault == "changed":
-        path.write_bytes(path.read_bytes().replace(b"[brimline stored", b"[ brimline stored"))
+        path.write_bytes(path.read_bytes().replace(b"[brimline", b"[ brimline"))
     elif fault == "rewritten":
         key = path.read_bytes().partition(b"sha256:")[2][:64]
         path.write_bytes(b'{"type":"user","uuid":"u","message":{"content":"sha256:%s"}}\n' % key)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transcript.compacted import compact_inside
 
+from brimline.session import restore as restoring
+from brimline.session import session_text
 from brimline.session.disk import RewriteError
 from brimline.store import contents, pins, put
 from brimline.testing import text_block
@@ -223,6 +225,9 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         "scope": "partial",
         "from": {"messageId": "msg_after", "thinkingIndex": 0},
     }
+    undo = restoring.plan(session.path, session.home_dir)
+    told = " ".join(session_text.restoration(undo).split())
+    assert told.endswith("Thinking of turns made since will not be sent again.")
     session.restore()
     assert session.data == before
 

@@ -62,7 +62,8 @@ def preview_of(
         was_read: whether it has been there for a while: then content is held to the rules for bulk.
     """
     text = _plain(block.text)
-    size = len(to_bytes(text))
+    # At arrival the verdict is the hook's, which sees a file without the numbers of its lines.
+    size = len(to_bytes(block.text if was_read else text))
     if size < min(rules.inline_bytes, rules.read_bytes):
         return None
     case = judge.Case(block.tool or "Read", block.arguments, text, size)

@@ -295,7 +295,7 @@ class Conversations:
     def _settings_for(self, passing: Passing, state: State) -> Settings:
         """How hard the layers are for this model, near this session's brim."""
         policy = self._policy
-        model = models.pick(passing.model, policy.models)
+        model = self._model(passing)
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
@@ -322,9 +322,12 @@ class Conversations:
             self._settings,
             brim_tokens=None if _has_mod(session) else brim,
             prices=_prices(model, state.prompt_tokens or 0),
-            token_factor=models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token,
+            token_factor=_token_factor(model),
             is_bound=model.binds_thinking or passing.model in self._bound,
         )
+
+    def _model(self, passing: Passing) -> models.Model:
+        return models.pick(passing.model, self._policy.models)
 
     def _name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
@@ -397,8 +400,9 @@ class Conversations:
             compactor.undo(passing.known.state, outcome)
             raise
         passing.outcome = outcome
+        factor = _token_factor(self._model(passing))
         passing.fresh += [
-            [one.layer, one.key, round(outcome.originals[one.key].tokens - one.tokens)]
+            [one.layer, one.key, round((outcome.originals[one.key].tokens - one.tokens) * factor)]
             for one in outcome.fresh.values()
             if one.key in outcome.originals  # else noted before this request was refused
         ]
@@ -417,12 +421,12 @@ class Conversations:
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
     def _note(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
-        report = outcome.report
+        report, factor = outcome.report, _token_factor(self._model(passing))
         fields: dict[str, Any] = {
             "ms": 0.0,
             "kind": report.kind,
-            "saved": round(report.original_tokens - report.sent_tokens),
-            "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens)]
+            "saved": round((report.original_tokens - report.sent_tokens) * factor),
+            "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens * factor)]
                        for one in report.layers if one.outcome not in ("nothing", "off")],
         }  # fmt: skip
         if passing.fresh:
@@ -430,7 +434,7 @@ class Conversations:
         if passing.agent:
             fields["agent"] = passing.agent
         if report.rewritten_tokens:
-            fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens)}
+            fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens * factor)}
         if blocks.prompt_tokens(usage):
             fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
@@ -453,6 +457,11 @@ def _has_mod(session: SessionState) -> bool:
     at = sign.get("at")
     is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
     return is_young and sign.get("inside", "off") != "off"
+
+
+def _token_factor(model: models.Model) -> float:
+    """How many tokens a model makes of what is estimated as one."""
+    return models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token
 
 
 def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:

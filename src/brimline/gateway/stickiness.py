@@ -82,9 +82,8 @@ class Stickiness:
             raise  # it may be whole, and in use
         except sqlite3.DatabaseError:
             # Damaged: what stands in is lost, which costs a cache once, and not for ever.
-            os.replace(path, f"{path}.damaged")
-            for name in (f"{path}-wal", f"{path}-shm"):
-                io.remove(name)
+            for ending in ("", "-wal", "-shm"):
+                io.remove(path + ending)
             self._database = _opened(path, now)
 
     def find(

@@ -32,7 +32,9 @@ def kept_keys(home: str, but: str) -> set[str]:
     path = Path(paths.gateway_file(home)).absolute()
     if not path.exists():
         return set()
-    question = "SELECT key FROM stand_ins WHERE at > ? AND instr(conversation, ?) <> 1"
+    question = (
+        "SELECT key FROM stand_ins WHERE at > ? AND key <> '' AND instr(conversation, ?) <> 1"
+    )
     since = time.time() - SENT_FOR_S
     # Where no gateway runs, nothing but the file is read, and none is left beside it.
     how = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"

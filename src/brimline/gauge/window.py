@@ -113,19 +113,25 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    stated = client.get("most_tokens")
-    if stated and (not model.is_known or client.get("autocompact_enabled") is False):
-        return Window(stated, "settings")
-    is_capped = client.get("large_window_off")
-    wanted = requested_model or client.get("model")
-    if not is_capped and _asks_for_large_window(wanted, model.name):
-        return Window(LARGE_WINDOW_TOKENS, "settings")
+    by_settings = _window_by_settings(client, model, requested_model or client.get("model"))
+    if by_settings:
+        return Window(by_settings, "settings")
     proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
-    if is_capped and model.window_tokens > DEFAULT_WINDOW_TOKENS:
+    if client.get("large_window_off") and model.window_tokens > DEFAULT_WINDOW_TOKENS:
         return Window(DEFAULT_WINDOW_TOKENS, "settings")
     return Window(model.window_tokens, "model" if model.is_known else "default")
+
+
+def _window_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
+    """What the client's settings ask for: a number of tokens, or a model with a large window."""
+    stated: int | None = client.get("most_tokens")
+    if stated and (not model.is_known or client.get("autocompact_enabled") is False):
+        return stated
+    if not client.get("large_window_off") and _asks_for_large_window(wanted, model.name):
+        return LARGE_WINDOW_TOKENS
+    return None
 
 
 def idle_tokens(client: dict[str, Any], version: str | None) -> int | None:

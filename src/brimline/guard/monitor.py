@@ -25,12 +25,18 @@ def decide(turn: Turn) -> Decision | None:
     Where the preset says so, the last tier speaks again with each model request, and a preset may
     repeat every tier.
     """
-    preset, reading, event = turn.policy.preset, turn.reading, turn.event.name
+    preset, reading = turn.policy.preset, turn.reading
     if reading.tier is None or not preset["tiers"]:
         return None
     _rearm(turn)
-    if reading.tier == 0 or event not in preset["events"]:
+    if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
+    return _speak(turn)
+
+
+def _speak(turn: Turn) -> Decision | None:
+    """Announce the tier a reading is in, unless that was done and is not to be repeated."""
+    preset, reading = turn.policy.preset, turn.reading
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if lasting and not turn.state.claim_request(reading.offset):
         return None  # a parallel call of the same request has spoken
@@ -43,7 +49,11 @@ def decide(turn: Turn) -> Decision | None:
 
     text = _announcement(preset["tiers"], reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
-    return Decision(person_notes=(text,)) if event == "Stop" else Decision(model_notes=(text,))
+    return (
+        Decision(person_notes=(text,))
+        if turn.event.name == "Stop"
+        else Decision(model_notes=(text,))
+    )
 
 
 def figures(reading: Reading) -> dict[str, Any]:

@@ -82,20 +82,25 @@ class Stored:
         self.home_dir = home_dir
         self.problems: list[str] = []
         self._keys: dict[str, set[str]] = {}
+        noted = self._read_notes()
+        beside = [backup for path in (*self._keys, *noted) for backup in restore.of_session(path)]
+        known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
+        # A session may have moved away from its backup.
+        there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
+        self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
+
+    def _read_notes(self) -> dict[str, bool]:
+        """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
-        for name in restore.noted_sessions(home_dir):
-            notes, damaged = restore.notes(home_dir, name)
+        for name in restore.noted_sessions(self.home_dir):
+            notes, damaged = restore.notes(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
                 places = note.places()
                 noted[note.path] = bool(places)
                 for path in places:
                     self._keys.setdefault(path, set()).update(note.keys)
-        beside = [backup for path in (*self._keys, *noted) for backup in restore.of_session(path)]
-        known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
-        # A session may have moved away from its backup.
-        there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
-        self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
+        return noted
 
     def question(self) -> list[str]:
         """What deleting it all means, a line each."""

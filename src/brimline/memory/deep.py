@@ -95,25 +95,37 @@ def take_in(
     Raises:
         StoreError: the search cannot be used.
     """
-    found = {source.path: source for source in sources(home_dir, project_dir)}
-    queued = io.names_in(f"{home_dir}/memory/{QUEUE}")
-    if not found and not queued and not os.path.isdir(stored.folder(home_dir)):
+    by_path = {source.path: source for source in sources(home_dir, project_dir)}
+    is_queued = bool(io.names_in(f"{home_dir}/memory/{QUEUE}"))
+    if not by_path and not is_queued and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
-    known = intake.memory.use(_stamps)
-    intake.drop([path for path in known if path not in found and path.endswith(".md")])
-    fresh = _changed(found.values(), known)
+    stamps = intake.memory.use(_stamps)
+    intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
+    fresh = sorted(_changed(by_path.values(), stamps), key=lambda source: -source.changed)
+    taken = _take_all(intake, fresh, stamps, until, progress or (lambda _: None))
+    if not taken.pending:
+        intake.empty_queue()
+        while time.monotonic() < until and intake.memory.use(_vectors):
+            pass
+    return taken
+
+
+def _take_all(
+    intake: _Intake,
+    fresh: list[Source],
+    stamps: dict[str, str],
+    until: float,
+    progress: Callable[[int], None],
+) -> Taken:
+    """Take sources in as long as there is time, one in any case."""
     added, begun = 0, time.monotonic()
-    for number, source in enumerate(sorted(fresh, key=lambda one: -one.changed)):
+    for number, source in enumerate(fresh):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
-        added += intake.take(source, known.get(source.path, ""), until)
-        if progress:
-            progress(_size(source))
+        added += intake.take(source, stamps.get(source.path, ""), until)
+        progress(_size(source))
     intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
-    intake.empty_queue()
-    while time.monotonic() < until and intake.memory.use(_vectors):
-        pass
     return Taken(added, 0)
 
 

@@ -25,7 +25,6 @@ NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _KEY = re.compile(r"m(\d{1,15})")
-_SHORT_WORD = 5
 # What is read in a second, until it was measured here.
 _USUAL_BYTES_PER_S = 8_000_000
 SPEED = "bytes_per_s"
@@ -85,8 +84,7 @@ def _around_word(line: str, stems: Sequence[str]) -> str:
 
 def _stems(query: str) -> list[str]:
     """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
-    words = [stored.fold(word) for word in turns.telling(query)]
-    return [word[:-2] if len(word) > _SHORT_WORD else word for word in words]
+    return [stored.stem(stored.fold(word)) for word in turns.telling(query)]
 
 
 def _marked(line: str, query: str) -> str:
@@ -94,6 +92,11 @@ def _marked(line: str, query: str) -> str:
     stems = "|".join(map(re.escape, _stems(query)))
     words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
     return words.sub(lambda word: output.strong(word[0]), line) if words else line
+
+
+def is_key(text: str) -> bool:
+    """Whether a text is the key of an entry."""
+    return _KEY.fullmatch(text) is not None
 
 
 def entry(home_dir: str, key: str) -> dict[str, Any]:

@@ -67,14 +67,7 @@ def answer(
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
     conversation = read(request["messages"])
-    calls, never = list(conversation.calls.values()), values["offload.never"]
-    results = _movable(cold.cold_results(calls), conversation, never)
-    inputs = [
-        call
-        for at, call in enumerate(calls)
-        if cold.has_cold_input(conversation.inputs[call.id], len(calls) - at)
-    ]
-    inputs = _movable(inputs, conversation, never)
+    results, inputs = _cold(conversation, values["offload.never"])
     largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
@@ -91,13 +84,19 @@ def answer(
     return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
 
 
-def _movable(calls: list[Call], conversation: Conversation, never: list[str]) -> list[Call]:
-    """Leave out what the user keeps in the window, but for images, which cannot be rebuilt."""
-    return [
-        call
-        for call in calls
-        if call.has_image or not judge.is_named(never, call.tool, conversation.inputs[call.id])
-    ]
+def _cold(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
+    """The calls whose results, and those whose inputs, can go.
+
+    What the user keeps in the window stays, but for images, which cannot be rebuilt.
+    """
+    calls, inputs = list(conversation.calls.values()), conversation.inputs
+
+    def may_go(call: Call) -> bool:
+        return call.has_image or not judge.is_named(never, call.tool, inputs[call.id])
+
+    aged = enumerate(calls)
+    long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
+    return [*filter(may_go, cold.cold_results(calls))], [*filter(may_go, long)]
 
 
 def read(messages: list[dict[str, Any]]) -> Conversation:

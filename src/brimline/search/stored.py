@@ -136,18 +136,22 @@ def holding(lines: list[str], wanted: list[str]) -> list[int]:
     folded = [fold(plain(line)) for line in lines]
     parts = {fold(term) for term in wanted}
     # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
-    words = itertools.chain(*map(_TOKEN.findall, parts))
-    stems = {word[:-2] if len(word) > _SHORT_WORD else word for word in words}
+    stems = set(map(stem, itertools.chain(*map(_TOKEN.findall, parts))))
     for sought in (parts, stems):
         whole = [at for at, line in enumerate(folded) if all(part in line for part in sought)]
         if whole:
             return whole
-    held = [_holding_one(folded, stem) for stem in stems]
+    held = [_holding_one(folded, part) for part in stems]
     return list(dict.fromkeys(itertools.chain(*sorted(held, key=len))))
 
 
-def _holding_one(folded: list[str], stem: str) -> list[int]:
-    return [at for at, line in enumerate(folded) if stem in line]
+def stem(word: str) -> str:
+    """The beginning of a word that its other forms have too."""
+    return word[:-2] if len(word) > _SHORT_WORD else word
+
+
+def _holding_one(folded: list[str], part: str) -> list[int]:
+    return [at for at, line in enumerate(folded) if part in line]
 
 
 def clipped(line: str, wanted: list[str], most: int) -> str:

@@ -191,26 +191,28 @@ class Memory:
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
-        found = _by_words(connection, query, within)
-        table = vectors.load()
-        if table and query.strip():
-            _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
+        found = self._found(connection, query, within)
         places = ", ".join("?" * len(found))
         asked = f"SELECT id, before_id, before, text FROM entries WHERE id IN ({places})"  # noqa: S608
         rows = {row[0]: row[1:] for row in connection.execute(asked, list(found))}
         fits = {key: fit for key, fit in found.items() if key in rows}
-        # What several said alike is listed once: as it is here, else as it was said last.
-        newest = {one.hit.text: one for one in sorted(others(), key=lambda one: one.hit.at)}
-        for _, _, text in rows.values():
-            newest.pop(text, None)
-        elsewhere = {-number: one for number, one in enumerate(newest.values(), 1)}
-        numbers = {one.hit.id: key for key, one in elsewhere.items()}
         texts = {key: f"{before}\n{text}" for key, (_, before, text) in rows.items()}
-        texts |= {key: one.hit.text for key, one in elsewhere.items()}
         previous = {key: row[0] for key, row in rows.items()}
-        previous |= {key: numbers.get(one.before) for key, one in elsewhere.items()}
-        fits |= {key: one.found for key, one in elsewhere.items()}
+        elsewhere = _only_elsewhere(others(), {row[2] for row in rows.values()})
+        numbers = {other.hit.id: key for key, other in elsewhere.items()}
+        for key, other in elsewhere.items():
+            texts[key], fits[key] = other.hit.text, other.found
+            previous[key] = numbers.get(other.before)
         return _Candidates(fits, texts, elsewhere, ranking.fused(fits, previous))
+
+    def _found(
+        self, connection: sqlite3.Connection, query: str, within: Within
+    ) -> dict[int, ranking.Found]:
+        found = _by_words(connection, query, within)
+        table = vectors.load()
+        if table and query.strip():
+            _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
+        return found
 
     def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
@@ -227,6 +229,13 @@ class Memory:
             return known, None
         asked = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
         return known, [row[0] for row in connection.execute(asked, documents.bounds(within))]
+
+
+def _only_elsewhere(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
+    """What several said alike is listed once: as it is here, else as it was said last."""
+    newest = {other.hit.text: other for other in sorted(others, key=lambda other: other.hit.at)}
+    unknown = [other for text, other in newest.items() if text not in here]
+    return {-number: other for number, other in enumerate(unknown, 1)}
 
 
 def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
@@ -325,14 +334,15 @@ def _entry(given: Mapping[str, Any]) -> Entry:
     others = [given.get(name) or "" for name in ("group", "source", "project")]
     if not all(isinstance(other, str) for other in others):
         raise StoreError(f"`group`, `source` and `project` of entry {ref!r} must be texts")
-    at = given.get("at") or 0.0
+    group, source, project = others
+    return Entry(ref, text, group, _moment(ref, given.get("at") or 0.0), source, project)
+
+
+def _moment(ref: str, at: Any) -> float:
     try:
-        moment = datetime.fromisoformat(at) if isinstance(at, str) else None
-        at = moment.timestamp() if moment else float(at)
+        return datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at)
     except (ValueError, TypeError) as error:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
-    group, source, project = others
-    return Entry(ref, text, group, at, source, project)
 
 
 def _storable(value: Any) -> Any:

@@ -184,6 +184,15 @@ class _Thread:
         self.reply_id: str | None = None
         self.open_calls: set[str] = set()
 
+    def go_on(self, row: _Row) -> None:
+        """Note that it has got to a row."""
+        if row.kind == "assistant":
+            self.reply_id = row.message_id
+        elif row.kind == "user" and not row.is_answer:
+            self.reply_id = None
+        if row.kind != PROGRESS or not self.recent:
+            self.recent.appendleft(row)
+
 
 def rows_on(line: Line) -> tuple[Record, ...]:
     """The rows on a line, also those that a client appended to what another had not ended."""
@@ -298,12 +307,7 @@ class Finder:
         self._take_copy(row, is_copy=self._copies.is_copy(value))
         if is_boundary(value):
             self._take_boundary(value, thread, row)
-        if row.kind == "assistant":
-            thread.reply_id = row.message_id
-        elif row.kind == "user" and not row.is_answer:
-            thread.reply_id = None
-        if row.kind != PROGRESS or not thread.recent:
-            thread.recent.appendleft(row)
+        thread.go_on(row)
 
     def _is_repeated(self, row: _Row) -> bool:
         """Whether a row stands there a second time; another one with its id makes both doubtful."""

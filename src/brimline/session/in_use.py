@@ -61,8 +61,7 @@ def why(session: str, home_dir: str) -> str | None:
     ids = _session_ids(session)
     noted = [client for name in ids for client in _client_in(_note(home_dir, name), name)]
     folders = _registry_folders(session)
-    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
-    registered = [one for file in files if file.endswith(".json") for one in _client_in(file)]
+    registered = _registered_in(folders)
     elsewhere = {client.pid for client in registered if client.session_id not in ids}
     for client in [*noted, *[one for one in registered if one.session_id in ids]]:
         if client.pid not in elsewhere and _is_running(client):
@@ -73,6 +72,12 @@ def why(session: str, home_dir: str) -> str | None:
     if abs(age_s) < RECENT_S:
         return f"it was written {max(0, round(age_s))} s ago"
     return None
+
+
+def _registered_in(folders: list[str]) -> list[Client]:
+    """The clients that say by themselves that they run."""
+    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
+    return [client for file in files if file.endswith(".json") for client in _client_in(file)]
 
 
 def _note(home_dir: str, session_id: str) -> str:

@@ -41,8 +41,7 @@ def bring_back(home_dir: str, text: str) -> bool:
     if not layout.is_hex(digits) or len(digits) < layout.SHORTEST_PREFIX:
         return False
     key = layout.PREFIX + digits
-    told = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
-    if told and told[-1].get("event") == _FORGOTTEN:
+    if _is_forgotten(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
     for path in _sessions():
@@ -51,6 +50,12 @@ def bring_back(home_dir: str, text: str) -> bool:
         if _mentions(path, key) and _take_from(home_dir, path, digits):
             return True
     return False
+
+
+def _is_forgotten(home_dir: str, key: str) -> bool:
+    """Whether the last that happened to a key is that the user had it deleted."""
+    events = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
+    return bool(events) and events[-1].get("event") == _FORGOTTEN
 
 
 def _sessions() -> Iterator[str]:

@@ -152,15 +152,15 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
             item.strategy = strategy or ""
             _take(plan, item)
     if models.lookup(survey.model).binds_thinking:
-        edited = [mark.offset for mark, edits in plan.changes.items() if _changes_context(edits)]
-        first = min(edited, default=survey.length)
-        plan.lost_thoughts = [one for one in survey.thoughts if one.offset > first]
+        plan.lost_thoughts = _lost_thoughts(plan)
     return plan
 
 
-def _changes_context(edits: list[Item]) -> bool:
-    """Whether a line is changed in what the model is sent of it."""
-    return any(item.kind == TEXT for item in edits)
+def _lost_thoughts(plan: Plan) -> list[Thought]:
+    """The thinking behind the first line that changes in what the model is sent."""
+    texts = [item.mark for edits in plan.changes.values() for item in edits if item.kind == TEXT]
+    first = min([mark.offset for mark in texts], default=plan.survey.length)
+    return [thought for thought in plan.survey.thoughts if thought.offset > first]
 
 
 class _Chooser:
@@ -362,7 +362,8 @@ class _PurgedCopy:
 
     def note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
-        more = {"context_tokens": self._plan.context_tokens, "keys": list(self._keys)}
+        figures = {"lost_thoughts": len(self._plan.lost_thoughts)}
+        more = {"context_tokens": self._plan.context_tokens, "keys": list(self._keys)} | figures
         return write_note(self._home_dir, done, more)
 
     def verify(self, _new_path: str) -> None:

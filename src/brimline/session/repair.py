@@ -163,14 +163,7 @@ class _MendedCopy:
             place = Place(line.number, index)
             value = dict(record.value)
             for mend in mends.get(index, ()):
-                if mend.action == faults.RELINK:
-                    value[PARENT_FIELD] = mend.parent
-                elif mend.action == faults.ANCHOR:
-                    value = anchored(value, mend.calls)
-                elif mend.action == faults.STUB:
-                    value = with_content(value, self._stubbed(value, mend))
-                elif mend.action == faults.ANSWER and mend.after:
-                    waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
+                value = self._mended_row(value, mend, waiting)
             data = line.raw[record.start : record.end]
             lead = line.raw[at : record.start]
             if b"{" in lead:  # a broken piece, which gets a line of its own
@@ -185,6 +178,20 @@ class _MendedCopy:
             return ending.join([*parts, rest.lstrip()])
         is_longer = len(parts) > len(records)
         return ending.join(parts) + (rest or (ending if is_longer else b""))
+
+    def _mended_row(
+        self, value: dict[str, Any], mend: Mend, waiting: dict[Place, list[bytes]]
+    ) -> dict[str, Any]:
+        """A row after one mend; an answer to its calls waits until its place comes."""
+        if mend.action == faults.RELINK:
+            return value | {PARENT_FIELD: mend.parent}
+        if mend.action == faults.ANCHOR:
+            return anchored(value, mend.calls)
+        if mend.action == faults.STUB:
+            return with_content(value, self._stubbed(value, mend))
+        if mend.action == faults.ANSWER and mend.after:
+            waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
+        return value
 
     def _stubbed(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""

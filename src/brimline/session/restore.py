@@ -92,6 +92,7 @@ class Note(NamedTuple):
     before: Content
     after: Content
     context_tokens: int  # by how much the next request shrank, estimated
+    lost_thoughts: int = 0  # how much thinking is not sent again since
 
     @property
     def keys(self) -> set[str]:
@@ -150,9 +151,8 @@ def _read_note(file: str) -> Note:
         if head["v"] not in FORMATS:
             raise RewriteError(f"{file} was written by a newer brimline: upgrade this one")
         before, after = Content(*head["before"]), Content(*head["after"])
-        return Note(
-            file, head["path"], head["at"], before, after, int(head.get("context_tokens", 0))
-        )
+        figures = [int(head.get(name, 0)) for name in ("context_tokens", "lost_thoughts")]
+        return Note(file, head["path"], head["at"], before, after, *figures)
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise RewriteError(
             f"{file}, the note on a rewrite, cannot be read ({error}): the session's backup holds "

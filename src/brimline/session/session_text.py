@@ -281,9 +281,11 @@ def restoration(found: Restoration) -> str:
         )
     grown = sum(note.before.length - note.after.length for note in found.undone)
     back = f", {output.size(grown)} come back" if grown > 0 else ""
+    is_bound = any(note.lost_thoughts for note in found.undone)
+    loss = " Thinking of turns made since will not be sent again." if is_bound else ""
     return output.wrapped(
         f"{found.path}: {output.count(len(found.undone), 'rewrite')} to undo{back}, "
-        "byte for byte; what was appended since stays."
+        f"byte for byte; what was appended since stays.{loss}"
     )
 
 

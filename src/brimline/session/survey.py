@@ -164,13 +164,7 @@ class _Surveyor:
             # Replies are never changed.
             mark = _mark(line) if kind != "assistant" else None
             if name is not None:
-                name = self.last_name = sys.intern(name)
-                if name in found.parents:
-                    found.referenced.add(name)
-                else:
-                    parent = value.get(row.PARENT_FIELD)
-                    known = sys.intern(parent) if isinstance(parent, str) else None
-                    found.parents[name] = known
+                self._link(name, value.get(row.PARENT_FIELD))
             if kind != row.PROGRESS:
                 self._take(value, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
@@ -179,13 +173,21 @@ class _Surveyor:
             else:
                 found.referenced.update(row.references(value))
 
+    def _link(self, name: str, parent: Any) -> None:
+        """Note the parent of a row; a second row of that name makes both needed."""
+        found = self.found
+        name = self.last_name = sys.intern(name)
+        if name in found.parents:
+            found.referenced.add(name)
+        else:
+            found.parents[name] = sys.intern(parent) if isinstance(parent, str) else None
+
     def _take(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
         found.referenced.update(map(sys.intern, row.references(value)))
         if kind != "assistant" and row.is_boundary(value):
             self._boundary(value)
-        if (row.is_message(value) or kind == "attachment") and not row.is_sidechain(value):
-            found.last_row = value
+        self._note_place(value)
         if kind == "assistant":
             self._reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
@@ -193,8 +195,14 @@ class _Surveyor:
         elif kind in ("attachment", "system"):
             self._say(words.prompt(value))
             found.cleared.update(row.cleared_ids(value))
-        if found.session_id is None and row.is_message(value):
+
+    def _note_place(self, value: dict[str, Any]) -> None:
+        """Keep whose session it is, and the last row that others hang on."""
+        found, is_message = self.found, row.is_message(value)
+        if found.session_id is None and is_message:
             found.session_id = row.session_of(value)
+        if (is_message or row.attachment_of(value)) and not row.is_sidechain(value):
+            found.last_row = value
 
     def _boundary(self, value: dict[str, Any]) -> None:
         found = self.found

@@ -140,6 +140,9 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
     from brimline.memory import hits
     from brimline.search import found_outputs
+
+    if hits.is_key(arguments):
+        return hits.entry_text(hits.entry(turn.home, arguments))
     from brimline.team import together
 
     place = turn.event.cwd or os.getcwd()

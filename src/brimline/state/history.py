@@ -117,11 +117,11 @@ def update(
 
     # The newest first: a short look is not spent on sessions that surely have no news.
     for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
-        known = _parse(lines.get(name)) or Session(name)
+        session = _parse(lines.get(name)) or Session(name)
         try:
-            is_new = _renew(home_dir, known, given.get(name, []), until, progress)
-            if is_new and (name not in gone or _cut(known, gone[name]["at"])):
-                changed.append(known)
+            is_new = _renew(home_dir, session, given.get(name, []), until, progress)
+            if is_new and _cut(session, gone.get(name, {}).get("at", 0.0)):
+                changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
             break
@@ -246,7 +246,9 @@ def _renew(
 
 
 def _cut(known: Session, since: float) -> bool:
-    """Leave out what was forgotten; False where nothing is left."""
+    """Leave out what was forgotten; False where nothing is left of it."""
+    if not since:
+        return True
     known.events = [one for one in known.events if _at(one) >= since]
     known.requests = [one for one in known.requests if _at(one) >= since]
     known.recorded = [one for one in known.recorded if _at(one) >= since]
@@ -319,7 +321,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
             return
-        if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
+        if name == session_id or not _is_folder(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
             age_s = _age_s(folder)
@@ -331,6 +333,10 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
                 os.rmdir(folder)
             elif age_s > _STALE_S:
                 _remove_files(folder, brief)
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _age_s(folder: str) -> float:

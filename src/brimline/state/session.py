@@ -166,7 +166,8 @@ class SessionState:
         """
         moved = self.last_line(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
-        if not 0 <= now - at < _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
+        # The line's time is rounded, so that it may be a little later than now.
+        if abs(now - at) > _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
             return {}
         return moved
 
