@@ -23,7 +23,8 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, `append`, or `alive` when a session begins.
+        name: what it asks for: `compact`, `append`, `command`, `alive` when a session begins, or
+            `failed`, to have a failure of its own in the error log.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     home_dir = None
@@ -43,13 +44,19 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "compact"):
+    if name not in ("alive", "append", "command", "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
     begun = time.monotonic()
     request = json.load_object(raw)
     del raw
+    if name == "failed":
+        raise ModError(request["message"])
+    if name == "command":
+        from brimline.mod import typed
+
+        return typed.respond(request, home_dir)
     if name == "append":
         from brimline.mod import append
 
@@ -69,6 +76,10 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
         _save_checkpoint(home_dir, request, values)
         _note(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
     return answer
+
+
+class ModError(Exception):
+    """What went wrong inside the client, for the error log."""
 
 
 def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:
