@@ -27,9 +27,9 @@ from brimline.session.purge import Options, Plan
 _OLD = 1_700_000_000
 _LATE = b'{"type":"user","uuid":"late","message":{"role":"user","content":"late"}}\n'
 _HEAD = (
-    "| session | size | disk saved | | context saved | of last request | old | superseded "
-    "| duplicates | copies | progress | twice = once | sound | restored | CPU s |\n"
-    "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|---|---:|"
+    "| session | size | disk saved | | context saved | of last request | old "
+    "| copies | progress | twice = once | sound | restored | CPU s |\n"
+    "|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|---|---:|"
 )
 
 

@@ -66,8 +66,8 @@ def test_the_table_over_a_corpus_names_no_session(
 
     session.prompt("secret words")
     session.tool_result(session.tool_call(50_000, command="make"), "secret output\n" * 600)
-    for _ in range(11):
-        session.reply(60_000)
+    for _ in range(16):
+        session.tool_result(session.tool_call(60_000, command="true"), "ok")
     corpus = tmp_path / "corpus"
     corpus.mkdir()
     shutil.copy(session.path, corpus / "secret-name.jsonl")
@@ -77,7 +77,7 @@ def test_the_table_over_a_corpus_names_no_session(
 
     out = capsys.readouterr().out
     assert "secret" not in out
-    assert "| 1 | 0 | 0 | 1 | 0 | yes | yes | yes |" in out
+    assert " | 1 | 1 | 0 | yes | yes | yes |" in out
 
 
 def test_the_replay_of_offloading_counts_what_is_saved_and_missed(session: SessionBuilder) -> None:

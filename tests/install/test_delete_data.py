@@ -124,7 +124,9 @@ def purged_session(path: Path) -> tuple[SessionBuilder, bytes]:
         session.reply(10_000 + number)
     before = path.read_bytes()
     os.utime(path, _LONG_AGO)
-    done = CliRunner().invoke(program, ["session", "purge", session.path, "--yes"])
+    done = CliRunner().invoke(
+        program, ["session", "purge", session.path, "--keep-recent", "0", "--yes"]
+    )
     assert done.exit_code == 0, done.output
     assert path.read_bytes() != before
     os.utime(path, _LONG_AGO)

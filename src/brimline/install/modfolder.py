@@ -19,6 +19,7 @@ from brimline.install import client, entries
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_plain
 from brimline.launch import PACKAGE_DIR
+from brimline.slash import command_files
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
@@ -82,7 +83,13 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
         "metadata": {"description": "brimline, as installed on this machine."},
         "plugins": [about | {"source": f"./{client.PLUGIN}"}],
     }
-    started = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
+    commands = [
+        {"name": f"{command_files.NAMESPACE}-{command.name}", "description": command.description}
+        | ({"argumentHint": command.hint} if command.hint else {})
+        for command in command_files.ANSWERED
+    ]
+    started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
+    started["commands"] = commands
     return {
         _MARKETPLACE_FILE: _document(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(about | {"author": _OWNER}),

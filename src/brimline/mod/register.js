@@ -9,6 +9,7 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 class Doubt extends Error {}
@@ -17,10 +18,43 @@ const doubt = reason => { throw new Doubt(reason) }
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
 let inside = null
 let folder = null
+let isInteractive = false
+let shown = null // what stands above the prompt
 
 export const register = on => {
-  on("session.start", ($, e, next) => { tell($); return next(e) })
-  on("prompt.submit", ($, e, next) => { tell($); return next(e) }) // `/clear` begins a session, too
+  on("session.start", async ($, e, next) => {
+    isInteractive = e.isInteractive
+    tell($)
+    try {
+      for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
+    } catch (problem) { report($, "commands", problem) }
+    return next(e)
+  })
+  on("prompt.submit", ($, e, next) => {
+    tell($) // `/clear` begins a session, too
+    show($, null)
+    return next(e)
+  })
+
+  on("ui.render", { component: "AbovePrompt" }, async ($, e, next) => {
+    if (!shown) return next(e)
+    const { Box, Text } = $.ui.resolve(e)
+    return h(Box, { flexDirection: "column" }, ...shown.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
+  })
+
+  on("command.run", async ($, e, next) => {
+    if (!e.command.startsWith("brim-")) return next(e)
+    try {
+      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name: e.command.slice(5), arguments: e.args }
+      const { text } = await run($, "command", question)
+      if (!isInteractive) return { text }
+      show($, text) // returned as text it would go to the model with the next prompt
+      return {}
+    } catch (problem) {
+      report($, e.command, problem)
+      return { text: "brimline did not answer; `brimline doctor` may say why." }
+    }
+  })
 
   on("tool.call", async ($, e, next) => {
     if (e.agentId === undefined) await measure($)
@@ -32,12 +66,29 @@ export const register = on => {
     if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
-      return { messages: await within(LIMIT_MS, compacted($, e)) }
+      const { messages, moved } = await within(LIMIT_MS, compacted($, e))
+      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`)
+      return { messages }
     } catch (problem) {
-      $.ui.log(`brimline leaves this compaction to the client: ${problem?.message ?? problem}`, { to: "debug" })
+      report($, "compaction", problem)
       return next(e)
     }
   })
+}
+
+// A text above the prompt, for the person alone, until the next prompt.
+const show = ($, text) => {
+  if (shown === text) return
+  shown = text
+  $.ui.invalidate("ui.render")
+}
+
+// To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
+const report = async ($, where, problem) => {
+  const message = `${where}: ${problem?.message ?? problem}`
+  $.ui.log(`brimline: ${message}`, { to: "debug" })
+  if (problem instanceof Doubt) return
+  try { await run($, "failed", { message: message.slice(0, 200) }) } catch { /* it answers by passing */ }
 }
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
@@ -50,7 +101,7 @@ const tell = async $ => {
     const { version: client } = await $.session.version()
     ;({ inside, folder } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
   } catch (problem) {
-    $.ui.log(`brimline: no sign of life: ${problem?.message ?? problem}`, { to: "debug" })
+    report($, "sign of life", problem)
   }
 }
 
@@ -63,7 +114,7 @@ const measure = async $ => {
     const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: context.tokens, source: "client" }
     if (context.tokens) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
   } catch (problem) {
-    $.ui.log(`brimline: no reading: ${problem?.message ?? problem}`, { to: "debug" })
+    report($, "reading", problem)
   }
 }
 
@@ -93,7 +144,7 @@ const compacted = async ($, e) => {
   const besides = besidesOf(sent, e.messages)
   const answer = await ask($, e, besides.pictured)
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
-  return rebuilt(e.messages, answer, besides)
+  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length }
 }
 
 const checkShape = entries => {
@@ -128,8 +179,9 @@ const slim = (m, pictured) => ({
 const spoken = m => m.role === "user" && !m.toolResults?.length
 
 // What the service is sent that stands in no entry: messages typed during work, rules of subfolders, skills, notes of
-// hooks, readable thinking. `after` and `thoughts` hold it by the place of the entry that it follows, or that it opens;
-// `pictured` are the calls whose results hold more than text.
+// hooks, and readable thinking, which is what some models say between calls (the answer tells for which). `after` and
+// `thoughts` hold it by the place of the entry that it follows, or that it opens; `pictured` are the calls whose results
+// hold more than text.
 const besidesOf = (sent, entries) => {
   const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
   const after = new Map(), thoughts = new Map(), pictured = new Set()
@@ -144,7 +196,7 @@ const besidesOf = (sent, entries) => {
     if (role === "assistant") {
       const call = content.findIndex(block => block.type === "tool_use")
       const thought = content.map(block => block.thinking?.trim()).filter(Boolean).join("\n")
-      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought)
+      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought.slice(0, LONGEST_THOUGHT))
       continue
     }
     const texts = content.flatMap((block, i) => {
@@ -209,7 +261,7 @@ const rebuilt = (entries, answer, besides) => {
     const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: instead(answer.results[tool_use_id], text) }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
-    const text = [besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
+    const text = [answer.thoughts && besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
     if (spoken(m)) out.push(m)
     else if (text || uses.length || results.length) put(m.role, text, uses, results)
     for (const reminder of beside) put("user", reminder)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
 
@@ -23,7 +24,8 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, `append`, or `alive` when a session begins.
+        name: what it asks for: `compact`, `append`, `command`, `alive` when a session begins, or
+            `failed`, to have a failure of its own in the error log.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     home_dir = None
@@ -43,18 +45,25 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "compact"):
+    if name not in ("alive", "append", "command", "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
     begun = time.monotonic()
     request = json.load_object(raw)
     del raw
+    if name == "failed":
+        raise ModError(request["message"])
+    if name == "command":
+        from brimline.mod import typed
+
+        return typed.respond(request, home_dir)
     if name == "append":
         from brimline.mod import append
 
         return append.answer(request, home_dir)
-    values = policy.load(home_dir, request["cwd"]).values
+    settings = policy.load(home_dir, request["cwd"])
+    values = settings.values
     if name == "alive":
         from brimline.mod import alive
 
@@ -66,9 +75,19 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     if "pass" not in answer:
+        answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
         _save_checkpoint(home_dir, request, values)
         _note(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
     return answer
+
+
+def _speaks_in_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
+    """Tell whether a model's readable thinking is what older ones say as text between calls."""
+    return isinstance(model, str) and models.pick(model, rows).binds_thinking
+
+
+class ModError(Exception):
+    """What went wrong inside the client, for the error log."""
 
 
 def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, Any]) -> None:
