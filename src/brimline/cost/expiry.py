@@ -8,10 +8,10 @@ from brimline import clienttools, clock, models
 from brimline.compaction import cold
 from brimline.cost.bill import amount
 from brimline.decision import Decision
-from brimline.fast import io
+from brimline.fast import io, json
 from brimline.offload import judge
 from brimline.settings import config
-from brimline.transcript import read, row, tail, words
+from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
     from typing import Any
@@ -60,7 +60,7 @@ def decide(turn: Turn) -> Decision | None:
 def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
-        for fields in tail.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
+        for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
             cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
             if cached is None or at is None:
                 continue
@@ -106,7 +106,7 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
 def _conversation(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
     rows: list[dict[str, Any]] = []
-    for fields in tail.rows_backward(transcript, b"{", _MOST_BYTES):
+    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
         if row.is_boundary(fields):
             break
         rows.append(fields)

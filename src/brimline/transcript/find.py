@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
-from brimline.fast import io, paths
-from brimline.transcript import read, tail
+from brimline.fast import io, json, paths
+from brimline.transcript import read
 from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def session_id_of(path: str) -> str:
 def _continues(path: str, first_session: str) -> bool:
     mark = client_session_mark(first_session)
     try:
-        found = tail.rows_backward(path, mark, _LATER_LOOK_BYTES)
+        found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
         return any(client_session_of(row) == first_session for row in found)
     except OSError:
         return False
