@@ -18,8 +18,8 @@ from brimline.store import contents, layout, put, stub
 from brimline.transcript import words
 
 _TRIGGERS = ("auto", "manual", "idle")
-# Characters that a token of anything but a result stands for, and what each takes besides.
-_PER_TOKEN = 3.2
+# Characters that a token of a result and of anything else stands for, and what each takes besides.
+_PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
 _RESULT_TOKENS, _CALL_TOKENS, _TEXT_TOKENS = 12, 25, 4
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
@@ -236,7 +236,7 @@ def _decoded(image: str) -> bytes:
 
 
 def _result_tokens(text: str) -> float:
-    return len(text) / cold.PER_RESULT_TOKEN
+    return len(text) / _PER_RESULT_TOKEN
 
 
 def _input_tokens(value: Any) -> float:
