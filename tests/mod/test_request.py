@@ -20,7 +20,7 @@ from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mod import request
 from brimline.state import history, learned
-from brimline.state.session import SessionState
+from brimline.state.session import MOVED_OUT, SessionState
 from brimline.store import contents, layout, listing, put, retention
 from brimline.testing import SessionBuilder, event
 
@@ -141,6 +141,21 @@ def test_what_could_not_be_stored_stays(
     answer = request.respond("compact", raw, home_dir)
     assert len(answer["results"]) == 14
     assert "toolu_8" not in answer["results"]
+
+
+def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir: str) -> None:
+    """The time runs out while the checkpoint is written: no hook is told of a compaction."""
+    payload = full.request()
+    folder = Path(paths.carry_session_dir(home_dir, payload["session"]))
+
+    def elapsed_s() -> float:
+        return 7.5 if (folder / "checkpoint.md").exists() else 0.1
+
+    answer = request.respond("compact", json.dumps(payload).encode(), home_dir, elapsed_s)
+
+    assert answer == {"pass": "it took too long"}
+    events = [line["event"] for line in history.spooled(home_dir, payload["session"])]
+    assert MOVED_OUT not in events
 
 
 def test_killed_in_the_middle_the_next_one_does_all_of_it(

@@ -1,19 +1,35 @@
-"""The process behind the mod: `<data folder>/bin/hook mod compact`, which needs no click.
+"""The process behind the mod, and the protocol between the two.
 
-Reads one JSON object from standard input and writes one to standard output. Whatever goes wrong,
-the answer is to pass, with exit code 0, and the failure becomes one line in the error log.
+`register.js` runs the `command` that the installer wrote into `brimline.json` beside it (the
+launcher, `<data folder>/bin/hook mod`, which needs no click) with one of these names behind it. It
+sends one JSON object on standard input and reads one from standard output:
+
+    compact  sends session, cwd, trigger, instructions, model, window_tokens, brim_tokens,
+             used_tokens, messages; reads results and inputs (what stands in, by call), add
+             (texts to put in, always none so far) and thoughts (whether readable thinking is
+             to stay, as text). The keys of the originals, keys and input_keys, are for others.
+    alive    sends session, cwd, client; reads inside (how it is set) and folder.
+    command  sends session, cwd, name, arguments; reads text.
+    failed   sends message, a failure of its own for the error log; reads nothing.
+    append   rows before they are sent (see `append`); this `register.js` does not ask for it.
+
+`{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
+here, the answer is to pass, with exit code 0, and the failure becomes one line in the error log.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
 
-# The mod waits for eight seconds; an answer that it no longer hears must leave no trace.
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
 _LONGEST_S = 7.0
 # So much of the end of a transcript is read that no hook has read yet.
 _MOST_BYTES = 5 << 20
@@ -28,10 +44,11 @@ def main(name: str, installed_home: str = "") -> None:
             `failed`, to have a failure of its own in the error log.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
+    elapsed_s = _stopwatch()
     home_dir = None
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, io.read_all(0, _STDIN_LIMIT_BYTES), home_dir)
+        answer = respond(name, io.read_all(0, _STDIN_LIMIT_BYTES), home_dir, elapsed_s)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
@@ -39,8 +56,21 @@ def main(name: str, installed_home: str = "") -> None:
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
-def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
+def _stopwatch() -> Callable[[], float]:
+    start = time.monotonic()
+    return lambda: time.monotonic() - start
+
+
+def respond(
+    name: str, raw: bytes, home_dir: str, elapsed_s: Callable[[], float] | None = None
+) -> dict[str, Any]:
     """The answer to one request.
+
+    Args:
+        name: what is asked for.
+        raw: the request.
+        home_dir: the data folder.
+        elapsed_s: tells for how long the mod has been waiting; from now on where there is none.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
@@ -49,7 +79,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
-    begun = time.monotonic()
+    elapsed_s = elapsed_s or _stopwatch()
     request = json.load_object(raw)
     del raw
     if name == "failed":
@@ -68,22 +98,34 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
         from brimline.mod import alive
 
         return alive.answer(request, home_dir, values)
+    return _compact(request, home_dir, settings, elapsed_s)
+
+
+def _compact(
+    request: dict[str, Any], home_dir: str, settings: policy.Policy, elapsed_s: Callable[[], float]
+) -> dict[str, Any]:
+    """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.move_out_cold(request, home_dir, values)
-    seconds = time.monotonic() - begun
+    answer, freed_tokens = compact.move_out_cold(request, home_dir, settings.values)
+    if "pass" in answer:
+        return answer
+    answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
+    _save_checkpoint(home_dir, request, settings.values)
+    seconds = elapsed_s()
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
-    if "pass" not in answer:
-        answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
-        _save_checkpoint(home_dir, request, values)
-        _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
+    _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
     return answer
 
 
 def _speaks_in_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
-    return isinstance(model, str) and models.pick(model, rows).binds_thinking
+    if not isinstance(model, str):
+        return False
+    # The short table that stands in before settings are compiled does not tell.
+    row = models.lookup(model) if rows is models.BY_VERSION else models.pick(model, rows)
+    return row.binds_thinking
 
 
 class ModError(Exception):
