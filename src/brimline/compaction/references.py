@@ -40,7 +40,7 @@ class Clock:
             end = at
             while end < len(found) and found[end].message == found[at].message:
                 end += 1
-            self._message(found[at:end])
+            self._take_message(found[at:end])
             at = end
         self._taken = [block.id for block in found]
 
@@ -69,8 +69,8 @@ class Clock:
         self._files: dict[str, list[tuple[str, str]]] = {}
         self.changed: set[str] = set()
 
-    def _message(self, found: list[Block]) -> None:
-        """References first: a call does not refer to itself."""
+    def _take_message(self, found: list[Block]) -> None:
+        """Follow the names in one message; references first: a call does not refer to itself."""
         items = [block for block in found if block.kind != blocks.OTHER]
         named = {block.id: names.mentions(_said(block)) for block in items}
         for block in items:

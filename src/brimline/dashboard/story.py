@@ -253,7 +253,7 @@ class _Reader:
         self.cache = caching.CacheScan(edits)
 
     def take(self, value: dict[str, Any], offset: int) -> None:
-        """The next row."""
+        """Add the next row to the story."""
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title

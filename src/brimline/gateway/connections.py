@@ -27,7 +27,7 @@ class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
             next(iter(self.waiting)).leave()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Stop waiting for a connection that is gone."""
         self._stop_waiting()
         super().connection_lost(exc)
 

@@ -98,12 +98,12 @@ class _Reader:
             return Line(number, row, CODE if self.fence else BLANK)
         is_indented = indent >= _CODE_INDENT and not self.in_paragraph and not self.in_list
         if not self.fence and not is_indented:
-            return self._text(number, row, inner, indent)
+            return self._text_or_fence(number, row, inner, indent)
         if self.fence and len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
             self.fence = ""
         return Line(number, row, CODE, indent=indent)
 
-    def _text(self, number: int, row: str, inner: str, indent: int) -> Line:
+    def _text_or_fence(self, number: int, row: str, inner: str, indent: int) -> Line:
         item = _ITEM.match(inner)
         content = inner[item.end() :] if item else inner
         self.in_list = bool(item or (self.in_list and (indent or self.in_paragraph)))

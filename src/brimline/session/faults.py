@@ -304,7 +304,7 @@ class Finder:
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         self._take_link(row, thread, results, is_boundary=is_boundary(value))
         self._take_pairs(row, thread, calls, results)
-        self._take_copy(row, is_copy=self._copies.is_copy(value))
+        self._note_undone_compaction(row, is_copy=self._copies.is_copy(value))
         if is_boundary(value):
             self._take_boundary(value, thread, row)
         thread.go_on(row)
@@ -365,8 +365,8 @@ class Finder:
         self._is_undone = False
         _, *self._compacted_tokens = compaction_of(value)
 
-    def _take_copy(self, row: _Row, *, is_copy: bool) -> None:
-        """Below 5 MiB the client follows links and ids of messages from copies to the originals."""
+    def _note_undone_compaction(self, row: _Row, *, is_copy: bool) -> None:
+        """Note a copy that leads back before the boundary: below 5 MiB the client follows it."""
         if is_copy and self._boundary:
             parent = self._by_id.get(row.parent_id or "")
             leads_back = parent is not None and parent.number < self._boundary.number

@@ -189,7 +189,7 @@ class _Surveyor:
             self._boundary(value)
         self._note_place(value)
         if kind == "assistant":
-            self._reply(value, line.offset)
+            self._take_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
             self._told(value, line, mark)
         elif kind in ("attachment", "system"):
@@ -220,7 +220,7 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _reply(self, value: dict[str, Any], offset: int) -> None:
+    def _take_reply(self, value: dict[str, Any], offset: int) -> None:
         is_main = not row.is_sidechain(value)
         number = self._number(value) if is_main else self.found.requests
         for call in calls_in(value):
