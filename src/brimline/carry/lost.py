@@ -43,9 +43,8 @@ def text(loss: dict[str, Any], session_id: str) -> list[str]:
     for kind, way in ways.items():
         names = [output.line(name, _TEXT_CHARACTERS) for name in loss[kind][-_SHOWN:]]
         if names:
-            lines.append(
-                f"{output.count(len(loss[kind]), kind[:-1])} not in the summary ({way}): {'; '.join(names)}"
-            )
+            count = output.count(len(loss[kind]), kind[:-1])
+            lines.append(f"{count} not in the summary ({way}): {'; '.join(names)}")
     before, after = loss["repeated_before"], loss["repeated_after"]
     if before or after:
         near = f"{before} in the {NEAR_REQUESTS} requests before, {after} after"
