@@ -293,7 +293,7 @@ def run() -> int:
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
-        output.complain("brimline: not agreed to; nothing was changed")
+        output.complain("Cancelled; nothing was changed.")
         return 1
     except BrimlineError as error:
         output.complain(f"brimline: {error}")

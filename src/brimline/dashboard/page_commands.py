@@ -61,11 +61,10 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     keys = [secrets.token_urlsafe(24) for _ in range(2)]
     enter = f"http://127.0.0.1:{port}/enter"
     file = _entrance(enter, keys[0])
-    told = (
-        f"{enter}?key={keys[1]}\nThe address opens one browser; it ends with this command: Ctrl-C."
-    )
-    document = {"url": f"{enter}?key={keys[1]}", "port": port, "file": file}
-    output.answer(document, told, as_json=as_json)
+    link = f"{enter}?key={keys[1]}"
+    warning = "This link opens one browser, which can then read your sessions. Ctrl-C stops it."
+    document = {"url": link, "port": port, "file": file}
+    output.answer(document, f"{link}\n{warning}", as_json=as_json)
     pages = web.Dashboard(paths.home())
     threading.Thread(target=pages.refresh_forever, daemon=True).start()
     if not no_open and sys.stdout.isatty():
