@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from brimline.cli.surface import COMMANDS, program
+from brimline.guard import monitor
 from brimline.hooks.table import EVENTS
 from brimline.mcp.tools import TOOLS
 from brimline.settings import presets
@@ -129,12 +130,13 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     page = _page("reference", "messages.md")
     preset = presets.named("default")
     fields = {"head": "", "distance": "", "load": "invoking skill 'docs:writer'", "excuse": ""}
-    fields |= {"diagnostic": "<figures>", "skills": "handoff and continue"}
+    fields |= {"diagnostic": "<figures>", "skills": "handoff and continue", "thinking": ""}
     dispatch = presets.named("guard-30-15-7-3")["dispatch"].partition("{in_use}")[0]
     said = [*preset["tiers"].values(), *preset["ceiling"]["notes"], preset["ceiling"]["refusal"]]
 
     for template in said:
         assert template.format_map(fields).strip() in page
+    assert monitor.THINKING.strip() in page
     assert dispatch.format(load="loading agent 'Explore'") in page
 
 

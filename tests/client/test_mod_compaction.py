@@ -287,10 +287,17 @@ def stale_thoughts(requests: list[Request], issued: dict[str, int]) -> list[str]
     ]
 
 
-def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
-    client: Client, stub: StubApi, installed: Installed
+@pytest.mark.parametrize(
+    ("model", "kept"),
+    [("claude-opus-5-5", ["THOUGHT-0.", "THOUGHT-1."]), ("claude-opus-4-6", [])],
+)
+def test_no_stale_thinking_is_sent_and_words_between_calls_stay(
+    client: Client, stub: StubApi, installed: Installed, model: str, kept: list[str]
 ) -> None:
-    """None from before, readable words of it as text; what is thought afterwards is sent again."""
+    """What a model that says them in thinking has said is text; older ones' reasoning goes.
+
+    What is thought afterwards is sent again.
+    """
     client.write_settings(WINDOW)
 
     def thinking(turn: Turn, number: int) -> Turn:
@@ -304,7 +311,7 @@ def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
     ]
     stub.script(*turns, text("END"))
 
-    run = client.run_print(PROMPT, model="claude-opus-4-6")
+    run = client.run_print(PROMPT, model=model)
 
     assert set(run.kinds) == {"main"}
     issued = {"s0": 0, "s1": 1, "s2": 2}
@@ -312,7 +319,7 @@ def test_a_model_that_binds_its_thinking_is_sent_none_that_is_stale(
     assert [block["signature"] for block in run.main[-1].blocks("thinking")] == ["s2"]
     check_history(run.main[-1], calls_of(*turns), PROMPT)
     said = [block["text"] for block in run.main[-1].blocks("text")]
-    assert [text for text in said if "THOUGHT" in text] == ["THOUGHT-0.", "THOUGHT-1."]
+    assert [text for text in said if "THOUGHT" in text] == kept
     assert installed.errors() == ""
 
 

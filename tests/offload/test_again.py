@@ -133,7 +133,7 @@ def test_pages_and_recalls_that_add_up_to_the_file_lift_the_guard(player: Player
 
 @pytest.mark.row("S3-57", "S3-19")
 def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
-    """By command, alone or in a pipe, and by the tool, as server and as plugin."""
+    """By command, alone or in a pipe, and by the tool."""
     assert player.bash("brimline store get sha256:0123 | head -900", LOG) is None
     assert player.bash("/x/python -I -m brimline store get last", LOG) is None
     for tool in ("mcp__brimline__recall",):

@@ -164,11 +164,11 @@ def lint_command(as_json: bool) -> None:
     from brimline.memory import hot
 
     place = _folder()
-    found = hot.lint(place)
-    told = "\n".join(f"{one.path}:{one.line}: {one.text}" for one in found)
-    document = {"folder": place, "problems": [one._asdict() for one in found]}
-    output.answer(document, told or f"{place}: nothing is wrong.", as_json=as_json)
-    if found:
+    problems = hot.lint(place)
+    text = "\n".join(f"{problem.path}:{problem.line}: {problem.text}" for problem in problems)
+    document = {"folder": place, "problems": [problem._asdict() for problem in problems]}
+    output.answer(document, text or f"{place}: nothing is wrong.", as_json=as_json)
+    if problems:
         raise click.exceptions.Exit(1)
 
 

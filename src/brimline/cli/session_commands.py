@@ -214,26 +214,26 @@ def restore_command(
     """
     path = _target(file, session_id)
     with _reading(path) as bar:
-        found = restore.plan(path, paths.home(), bar.update)
-    told: dict[str, Any] = {
-        "path": found.path,
-        "rewrites": len(found.undone),
-        "problems": [str(problem) for problem in found.problems],
+        plan = restore.plan(path, paths.home(), bar.update)
+    document: dict[str, Any] = {
+        "path": plan.path,
+        "rewrites": len(plan.undone),
+        "problems": [str(problem) for problem in plan.problems],
         "applied": False,
     }
     if not as_json:
-        output.say(session_text.restoration(found))
-        for problem in found.problems:
+        output.say(session_text.restoration(plan))
+        for problem in plan.problems:
             output.note(f"an older rewrite stays as it is: {problem}")
     done = ""
-    if found.undone and not dry_run:
-        in_use.require_idle(found.path, found.home_dir)
+    if plan.undone and not dry_run:
+        in_use.require_idle(plan.path, plan.home_dir)
         output.consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
-            made = restore.restore(found, progress=bar.update, on_wait=_follow)
-        told |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
+            made = restore.restore(plan, progress=bar.update, on_wait=_follow)
+        document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
-    output.answer(told, done, as_json=as_json)
+    output.answer(document, done, as_json=as_json)
 
 
 @output.command("backups")
@@ -282,9 +282,11 @@ def _backups(file: str | None, session_id: str | None) -> list[Backup]:
     if file is not None:
         path = find.named(file)
         recovery.recover(path)
-        found = restore.of_session(path)
-        if not found and not os.path.isfile(path):
+        backups = restore.of_session(path)
+        if not backups and not os.path.isfile(path):
             raise SessionError(f"{path} is not there, and neither is a backup of it")
-        return found
+        return backups
     start = session_id or ""
-    return [one for one in restore.of_all() if os.path.basename(one.session).startswith(start)]
+    return [
+        backup for backup in restore.of_all() if os.path.basename(backup.session).startswith(start)
+    ]

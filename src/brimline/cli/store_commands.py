@@ -262,12 +262,12 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
       brimline store forget 3f2a9c01
     """
     home_dir = _home()
-    found = [contents.resolve(home_dir, key) for key in keys]
-    told = output.count(len(found), "output")
-    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in found)
+    full_keys = [contents.resolve(home_dir, key) for key in keys]
+    outputs = output.count(len(full_keys), "output")
+    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
-    output.consent(f"{pinned}Delete {told} for good?", yes=yes)
-    for key in found:
+    output.consent(f"{pinned}Delete {outputs} for good?", yes=yes)
+    for key in full_keys:
         removal.forget_key(home_dir, key)
-    stored.forget(home_dir, found)
-    output.answer({"keys": found}, f"{told} forgotten.", as_json=as_json)
+    stored.forget(home_dir, full_keys)
+    output.answer({"keys": full_keys}, f"{outputs} forgotten.", as_json=as_json)

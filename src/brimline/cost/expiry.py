@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clock, models
+from brimline import clienttools, clock, models
+from brimline.compaction import cold
 from brimline.cost.bill import amount
 from brimline.decision import Decision
 from brimline.fast import io
+from brimline.offload import judge
 from brimline.settings import config
-from brimline.transcript import row, tail
+from brimline.transcript import row, tail, words
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
     from brimline.hooks.turn import Turn
 
 # A smaller context costs cents.
 LEAST_TOKENS = 100_000
 _LOOK_BYTES = 4 << 20
+# So much of a conversation is read to see what a compaction would leave of it.
+_MOST_BYTES = 8 << 20
+# Of a line that stands in for a result.
+_LINE_CHARACTERS = 120
 _MILLION = 1_000_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 # In a session's folder: which pause was told of.
@@ -39,9 +48,11 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
-    text = notice(
-        cache, tokens, clock.now(), models.lookup(cache.model, config.user_models(turn.home))
-    )
+    model = models.lookup(cache.model, config.user_models(turn.home))
+    text = notice(cache, tokens, clock.now(), model)
+    if turn.state.sign_of_mod():
+        left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
+        text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
 
 
@@ -68,6 +79,45 @@ def notice(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
         price = f", about {amount(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
     written = f"the next request writes {tokens:,} tokens again{price}"
     return f"brimline: The cache of this session expired {ago} ago: {written}."
+
+
+def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
+    """What a compaction without a model would leave, to a thousand; None where it makes none."""
+    share = cold.SHARES.get(settings["compaction.inside"])
+    if share is None:
+        return None
+    calls, never = list(_calls(transcript)), settings["offload.never"]
+    inputs = {call.id: arguments for call, arguments in calls}
+    freed = sum(
+        ((call.characters or 0) - _LINE_CHARACTERS) / cold.PER_RESULT_TOKEN
+        for call in cold.cold_results([call for call, _ in calls])
+        if not judge.is_named(never, call.tool, inputs[call.id])
+    )
+    # The share counts for the messages alone: of the whole window it is a little more.
+    return round((tokens - freed) / 1_000) * 1_000 if freed >= share * tokens else None
+
+
+def _calls(transcript: str) -> Iterator[tuple[cold.Call, dict[str, Any]]]:
+    """The calls since the last compaction with their arguments, oldest first, as far as read."""
+    rows = []
+    try:
+        for fields in tail.rows_backward(transcript, b"{", _MOST_BYTES):
+            if row.is_boundary(fields):
+                break
+            rows.append(fields)
+    except OSError:
+        return
+    results = {result.call_id: result for fields in rows for result in row.results(fields)}
+    for call in (call for fields in reversed(rows) for call in row.calls(fields)):
+        judged = cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        if result := results.get(call.id):
+            marks = {"is_error": result.is_error, "is_marked": result.is_marked}
+            judged = judged._replace(
+                characters=len(result.text),
+                is_error=result.is_error,
+                is_users=words.may_be_in(call.name, result.text, **marks),
+            )
+        yield judged, call.arguments
 
 
 def _duration(seconds: float) -> str:

@@ -149,15 +149,21 @@ def _left(shown: Sequence[Moment]) -> list[int | None]:
 
 def cache(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
-    plot = _plot(size, len(shown), max([one.tokens for one in shown], default=1) * _HEADROOM)
-    spent = [one.spent for one in shown]
-    _pile(plot, [one.cache_read_tokens for one in spent], "fill read", "read from the cache")
-    _pile(plot, [one.cache_written_tokens for one in spent], "fill written", "written to the cache")
-    _pile(plot, [one.input_tokens for one in spent], "fill fresh", "not cached")
-    for at, one in enumerate(shown):
-        if one.broke:
-            told = f"request {one.number}: {one.broke.tokens:,} written again: {one.broke.cause}"
-            plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", told))
+    plot = _plot(size, len(shown), max([moment.tokens for moment in shown], default=1) * _HEADROOM)
+    spent = [moment.spent for moment in shown]
+    _pile(plot, [moment.cache_read_tokens for moment in spent], "fill read", "read from the cache")
+    _pile(
+        plot,
+        [moment.cache_written_tokens for moment in spent],
+        "fill written",
+        "written to the cache",
+    )
+    _pile(plot, [moment.input_tokens for moment in spent], "fill fresh", "not cached")
+    for at, moment in enumerate(shown):
+        if moment.broke:
+            lost = f"{moment.broke.tokens:,} written again: {moment.broke.cause}"
+            name = f"request {moment.number}: {lost}"
+            plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", name))
     return plot
 
 

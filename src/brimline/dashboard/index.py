@@ -91,12 +91,12 @@ class Index:
         """The sessions that are to be read, the newest first; drops those that are gone."""
         forgot = forgotten.sessions(self.home_dir)
         files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
-        found = {path: stamp(self.home_dir, path) for path in files}
+        stamps = {path: stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
-        known = {os.fsdecode(path): then for path, then in rows}
-        gone = [(os.fsencode(path),) for path in known.keys() - found.keys()]
+        indexed = {os.fsdecode(path): then for path, then in rows}
+        gone = [(os.fsencode(path),) for path in indexed.keys() - stamps.keys()]
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
-        return {path: now for path, now in found.items() if known.get(path) != now}
+        return {path: now for path, now in stamps.items() if indexed.get(path) != now}
 
     def sessions(self, wanted: Filter, size: int) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all."""
@@ -132,12 +132,12 @@ class Index:
         Raises:
             SessionError: there is none.
         """
-        asked = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
+        query = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
         with self._open() as base:
-            paths = [os.fsdecode(path) for (path,) in base.execute(asked, (session_id,))]
-        found = [path for path in paths if not folder or folder_of(path) == folder]
-        if found and os.path.isfile(found[0]):
-            return found[0]
+            paths = [os.fsdecode(path) for (path,) in base.execute(query, (session_id,))]
+        inside = [path for path in paths if not folder or folder_of(path) == folder]
+        if inside and os.path.isfile(inside[0]):
+            return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
         return find.by_id(session_id)
@@ -248,9 +248,9 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
-    found = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
-    told = [f"{one.st_size}.{one.st_mtime_ns}" for one in found]
-    return " ".join([*told, *map(str, history.spool_stamp(own))])
+    files = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
+    parts = [f"{status.st_size}.{status.st_mtime_ns}" for status in files]
+    return " ".join([*parts, *map(str, history.spool_stamp(own))])
 
 
 def _size(stamp: str) -> int:

@@ -119,14 +119,18 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     """
     with _libraries():
         from brimline.dashboard.report import single_file, write
-    found = _told(session)
-    made = single_file(found, redacted=redact)
+    session_story = _story(session)
+    made = single_file(session_story, redacted=redact)
     write(file, made)
-    document = {"session_id": found.session_id, "file": os.path.abspath(file), "redacted": redact}
-    document |= {"bytes": len(made.encode()), "requests": len(found.moments)}
+    document = {
+        "session_id": session_story.session_id,
+        "file": os.path.abspath(file),
+        "redacted": redact,
+    }
+    document |= {"bytes": len(made.encode()), "requests": len(session_story.moments)}
     what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
-    told = f"{file}: {output.count(len(found.moments), 'request')}, {what}."
-    output.answer(document, told, as_json=as_json)
+    text = f"{file}: {output.count(len(session_story.moments), 'request')}, {what}."
+    output.answer(document, text, as_json=as_json)
 
 
 @output.command("replay")
@@ -154,7 +158,7 @@ def replay(
     if file is not None:
         with _libraries():
             from brimline.dashboard.report import single_file, write
-        write(file, single_file(_told(path), redacted=True, replay=found))
+        write(file, single_file(_story(path), redacted=True, replay=found))
         found["file"] = os.path.abspath(file)
     output.answer(found, table, as_json=as_json)
 
@@ -166,7 +170,7 @@ def _transcript(named: str) -> str:
     return path
 
 
-def _told(named: str) -> Story:
+def _story(named: str) -> Story:
     """The same, read."""
     from brimline.dashboard import story
 

@@ -144,16 +144,18 @@ def headline(story: Story) -> str:
     return wording.headline(document) if story.is_running else wording.farewell(document)
 
 
-def label(one: Moment, *, single: bool = False) -> str:
+def label(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
-    when = time_of(one.at) if single else local_time_of(one.at)
-    told = f"Request {one.number}, {when}: {one.tokens:,} tokens"
-    if one.reading:
-        told += f", {one.tokens / one.reading.window.tokens:.0%} of the window"
-        told += f"; L{one.reading.tier} {one.reading.tier_name}" if one.reading.tier else ""
-    if one.outlook and one.outlook.high:
-        told += f"; {one.outlook.low} to {one.outlook.high} requests left by the forecast"
-    return told + (f"; cache lost: {one.broke.cause}" if one.broke else "")
+    when = time_of(moment.at) if single else local_time_of(moment.at)
+    text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
+    if moment.reading:
+        text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
+        text += (
+            f"; L{moment.reading.tier} {moment.reading.tier_name}" if moment.reading.tier else ""
+        )
+    if moment.outlook and moment.outlook.high:
+        text += f"; {moment.outlook.low} to {moment.outlook.high} requests left by the forecast"
+    return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
 def came_in(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
@@ -227,24 +229,26 @@ def shared_name(kind: str, name: str) -> str:
 
 def _cards(story: Story) -> list[tuple[int, str]]:
     """The first request after each compaction, with the card that it got."""
-    firsts = {one.segment: one for one in reversed(story.moments) if one.segment}
-    found = []
+    firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
+    cards = []
     with read.open_regular(story.path) as file:
-        for one in reversed(firsts.values()):
-            for offset in sorted({item.offset for item in one.items if item.kind == "hook"} - {-1}):
+        for moment in reversed(firsts.values()):
+            for offset in sorted(
+                {item.offset for item in moment.items if item.kind == "hook"} - {-1}
+            ):
                 _, mark, text = text_at(file, offset).partition(card.MARK)
-                found += [(one.number, mark + text)] * bool(mark)
-    return found
+                cards += [(moment.number, mark + text)] * bool(mark)
+    return cards
 
 
 def _growth(story: Story) -> list[tuple[int, int, Item]]:
     """The requests that added most: number, tokens, and what most of that was."""
-    found = [
-        (one.number, one.tokens - before.tokens, max(one.items, key=_TOKENS))
-        for before, one in itertools.pairwise(story.moments)
-        if before.segment == one.segment and one.items
+    added = [
+        (moment.number, moment.tokens - before.tokens, max(moment.items, key=_TOKENS))
+        for before, moment in itertools.pairwise(story.moments)
+        if before.segment == moment.segment and moment.items
     ]
-    return sorted(found, key=lambda row: -row[1])[:_TOP]
+    return sorted(added, key=lambda row: -row[1])[:_TOP]
 
 
 def largest(story: Story, most: int) -> list[tuple[int, Item]]:

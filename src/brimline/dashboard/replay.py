@@ -86,10 +86,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 def table(document: dict[str, Any]) -> str:
     """For a person: what would have been different, then what would have happened when."""
-    told = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
+    settings = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
     fullest, recorded = (output.figure(document[f"peak_tokens{end}"]) for end in ("", "_recorded"))
     pairs = [
-        ("settings", told or "those in force"),
+        ("settings", settings or "those in force"),
         ("requests", f"{document['requests']:,}"),
         ("fullest", f"{fullest}; recorded {recorded}"),
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
@@ -99,12 +99,12 @@ def table(document: dict[str, Any]) -> str:
     lines = [output.pairs(pairs)]
     rows = [
         [
-            str(one["request"]),
-            one["kind"],
-            output.figure(one["tokens"]),
-            output.line(one["text"], 200),
+            str(event["request"]),
+            event["kind"],
+            output.figure(event["tokens"]),
+            output.line(event["text"], 200),
         ]
-        for one in document["events"][:_SHOWN]
+        for event in document["events"][:_SHOWN]
     ]
     if rows:
         lines += [

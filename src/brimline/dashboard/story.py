@@ -163,13 +163,13 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
         SessionError: its file cannot be read.
     """
     policy_of = policies(home_dir)
-    found = outline(path, home_dir, policy_of, progress=progress)
-    _read_moments(found, SessionState(home_dir, found.kept_as), policy_of(found.project))
-    _read_gateway(found)
-    found.is_running = _is_running(path, home_dir)
+    story = outline(path, home_dir, policy_of, progress=progress)
+    _read_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
+    _read_gateway(story)
+    story.is_running = _is_running(path, home_dir)
     failed = logs.recent_failures(home_dir, 0.0)
-    found.failures = [one for one in failed if one.get("session") == found.kept_as]
-    return found
+    story.failures = [failure for failure in failed if failure.get("session") == story.kept_as]
+    return story
 
 
 def _is_running(path: str, home_dir: str) -> bool:
@@ -320,33 +320,37 @@ class _Reader:
         return story
 
 
-def _read_moments(found: Story, state: SessionState, policy: Policy) -> None:
+def _read_moments(story: Story, state: SessionState, policy: Policy) -> None:
     """Take the reading of every request, as a hook would have taken it before the next one."""
-    told = state.snapshot()
+    snapshot = state.snapshot()
     # What the status line told last says how large the window is, not how full it was then.
-    window = told and Snapshot(at=0.0, window_tokens=told.window_tokens, model=told.model)
+    window = snapshot and Snapshot(
+        at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
+    )
     observed = state.observed_window()
-    for one in found.moments:
-        proved = proved_window(one.tokens)
+    for moment in story.moments:
+        proved = proved_window(moment.tokens)
         observed = max(observed or 0, proved or 0) or None
-        one.reading = reading.make_reading(one.last, window, policy, observed)
-        one.reading.history = one.last.history[::-1]
-        one.outlook = one.reading.forecast()
+        moment.reading = reading.make_reading(moment.last, window, policy, observed)
+        moment.reading.history = moment.last.history[::-1]
+        moment.outlook = moment.reading.forecast()
 
 
-def _read_gateway(found: Story) -> None:
+def _read_gateway(story: Story) -> None:
     """Find the request of each line that a gateway left: one is written when the answer ended."""
-    for line in found.events:
+    for line in story.events:
         if line["event"] != "Gateway" or line.get("agent"):
             continue
         at, prompt = line["at"], line.get("prompt")
-        first, end = (found.answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
-        near = found.moments[max(0, first - 1) : end]
+        first, end = (story.answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
+        near = story.moments[max(0, first - 1) : end]
         if near:
-            _, _, number = min((one.tokens != prompt, abs(one.at - at), one.number) for one in near)
-            one = found.moments[number - 1]
-            one.shorter_by = line.get("saved", 0)
-            one.replaced += filter(_is_replacement, line.get("fresh", ()))
+            _, _, number = min(
+                (moment.tokens != prompt, abs(moment.at - at), moment.number) for moment in near
+            )
+            moment = story.moments[number - 1]
+            moment.shorter_by = line.get("saved", 0)
+            moment.replaced += filter(_is_replacement, line.get("fresh", ()))
 
 
 def _is_replacement(each: Any) -> bool:

@@ -359,11 +359,16 @@ class Dashboard:
 
     def _project(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
-        known: list[str] = []
+        projects: list[str] = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
-            known = [one for one in self.index.choices("project") if os.path.isdir(one)]
-        asked, here = request.query_params.get("project", ""), os.getcwd()
-        return {"projects": sorted({*known, here}), "project": asked if asked in known else here}
+            projects = [
+                project for project in self.index.choices("project") if os.path.isdir(project)
+            ]
+        chosen, here = request.query_params.get("project", ""), os.getcwd()
+        return {
+            "projects": sorted({*projects, here}),
+            "project": chosen if chosen in projects else here,
+        }
 
 
 def _filter(request: Request) -> Filter:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 REARM_POINTS = 2
 # In this many of the last tiers the hook writes a checkpoint by itself.
 CHECKPOINT_TIERS = 2
+# Models that bind their thinking say in it what others say as text, and no compaction keeps it.
+THINKING = " Thinking will not survive: write its reasons down too."
 
 
 def decide(turn: Turn) -> Decision | None:
@@ -79,6 +81,7 @@ def _announcement(words: dict[str, str], reading: Reading, *, first: bool) -> st
         figures(reading)
         | {
             "head": f"[brimline] Context tier L{reading.tier} {name}{steep}.",
+            "thinking": THINKING if reading.known_model.binds_thinking else "",
             "distance": distance(reading.document()),
         }
     )

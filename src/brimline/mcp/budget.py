@@ -22,17 +22,17 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         StateError: the operation or one of its arguments is wrong.
         OSError: the budget cannot be read or written.
     """
-    given = dict(arguments)
-    operation, named = str(given.pop("operation", "get")), given.pop("session", None)
+    fields = dict(arguments)
+    operation, named = str(fields.pop("operation", "get")), fields.pop("session", None)
     session = _session(project_dir, named)
-    if isinstance(given.get("text"), str):
-        given["text"] = clean(given["text"])
+    if isinstance(fields.get("text"), str):
+        fields["text"] = clean(fields["text"])
     window = SessionState(home_dir, session).telemetry().get("window_tokens")
-    told = operations.text(operations.run(home_dir, session, window, operation, given))
-    if len(told) <= _MOST_CHARACTERS:
-        return told
-    shown = told[:_MOST_CHARACTERS].rpartition("\n")[0]
-    left = told.count("\n") - shown.count("\n")
+    text = operations.text(operations.run(home_dir, session, window, operation, fields))
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    shown = text[:_MOST_CHARACTERS].rpartition("\n")[0]
+    left = text.count("\n") - shown.count("\n")
     return f"{shown}\n[{left} more lines: name a compartment, or remove what is not needed]"
 
 

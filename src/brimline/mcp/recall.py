@@ -182,18 +182,19 @@ def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> 
     """The lines of one output that hold the words, as many as fit."""
     texts = [decoded(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.terms(query)
-    found = sorted(stored.holding(texts, wanted))
+    fitting = sorted(stored.holding(texts, wanted))
     shown = _fitting(
-        f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}" for at in found
+        f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        for at in fitting
     )
     following = ""
-    if len(shown) < len(found):
-        following = f'; next: lines="{found[len(shown)] + span.first}:{span.last}"'
-    told = repr(one_line(query, _TOLD_CHARACTERS))
+    if len(shown) < len(fitting):
+        following = f'; next: lines="{fitting[len(shown)] + span.first}:{span.last}"'
+    words = repr(one_line(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
         of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
-    head = f"[brimline recall {name}: {len(found):,} of {of} hold {told}{following}]"
+    head = f"[brimline recall {name}: {len(fitting):,} of {of} hold {words}{following}]"
     return "\n".join([head, *shown])
 
 
@@ -223,25 +224,25 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> st
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
-    found = stored.find(home_dir, asked.query, project_dir, pick, until=until)
-    told = repr(one_line(asked.query, _TOLD_CHARACTERS))
-    if not found.states and not found.pending:
+    result = stored.find(home_dir, asked.query, project_dir, pick, until=until)
+    words = repr(one_line(asked.query, _TOLD_CHARACTERS))
+    if not result.states and not result.pending:
         whose = "" if asked.everywhere else " of this project"
         return f"[brimline recall: no output{whose} is stored yet]"
-    if not found.total:
-        first = f"[brimline recall: none of {len(found.states):,} stored outputs holds {told}]"
-        return "\n".join([first, *_notes(found)])
+    if not result.total:
+        first = f"[brimline recall: none of {len(result.states):,} stored outputs holds {words}]"
+        return "\n".join([first, *_notes(result)])
     wanted = stored.terms(asked.query)
-    numbered = enumerate(found.hits, found.span.first)
+    numbered = enumerate(result.hits, result.span.first)
     blocks = _fitting(
         (f"{number}. {_hit(hit, home_dir, wanted)}" for number, hit in numbered), room
     )
-    last, total = found.span.first + len(blocks) - 1, found.total
+    last, total = result.span.first + len(blocks) - 1, result.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
-    how = "that hold" if found.all_words else "that hold some of (none holds all)"
-    shown = f"hits {found.span.first:,}-{last:,} of {total:,} {how} {told}"
+    how = "that hold" if result.all_words else "that hold some of (none holds all)"
+    shown = f"hits {result.span.first:,}-{last:,} of {total:,} {how} {words}"
     shown += rest if last < total else ""
-    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(found)])
+    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(result)])
 
 
 def _fitting(rows: Iterable[str], room: int = ROOM) -> list[str]:
@@ -258,42 +259,42 @@ def _fitting(rows: Iterable[str], room: int = ROOM) -> list[str]:
 def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
-    known = contents.meta(home_dir, key)
-    parts, made = [_named(key, known)], known.get("created")
+    described = contents.meta(home_dir, key)
+    parts, made = [_named(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
         parts.append(minute(clock.format_utc(made)))
-    if isinstance(known.get("lines"), int):
-        parts.append(f"{known['lines']:,} lines")
+    if isinstance(described.get("lines"), int):
+        parts.append(f"{described['lines']:,} lines")
     lines = document.text.split("\n")
-    found = stored.holding(lines, wanted)
+    fitting = stored.holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in found]
+    shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in fitting]
     shown = shown[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
-    rest = [f"and {len(found) - len(shown):,} more"] if len(found) > len(shown) else []
+    rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 
 
-def _notes(found: stored.Found) -> list[str]:
+def _notes(result: stored.Found) -> list[str]:
     """What was not searched."""
     cases = (
-        (found.pending, "were not searched for lack of time: ask again, the search goes on"),
-        (found.states.count(stored.BINARY), "are binary and were not searched"),
-        (found.states.count(stored.HEAD), "are large: only the first 200 kB were searched"),
-        (found.states.count(stored.TITLE), "are so old that only their commands were searched"),
-        (found.states.count(stored.DAMAGED), "are damaged or cannot be read here"),
+        (result.pending, "were not searched for lack of time: ask again, the search goes on"),
+        (result.states.count(stored.BINARY), "are binary and were not searched"),
+        (result.states.count(stored.HEAD), "are large: only the first 200 kB were searched"),
+        (result.states.count(stored.TITLE), "are so old that only their commands were searched"),
+        (result.states.count(stored.DAMAGED), "are damaged or cannot be read here"),
     )
-    return [f"Stored outputs that {told}: {count:,}." for count, told in cases if count]
+    return [f"Stored outputs that {what}: {count:,}." for count, what in cases if count]
 
 
-def _named(key: str, known: dict[str, Any]) -> str:
+def _named(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
-    tool, source, code = known.get("tool"), known.get("source"), known.get("exit")
-    told = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
+    parts = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
     if isinstance(source, str):
-        told.append('"' + one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
+        parts.append('"' + one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
-        told.append(f"exit {code}")
-    return f"{layout.short(key)} ({' '.join(told)})" if told else layout.short(key)
+        parts.append(f"exit {code}")
+    return f"{layout.short(key)} ({' '.join(parts)})" if parts else layout.short(key)
 
 
 class Page(NamedTuple):

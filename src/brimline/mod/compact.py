@@ -17,11 +17,9 @@ from brimline.offload import judge
 from brimline.store import layout, put, stub
 from brimline.transcript import words
 
-# The share of the messages that has to go, by setting, for a compaction to be worth its while.
-SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
 _TRIGGERS = ("auto", "manual", "idle")
-# Characters that a token of a result and of anything else stands for, and what each takes besides.
-_PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
+# Characters that a token of anything but a result stands for, and what each takes besides.
+_PER_TOKEN = 3.2
 _RESULT_TOKENS, _CALL_TOKENS, _TEXT_TOKENS = 12, 25, 4
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
@@ -61,7 +59,7 @@ def answer(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the request has another shape.
     """
-    share = SHARES.get(values["compaction.inside"])
+    share = cold.SHARES.get(values["compaction.inside"])
     if share is None:
         return {"pass": "compaction.inside is off"}, 0
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
@@ -228,7 +226,7 @@ def _decoded(image: str) -> bytes:
 
 
 def _result_tokens(text: str) -> float:
-    return len(text) / _PER_RESULT_TOKEN
+    return len(text) / cold.PER_RESULT_TOKEN
 
 
 def _input_tokens(value: Any) -> float:

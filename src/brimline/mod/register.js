@@ -9,6 +9,7 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 class Doubt extends Error {}
@@ -178,8 +179,9 @@ const slim = (m, pictured) => ({
 const spoken = m => m.role === "user" && !m.toolResults?.length
 
 // What the service is sent that stands in no entry: messages typed during work, rules of subfolders, skills, notes of
-// hooks, readable thinking. `after` and `thoughts` hold it by the place of the entry that it follows, or that it opens;
-// `pictured` are the calls whose results hold more than text.
+// hooks, and readable thinking, which is what some models say between calls (the answer tells for which). `after` and
+// `thoughts` hold it by the place of the entry that it follows, or that it opens; `pictured` are the calls whose results
+// hold more than text.
 const besidesOf = (sent, entries) => {
   const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
   const after = new Map(), thoughts = new Map(), pictured = new Set()
@@ -194,7 +196,7 @@ const besidesOf = (sent, entries) => {
     if (role === "assistant") {
       const call = content.findIndex(block => block.type === "tool_use")
       const thought = content.map(block => block.thinking?.trim()).filter(Boolean).join("\n")
-      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought)
+      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought.slice(0, LONGEST_THOUGHT))
       continue
     }
     const texts = content.flatMap((block, i) => {
@@ -254,7 +256,7 @@ const rebuilt = (entries, answer, besides) => {
     const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? split(text).own }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
-    const text = [besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
+    const text = [answer.thoughts && besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
     if (spoken(m)) out.push(m)
     else if (text || uses.length || results.length) put(m.role, text, uses, results)
     for (const reminder of beside) put("user", reminder)
