@@ -1,4 +1,4 @@
-"""`brimline dashboard`, `report`, `replay`: their words; libraries are loaded when one runs."""
+"""`dashboard`, `report` and `session replay`: their words; libraries load when one runs."""
 
 from __future__ import annotations
 
@@ -148,8 +148,8 @@ def replay(
 
     \b
     Example:
-      brimline replay 1f0c2d3e --preset haios-80
-      brimline replay 1f0c2d3e --set offload.inline_bytes=4000 -o replay.html
+      brimline session replay 1f0c2d3e --preset haios-80
+      brimline session replay last --set offload.inline_bytes=4000 -o out.html
     """
     from brimline.dashboard.replay import play, table
 
@@ -191,6 +191,4 @@ def _libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(
-            extras.hint("pages need Jinja, Starlette and Uvicorn", "dashboard")
-        ) from error
+        raise BrimlineError(extras.hint("pages need Jinja, Starlette and Uvicorn")) from error
