@@ -214,7 +214,7 @@ def _first_boundary(transcript: str) -> str | None:
     for line in head.split(b"\n"):
         if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
             continue
-        for fields in json.loads_all(line.decode("utf-8", "replace")):
+        for fields in json.loads_all(line):
             if row.is_boundary(fields):
                 return row.uuid_of(fields)
             if row.content_blocks(fields):

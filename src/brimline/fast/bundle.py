@@ -14,7 +14,7 @@ from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
 # `tests/hooks/test_imports.py` compares it with reality.
 _ROOMS = {
     "fast": ("io", "json", "paths", "policy"),
-    "transcript": ("usage", "tail"),
+    "transcript": ("usage",),
     "gauge": ("window", "reading", "hook"),
     "state": ("session",),
     "offload": ("hook",),

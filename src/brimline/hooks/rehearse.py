@@ -16,7 +16,7 @@ from brimline import clienttools
 from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
-from brimline.hooks.entry import collect_decisions
+from brimline.hooks.entry import ask_rooms
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import tool_results
@@ -136,7 +136,7 @@ class Rehearsal:
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
         turn = Turn(Event(name, payload), self.home_dir)
-        collect_decisions(turn)
+        ask_rooms(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
         return self._describe(turn, fields) if turn.decisions else []

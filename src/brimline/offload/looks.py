@@ -22,7 +22,7 @@ from brimline.offload import hook, judge, tool_results
 from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
 from brimline.offload.intercept import call_name, offer, read_mark, was_edited
 from brimline.store import stub
-from brimline.transcript import row, tail
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -204,7 +204,7 @@ def _is_written(turn: Turn) -> bool:
     """Tell whether the end of the transcript holds the call at hand."""
     wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
     try:
-        for offset, line in tail.lines_backward(turn.event.transcript):
+        for offset, line in io.lines_backward(turn.event.transcript):
             if wanted in line:
                 return True
             end = offset + len(line) if end is None else end
@@ -276,14 +276,14 @@ def _answers(path: str) -> Iterator[_Answer]:
         OSError: the file cannot be read, or is not a regular file.
     """
     kept: list[bytes] = []
-    for _, line in tail.lines_backward(path):
+    for _, line in io.lines_backward(path):
         is_recent = len(kept) < _RECENT_LINES
         if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
             kept.append(line)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for line in reversed(kept):
         if _CALL in line or any(call.encode() in line for call in calls):
-            for document in json.loads_all(line.decode("utf-8", "replace")):
+            for document in json.loads_all(line):
                 yield from _answers_in(calls, document)
 
 

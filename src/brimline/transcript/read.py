@@ -114,7 +114,7 @@ def rows(
         file.seek(start)
         for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
-                found = json.loads_all(line.raw.decode("utf-8", "replace"))
+                found = json.loads_all(line.raw)
                 yield from (row for row in found if isinstance(row, dict))
             if progress:
                 progress(len(line.raw))
