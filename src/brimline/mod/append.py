@@ -75,7 +75,7 @@ def _instead(turn: Turn, row: dict[str, Any]) -> str | None:
     text, is_error = row["text"], bool(row.get("is_error"))
     if turn.event.agent_id or words.may_be_in(turn.event.tool, text, is_error=is_error):
         return None
-    decision = intercept.answer(turn, _result(turn.event.tool, row, is_error=is_error))
+    decision = intercept.after(turn, _result(turn.event.tool, row, is_error=is_error))
     if decision:
         return str(decision.replacement)
     if is_error and turn.event.tool == "Bash" and clienttools.has_lost_its_end(text):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _SOURCE_CHARACTERS = 60
 
 
-def after(turn: Turn) -> Decision | None:
-    """Answer a result that may be large: a reference in its place, or nothing.
+def after(turn: Turn, result: ToolResult | None = None) -> Decision | None:
+    """Answer a result that may be large, whose shape may be known: a reference, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
@@ -38,17 +38,13 @@ def after(turn: Turn) -> Decision | None:
        brief or interactive command, or one that failed?
     7. Does experience say that its references always come back? (`learning.passes`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
-    9. Is it the same call again, right after its preview? (`claim_repeat`)
+    9. Is it the same call again, right after its preview? (`_is_repeated`)
     10. Would a reference save too little? (`judge.saves_enough`)
     """
     event = turn.event
-    result = tool_results.find(event.tool, event.tool_input, event.tool_response)
-    return answer(turn, result) if result else None
-
-
-def answer(turn: Turn, result: ToolResult) -> Decision | None:
-    """Answer a result whose shape is known: questions 2 to 10."""
-    event = turn.event
+    result = result or tool_results.find(event.tool, event.tool_input, event.tool_response)
+    if result is None:
+        return None
     if judge.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
@@ -85,6 +81,11 @@ class _Arrival:
         self.learned_as = (turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
+        is_open = event.payload.get("permission_mode") == "bypassPermissions"
+        # Whether the model can get at what is stored.
+        self.is_in_reach = (
+            self.may_repeat or is_open or bool(turn.policy.client.get("recall_allowed"))
+        )
 
     def stays(self) -> bool:
         """The answers to questions 3 to 9."""
@@ -95,26 +96,22 @@ class _Arrival:
         verdict = judge.judge(self.case, rules, lambda path: was_edited(turn, path))
         if verdict.reason:
             return True
-        if not verdict.is_listed and (self._comes_back() or not self._is_in_reach()):
-            return True
+        if not verdict.is_listed:
+            if learning.passes(turn.home, self.learned_as):
+                # That a result passed is experience too.
+                size = self.case.size_bytes
+                learning.note(turn.home, learning.PASSED, self.learned_as, size)
+                return True
+            if not self.is_in_reach:
+                return True
         return self._is_repeated()
 
-    def _comes_back(self) -> bool:
-        """Question 7; that a result passed is experience too."""
-        home = self.turn.home
-        if not learning.passes(home, self.learned_as):
-            return False
-        learning.note(home, learning.PASSED, self.learned_as, self.case.size_bytes)
-        return True
-
-    def _is_in_reach(self) -> bool:
-        turn = self.turn
-        if self.may_repeat or turn.policy.client.get("recall_allowed"):
-            return True
-        return turn.event.payload.get("permission_mode") == "bypassPermissions"
-
     def _is_repeated(self) -> bool:
-        if self.case.is_cut or not claim_repeat(self.turn, self.call):
+        """Tell whether this is the same call again: takes the offer, which only one can."""
+        state, start = self.turn.state, f"{OFFER}{self.call}-"
+        offers = [name[len(OFFER) :] for name in state.names if name.startswith(start)]
+        taken = [f"{state.folder}/{TAKEN}{name}" for name in offers]
+        if self.case.is_cut or not any(io.create_exclusively(path, b"") for path in taken):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
         self.turn.note("Recalled", tool=self.tool, shown=self.would)
@@ -236,13 +233,6 @@ def offer(turn: Turn, call: str) -> bool:
     name = f"{start}{max(map(int, numbers), default=0) + 1}"
     turn.state.names.append(name)  # whoever makes it, it is there now
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
-
-
-def claim_repeat(turn: Turn, call: str) -> bool:
-    """Tell whether this is the same call again: takes the offer, which only one can."""
-    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
-    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
-    return any(io.create_exclusively(path, b"") for path in taken)
 
 
 def _program(home_dir: str) -> str:
