@@ -115,7 +115,7 @@ def test_a_session_that_used_no_cache_has_none_to_lose(
 @pytest.mark.parametrize(
     ("inside", "results", "has_mod", "ending"),
     [
-        ("balanced", 60, True, " about $1.06. `/compact` first makes it about 72,000."),
+        ("balanced", 60, True, " about $1.06. `/compact` first makes it about 62,000."),
         ("off", 60, True, " about $1.06."),
         ("balanced", 60, False, " about $1.06."),
         # A model would summarise all of it: that costs what the notice warns of.

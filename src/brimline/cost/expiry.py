@@ -11,10 +11,9 @@ from brimline.decision import Decision
 from brimline.fast import io, json
 from brimline.offload import judge
 from brimline.settings import config
-from brimline.transcript import row, words
+from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from brimline.hooks.turn import Turn
@@ -24,6 +23,8 @@ LEAST_TOKENS = 100_000
 _LOOK_BYTES = 4 << 20
 # So much of a conversation is read to see what a compaction would leave of it.
 _MOST_BYTES = 8 << 20
+# The client's instructions and tools take less; a first request of more goes on from something.
+_MOST_OWN_TOKENS = 40_000
 # Of a line that stands in for a result.
 _LINE_CHARACTERS = 120
 _MILLION = 1_000_000
@@ -82,42 +83,54 @@ def notice(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
 
 
 def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
-    """What a compaction without a model would leave, to a thousand; None where it makes none."""
-    share = cold.SHARES.get(settings["compaction.inside"])
-    if share is None:
-        return None
-    calls, never = list(_calls(transcript)), settings["offload.never"]
-    inputs = {call.id: arguments for call, arguments in calls}
-    freed = sum(
-        ((call.characters or 0) - _LINE_CHARACTERS) / cold.PER_RESULT_TOKEN
-        for call in cold.cold_results([call for call, _ in calls])
-        if not judge.is_named(never, call.tool, inputs[call.id])
-    )
-    # The share counts for the messages alone: of the whole window it is a little more.
-    return round((tokens - freed) / 1_000) * 1_000 if freed >= share * tokens else None
+    """What a compaction without a model would leave, to a thousand; None where it makes none.
 
-
-def _calls(transcript: str) -> Iterator[tuple[cold.Call, dict[str, Any]]]:
-    """The calls since the last compaction with their arguments, oldest first, as far as read."""
-    rows = []
+    The share of the characters that would go is that of the messages' tokens; the client's own
+    instructions, which the first request shows, stay.
+    """
+    least = cold.SHARES.get(settings["compaction.inside"])
     try:
-        for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
-            if row.is_boundary(fields):
-                break
-            rows.append(fields)
+        rows = _conversation(transcript) if least else []
+        usages = map(row.usage_of, read.rows(transcript, read.MEASURED, length=_LOOK_BYTES))
+        first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
-        return
-    results = {result.call_id: result for fields in rows for result in row.results(fields)}
-    for call in (call for fields in reversed(rows) for call in row.calls(fields)):
-        judged = cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
-        if result := results.get(call.id):
+        return None
+    freed = _cold_characters(rows, settings["offload.never"])
+    share = freed / max(1, sum(map(row.visible_characters, rows)))
+    if not least or share < least:
+        return None
+    messages_tokens = max(0, tokens - min(first_tokens, _MOST_OWN_TOKENS))
+    return round((tokens - share * messages_tokens) / 1_000) * 1_000
+
+
+def _conversation(transcript: str) -> list[dict[str, Any]]:
+    """The rows since the last compaction, oldest first, as far back as is read."""
+    rows: list[dict[str, Any]] = []
+    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
+        if row.is_boundary(fields):
+            break
+        rows.append(fields)
+    return rows[::-1]
+
+
+def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
+    """How many characters of results a compaction would put lines in the place of."""
+    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    judged = {
+        call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        for call in calls.values()
+        if not judge.is_named(never, call.name, call.arguments)
+    }
+    for result in (result for fields in rows for result in row.results(fields)):
+        if call := judged.get(result.call_id):
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            judged = judged._replace(
+            judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_be_in(call.name, result.text, **marks),
+                is_users=words.may_be_in(call.tool, result.text, **marks),
             )
-        yield judged, call.arguments
+    found = cold.cold_results([*judged.values()])
+    return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 
 def _duration(seconds: float) -> str:

@@ -110,8 +110,8 @@ def _entrance(address: str, key: str) -> str:
 def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     """Write the page of a session into one HTML file, to look at or to share.
 
-    SESSION is an id, how it begins, or a file. Without --full it has figures, names of tools, the
-    endings of files and common programs: no text, no path, no name of a project.
+    SESSION is an id, how it begins, a file, or `last`. Without --full it has figures, names of
+    tools, the endings of files and common programs: no text, no path, no name of a project.
 
     \b
     Example:
@@ -155,7 +155,7 @@ def replay(
     from brimline.dashboard.replay import play, table
 
     path = _transcript(session)
-    found = play(path, preset, list(chosen))
+    found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
     if file is not None:
         with _libraries():
             from brimline.dashboard.report import single_file, write

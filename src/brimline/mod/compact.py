@@ -14,12 +14,12 @@ from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
 from brimline.offload import judge
-from brimline.store import layout, put, stub
+from brimline.store import contents, layout, put, stub
 from brimline.transcript import words
 
 _TRIGGERS = ("auto", "manual", "idle")
-# Characters that a token of anything but a result stands for, and what each takes besides.
-_PER_TOKEN = 3.2
+# Characters that a token of a result and of anything else stands for, and what each takes besides.
+_PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
 _RESULT_TOKENS, _CALL_TOKENS, _TEXT_TOKENS = 12, 25, 4
 # Thinking is an entry without content: what it takes is not told, and it goes.
 _THINKING_TOKENS = 125
@@ -161,7 +161,7 @@ class _Mover:
         if image:
             note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
             data = data or _decoded(image)
-        key, size = self._key_of_preview(text) or self._put(data, call), len(data)
+        key, size = self._key_of_preview(call, text) or self._put(data, call), len(data)
         if key is None:
             return
         line = stub.line(call.tool, call.subject, size, key, note)
@@ -183,11 +183,21 @@ class _Mover:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _key_of_preview(self, text: str) -> str | None:
-        """The key that a result names which is a preview of ours, if its content is there."""
+    def _key_of_preview(self, call: Call, text: str) -> str | None:
+        """The key that a result names which is a preview of ours, if its content is there.
+
+        Any program can print one, with the key of something else: what is stored has to be of the
+        same tool and subject, or the result counts as its own.
+        """
         preview = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
-        is_there = preview and layout.touch(self.home_dir, layout.digest_of(preview.key))
-        return preview.key if preview and is_there else None
+        if preview is None:
+            return None
+        about = contents.meta(self.home_dir, preview.key)
+        source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
+        if about.get("tool") != call.tool or source not in ("", call.subject):
+            return None
+        is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
+        return preview.key if is_there else None
 
     def _put(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""
@@ -226,7 +236,7 @@ def _decoded(image: str) -> bytes:
 
 
 def _result_tokens(text: str) -> float:
-    return len(text) / cold.PER_RESULT_TOKEN
+    return len(text) / _PER_RESULT_TOKEN
 
 
 def _input_tokens(value: Any) -> float:

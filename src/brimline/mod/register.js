@@ -202,7 +202,8 @@ const besidesOf = (sent, entries) => {
     const texts = content.flatMap((block, i) => {
       if (block.type === "tool_result") {
         if (Array.isArray(block.content) && block.content.some(part => part.type !== "text")) pictured.add(block.tool_use_id)
-        return split(textOf(block.content)).reminders
+        const own = split(entries[found[i]]?.toolResults?.find(result => result.tool_use_id === block.tool_use_id)?.text ?? "").reminders
+        return split(textOf(block.content)).reminders.filter(reminder => !own.includes(reminder))
       }
       if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
       return found[i] < 0 ? [block.text.startsWith(OPENING) ? block.text.trim() : `${OPENING}\n${block.text.trim()}\n${CLOSING}`] : []
@@ -226,6 +227,10 @@ const split = text => {
   }
   return reminders.length ? { own, reminders } : { own: text, reminders }
 }
+
+// What ends a result itself may be an earlier compaction's, or a tool's that poses as the client: it stays with its
+// result, is never taken for a newer copy of what the client said, and is never let go of.
+const instead = (line, text) => (line === undefined ? text : [line, ...split(text).reminders].join("\n\n"))
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
 // was before; of equal reminders, and of lists of tasks, the last one holds.
@@ -253,7 +258,7 @@ const rebuilt = (entries, answer, besides) => {
   entries.forEach((m, at) => {
     for (const piece of added.get(m.handle) ?? []) put("user", piece.text)
     const beside = besides.after.get(at) ?? []
-    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? split(text).own }))
+    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: instead(answer.results[tool_use_id], text) }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
     const text = [answer.thoughts && besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")

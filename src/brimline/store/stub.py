@@ -105,12 +105,14 @@ def parse(text: str) -> Stub | None:
         if told["body"] is not None:
             parts = [line.partition(":") for line in told["body"].split("\n")]
             told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
-        if layout.is_digest(told.get("key", "").removeprefix(layout.PREFIX)):
+        digest = told.get("key", "").removeprefix(layout.PREFIX)
+        if layout.is_digest(digest):
             numbers = ("bytes", "lines", "exit", "tokens")
             size, lines, exit_code, tokens = (_number(told.get(name)) for name in numbers)
             tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
             pinned = told["pinned"] if told.get("pinned") in _LEVELS else "none"
-            return Stub(told["key"], size, lines, exit_code, tokens, tool, source, pinned)
+            key = layout.PREFIX + digest
+            return Stub(key, size, lines, exit_code, tokens, tool, source, pinned)
     return None
 
 

@@ -73,7 +73,7 @@ def matching(name: str, known: Iterable[str]) -> str:
     Raises:
         SessionError: there is none, or more than one.
     """
-    if name == LAST or name.endswith(".jsonl"):
+    if is_whole_name(name):
         name = session_id_of(named(name))
     ids = {each for each in known if name and each.startswith(name)}
     if name in ids:
@@ -83,6 +83,11 @@ def matching(name: str, known: Iterable[str]) -> str:
     if len(ids) > 1:
         raise SessionError(f"{len(ids)} sessions begin with {name!r}: write more of the id")
     return ids.pop()
+
+
+def is_whole_name(name: str) -> bool:
+    """Tell whether a name of a session is a file or `last`, and no id that may be a beginning."""
+    return name == LAST or name.endswith(".jsonl")
 
 
 def newest(project_dir: str) -> str:
