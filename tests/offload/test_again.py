@@ -188,7 +188,7 @@ def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionB
     session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
     player.transcript = str(session.path)
     for _ in range(2):
-        looks.take_over(player.turn("PostToolUse"))
+        looks.catch_up_from_transcript(player.turn("PostToolUse"))
 
     noted = Path(player.turn("Stop").state.folder, hook.EDITED).read_text()
     assert noted.count("\n") == 1

@@ -154,7 +154,7 @@ def replay(
     """
     from brimline.dashboard.replay import play, table
 
-    path = _transcript(session)
+    path = _require_transcript(session)
     found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
     if file is not None:
         with _libraries():
@@ -164,7 +164,7 @@ def replay(
     output.answer(found, table, as_json=as_json)
 
 
-def _transcript(named: str) -> str:
+def _require_transcript(named: str) -> str:
     """The file of the session that is named."""
     path = find.named(named)
     find.require_transcript(path)
@@ -175,7 +175,7 @@ def _story(named: str) -> Story:
     """The same, read."""
     from brimline.dashboard import story
 
-    path = _transcript(named)
+    path = _require_transcript(named)
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         return story.tell(path, paths.home(), bar.update)
 

@@ -146,7 +146,9 @@ class Rehearsal:
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
             texts = [
-                result.text if (result := tool_results.find(tool, arguments, response)) else ""
+                result.text
+                if (result := tool_results.read_result(tool, arguments, response))
+                else ""
                 for response in (fields["tool_response"], made.replacement)
             ]
             per_token = turn.reading.known_model.characters_per_token

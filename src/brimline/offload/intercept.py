@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _SOURCE_CHARACTERS = 60
 
 
-def after(turn: Turn, result: ToolResult | None = None) -> Decision | None:
-    """Answer a result that may be large, whose shape may be known: a reference, or nothing.
+def on_result(turn: Turn) -> Decision | None:
+    """Answer a result that may be large: a reference in its place, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
-    1. Is its shape unknown? (`tool_results.find`)
+    1. Is its shape unknown? (`tool_results.read_result`)
     2. Does it come from us? (`judge.fetches`)
     3. Is replacing switched off?
     4. Do the user's own lists name it? `offload.never` passes, `offload.always` skips 5 to 8.
@@ -38,20 +38,24 @@ def after(turn: Turn, result: ToolResult | None = None) -> Decision | None:
        brief or interactive command, or one that failed?
     7. Does experience say that its references always come back? (`learning.passes`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
-    9. Is it the same call again, right after its preview? (`_is_repeated`)
+    9. Is it the same call again, right after its preview? (`claim_repeat`)
     10. Would a reference save too little? (`judge.saves_enough`)
     """
     event = turn.event
-    result = result or tool_results.find(event.tool, event.tool_input, event.tool_response)
-    if result is None:
-        return None
+    result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
+    return judge_known_shape(turn, result) if result else None
+
+
+def judge_known_shape(turn: Turn, result: ToolResult) -> Decision | None:
+    """Answer a result whose shape is known: questions 2 to 10."""
+    event = turn.event
     if judge.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
         from brimline.offload import looks
 
-        looks.take_over(turn)
+        looks.catch_up_from_transcript(turn)
     arrival = _Arrival(turn, result)
     decision = None if arrival.stays() else arrival.swap()
     if decision is None:
@@ -73,7 +77,9 @@ class _Arrival:
             event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
         )
         # How many characters the client shows of the result by itself.
-        self.would = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        self.client_shown_characters = (
+            clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        )
         agent = str(event.agent_id or "")
         self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
@@ -81,11 +87,6 @@ class _Arrival:
         self.learned_as = (turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
-        is_open = event.payload.get("permission_mode") == "bypassPermissions"
-        # Whether the model can get at what is stored.
-        self.is_in_reach = (
-            self.may_repeat or is_open or bool(turn.policy.client.get("recall_allowed"))
-        )
 
     def stays(self) -> bool:
         """The answers to questions 3 to 9."""
@@ -96,25 +97,29 @@ class _Arrival:
         verdict = judge.judge(self.case, rules, lambda path: was_edited(turn, path))
         if verdict.reason:
             return True
-        if not verdict.is_listed:
-            if learning.passes(turn.home, self.learned_as):
-                # That a result passed is experience too.
-                size = self.case.size_bytes
-                learning.note(turn.home, learning.PASSED, self.learned_as, size)
-                return True
-            if not self.is_in_reach:
-                return True
-        return self._is_repeated()
+        if not verdict.is_listed and (self._comes_back() or not self._is_in_reach()):
+            return True
+        return self._claim_repeat()
 
-    def _is_repeated(self) -> bool:
-        """Tell whether this is the same call again: takes the offer, which only one can."""
-        state, start = self.turn.state, f"{OFFER}{self.call}-"
-        offers = [name[len(OFFER) :] for name in state.names if name.startswith(start)]
-        taken = [f"{state.folder}/{TAKEN}{name}" for name in offers]
-        if self.case.is_cut or not any(io.create_exclusively(path, b"") for path in taken):
+    def _comes_back(self) -> bool:
+        """Question 7; that a result passed is experience too."""
+        home = self.turn.home
+        if not learning.passes(home, self.learned_as):
+            return False
+        learning.note(home, learning.PASSED, self.learned_as, self.case.size_bytes)
+        return True
+
+    def _is_in_reach(self) -> bool:
+        turn = self.turn
+        if self.may_repeat or turn.policy.client.get("recall_allowed"):
+            return True
+        return turn.event.payload.get("permission_mode") == "bypassPermissions"
+
+    def _claim_repeat(self) -> bool:
+        if self.case.is_cut or not claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
-        self.turn.note("Recalled", tool=self.tool, shown=self.would)
+        self.turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def swap(self) -> Decision | None:
@@ -132,8 +137,8 @@ class _Arrival:
             total = self.result.lines[2] if self.result.lines else case.source.total
             looks.note_preview(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not case.is_cut and not offer(turn, self.call):
-            if self._is_repeated():
+        while not case.is_cut and not open_offer(turn, self.call):
+            if self._claim_repeat():
                 return None
         learning.note(turn.home, learning.STUB, self.learned_as, case.size_bytes, key)
         text = self._reference(key, shown)
@@ -142,7 +147,7 @@ class _Arrival:
             tool=case.tool,
             key=key,
             bytes=case.size_bytes,
-            would=self.would,
+            would=self.client_shown_characters,
             shown=len(text),
         )
         return Decision(replacement=self.result.replaced(text))
@@ -226,13 +231,20 @@ def read_mark(turn: Turn, name: str) -> str:
         return ""
 
 
-def offer(turn: Turn, call: str) -> bool:
+def open_offer(turn: Turn, call: str) -> bool:
     """Open the offer that the same call may pass; False where a parallel twin was first."""
     start = f"{OFFER}{call}-"
     numbers = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
     name = f"{start}{max(map(int, numbers), default=0) + 1}"
     turn.state.names.append(name)  # whoever makes it, it is there now
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
+
+
+def claim_repeat(turn: Turn, call: str) -> bool:
+    """Take the offer that the same call may pass, which only one can; False where there is none."""
+    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
+    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
+    return any(io.create_exclusively(path, b"") for path in taken)
 
 
 def _program(home_dir: str) -> str:
