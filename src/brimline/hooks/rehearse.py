@@ -1,6 +1,6 @@
 """A recorded session played to the rooms again, under the settings in force: what they would do.
 
-A process of its own, for `brimline replay`: it goes by its environment, so its data folder has to
+A process of its own, for `session replay`: it goes by its environment, so its data folder has to
 be one to throw away. The rooms see a copy of the transcript that grows row by row, in which every
 request is as large as it would have been: less what was kept out, and with the compactions that
 would have come. What it finds is printed as lines of JSON.
