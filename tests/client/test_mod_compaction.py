@@ -106,6 +106,35 @@ def test_what_was_compacted_stays_so_for_whoever_resumes(
         assert [result[:200] for result in request.results()[:-1]] == [r[:200] for r in short[:-1]]
 
 
+def test_undone_the_session_goes_on_from_the_original_messages(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Compacted, closed, undone, resumed: whole results are sent; the rest is a second session."""
+    reads = read_all(write_files(client))
+    stub.script(reads, text("END"))
+    run = client.run_print(PROMPT)
+    resume = ["--resume", run.session_id]
+    whole = run.main[-1].results()
+    by_hand = client.run_print("/compact", args=resume)
+    short = client.run_print("Go on, compacted.", args=resume).main[-1]
+    assert by_hand.requests == []
+    assert len(lines_in(short)) == len(whole) - KEPT
+
+    undo = ["session", "restore", "--session", run.session_id, "--before-compaction", "--yes"]
+    done = installed.command(*undo, "--json")
+    assert done.returncode == 0, done.stderr.decode()
+    second = json.loads(done.stdout)["second_session"]
+    resumed = client.run_print("Go on, whole.", args=resume).main[-1]
+    other = client.run_print("Go on, second.", args=["--resume", second]).main[-1]
+
+    assert resumed.results() == whole
+    check_history(resumed, calls_of(reads), PROMPT, "Go on, whole.")
+    assert "Go on, compacted." not in resumed.seen_text()
+    check_history(other, calls_of(reads), PROMPT, "Go on, compacted.", "Go on, second.")
+    assert lines_in(other) == lines_in(short)
+    assert installed.errors() == ""
+
+
 def test_two_in_a_row_and_by_hand(client: Client, stub: StubApi, installed: Installed) -> None:
     """The second compaction finds the first one's lines and text where they were, once."""
     (client.project / "sub").mkdir()
