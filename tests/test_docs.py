@@ -114,6 +114,16 @@ def test_the_pages_are_short() -> None:
     assert sum(len(text.split()) for text in written) <= MOST_WORDS
 
 
+def test_the_readme_is_read_in_two_minutes() -> None:
+    """At most 500 words and 12 links, and the first command works where Python is the system's."""
+    text = PAGES["README.md"]
+    first_command = text.partition("```sh\n")[2]
+
+    assert len(text.split()) <= 500
+    assert len(_LINK.findall(text)) <= 12
+    assert first_command.startswith("uv tool install . ")
+
+
 def test_commands_that_pages_name_exist() -> None:
     """In shell blocks and in prose; blocks of a console are run (`test_console.py`)."""
     groups = {path.rpartition(" ")[0] for path in COMMAND_LIST} | {"brimline"}

@@ -184,10 +184,9 @@ class _Arrival:
         source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
         size, lines = self.case.size_bytes, self.case.source.total
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
-        ways = ", recall with this key"
-        ways += ", Read with offset and limit" if is_file else ""
-        ways += ", or the same call again, which shows all of it once" if self.may_repeat else ""
-        rest = stub.way_back(key, _program(self.turn.home), ways)
+        also = ["Read takes offset and limit."] if is_file else []
+        also += ["The same call again shows all of it once."] if self.may_repeat else []
+        rest = stub.way_back(key, _program(self.turn.home), *also)
         return preview.reference(stored, result.note, shown, rest)
 
 
