@@ -17,6 +17,7 @@ from typing import Any
 
 from brimline.fast import paths
 from brimline.hooks.entry import respond
+from brimline.mod import request
 from brimline.testing import SessionBuilder, event, statusline_event, text_block
 
 HOME = "home/dev"
@@ -85,6 +86,8 @@ class Play:
         time.time = lambda: self.session.now
         self.tokens = 31_000
         self.hook("SessionStart", source="startup")
+        alive = {"session": session_id, "cwd": str(project), "client": "2.1.325"}
+        request.respond("alive", json.dumps(alive).encode(), paths.home())
         self.status(None)
 
     def hook(self, name: str, **fields: Any) -> dict[str, Any]:

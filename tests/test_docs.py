@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from brimline.cli.surface import COMMANDS, program
+from brimline.guard import monitor
 from brimline.hooks.table import EVENTS
 from brimline.mcp.tools import TOOLS
 from brimline.settings import presets
@@ -113,6 +114,16 @@ def test_the_pages_are_short() -> None:
     assert sum(len(text.split()) for text in written) <= MOST_WORDS
 
 
+def test_the_readme_is_read_in_two_minutes() -> None:
+    """At most 500 words and 12 links, and the first command works where Python is the system's."""
+    text = PAGES["README.md"]
+    first_command = text.partition("```sh\n")[2]
+
+    assert len(text.split()) <= 500
+    assert len(_LINK.findall(text)) <= 12
+    assert first_command.startswith("uv tool install . ")
+
+
 def test_commands_that_pages_name_exist() -> None:
     """In shell blocks and in prose; blocks of a console are run (`test_console.py`)."""
     groups = {path.rpartition(" ")[0] for path in COMMAND_LIST} | {"brimline"}
@@ -129,12 +140,13 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     page = _page("reference", "messages.md")
     preset = presets.named("default")
     fields = {"head": "", "distance": "", "load": "invoking skill 'docs:writer'", "excuse": ""}
-    fields |= {"diagnostic": "<figures>", "skills": "handoff and continue"}
+    fields |= {"diagnostic": "<figures>", "skills": "handoff and continue", "thinking": ""}
     dispatch = presets.named("guard-30-15-7-3")["dispatch"].partition("{in_use}")[0]
     said = [*preset["tiers"].values(), *preset["ceiling"]["notes"], preset["ceiling"]["refusal"]]
 
     for template in said:
         assert template.format_map(fields).strip() in page
+    assert monitor.THINKING.strip() in page
     assert dispatch.format(load="loading agent 'Explore'") in page
 
 

@@ -83,7 +83,7 @@ def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
     known = models.lookup("claude-opus-6-1", rows)
     assert (known.window_tokens, known.is_assumed, known.binds_thinking) == (2_000_000, False, True)
     assert models.lookup("claude-opus-5-5", rows).window_tokens == 1_000_000
-    compiled = policy.load(home_dir, project).compiled_models
+    compiled = policy.load(home_dir, project).models
     assert compiled is not None
     assert models.pick("claude-opus-6-1", compiled).window_tokens == 2_000_000
     assert not any("prices" in row for row in compiled)
@@ -152,3 +152,16 @@ def _toml(row: dict[str, Any]) -> str:
         else:
             lines.append(f"{key} = {json.dumps(value)}")
     return "\n".join(lines) + "\n"
+
+
+def test_a_version_alone_tells_hooks_what_the_table_does() -> None:
+    """Before settings are compiled, a hook takes every model of the table for what it is."""
+    keys = (
+        *("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation"),
+        "binds_thinking",
+    )
+    for row in models.table():
+        for version in row["versions"]:
+            name = f"claude-{row['families'][0]}-{version.replace('.', '-')}"
+            taken_for = models.pick(name, models.BY_VERSION)
+            assert [getattr(taken_for, key) for key in keys] == [row[key] for key in keys], name

@@ -37,7 +37,7 @@ _SUBJECT_ARGUMENTS = (
     *("skill", "description", "prompt"),
 )
 _PAGE_ARGUMENTS = ("offset", "limit", "pages")
-_LONGEST_SUBJECT = 400
+LONGEST_SUBJECT = 400
 _OPEN_END = 1 << 62
 
 
@@ -53,7 +53,7 @@ def has_lost_its_end(failure: str) -> bool:
     return is_cut and _FAILED_CHARACTERS + int(number) >= most_shown_whole("Bash")
 
 
-def subject_of(arguments: Mapping[str, Any], most: int = _LONGEST_SUBJECT) -> str:
+def subject_of(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
     """Return the file, command, address, pattern … that a call is about; empty without one."""
     return _first_text(arguments, _SUBJECT_ARGUMENTS)[:most]
 
@@ -78,9 +78,9 @@ def asks_for_page(arguments: Mapping[str, Any]) -> bool:
 def numbering_bytes(response: Any) -> int:
     """Count the bytes that the client puts before the lines of a file: numbers, and tabs."""
     file = response.get("file") if isinstance(response, dict) else None
-    content = file.get("content") if isinstance(file, dict) else None
-    if not isinstance(content, str):
+    if not isinstance(file, dict) or not isinstance(file.get("content"), str):
         return 0
+    content: str = file["content"]
     first = file.get("startLine")
     first = first if isinstance(first, int) else 1
     count = content.count("\n") + 1

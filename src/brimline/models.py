@@ -48,6 +48,26 @@ _UNKNOWN: Row = {
     "prices": None,
     "prices_above": None,
 }
+# By its version alone: what a hook goes by before the first settings are compiled.
+BY_VERSION: list[Row] = [
+    _UNKNOWN
+    | {
+        "families": ["claude"],
+        "versions": [version],
+        "window_tokens": window_tokens,
+        "compacts_up_to_tokens": compacts_up_to_tokens,
+        "binds_thinking": version == "5.1",
+        "characters_per_token": characters_per_token,
+        "generation": generation,
+    }
+    for version, window_tokens, compacts_up_to_tokens, characters_per_token, generation in (
+        ("5.1", 1_000_000, 1_000_000, 2.2, "4.7"),
+        ("4.7", 1_000_000, 1_000_000, 2.2, "4.7"),
+        ("4.6", 200_000, 200_000, MOST_CHARACTERS_PER_TOKEN, "4.5"),
+        ("4.5", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "4.5"),
+        ("4.1", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "before-4.5"),
+    )
+]
 _table: list[Row] = []
 
 
@@ -79,28 +99,16 @@ class Model:
         self.binds_thinking: bool = row["binds_thinking"]
         self.characters_per_token: float = row["characters_per_token"]
         self.generation: str = row["generation"]
+        # Whether any row is about the name, and whether it is that of another version.
+        self.is_known = bool(self.families)
         self.is_assumed = is_assumed
-
-    @property
-    def is_known(self) -> bool:
-        """Whether any row is about the name."""
-        return bool(self.families)
+        # How far below the window the client compacts.
+        self.reserve_tokens: int = min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
 
     @property
     def label(self) -> str:
         """The newest model of the row, in words."""
         return " ".join([*self.families[:1], *self.versions[:1]])
-
-    @property
-    def reserve_tokens(self) -> int:
-        """How far below the window the client compacts."""
-        return min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
-
-    def compacts_itself(self, window_tokens: int) -> bool | None:
-        """Whether the client compacts it in such a window; None where nobody has seen it."""
-        if self.compacts_up_to_tokens is None:
-            return None
-        return window_tokens <= self.compacts_up_to_tokens
 
     def prices(self, prompt_tokens: int = 0) -> Prices | None:
         """What a prompt of this size costs; None where nobody knows."""
@@ -115,31 +123,30 @@ def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 
 
 def pick(name: str | None, rows: Sequence[Row]) -> Model:
-    """The model of that name among these rows."""
-    lowered = (name or "").lower()
-    family = _family(lowered, rows)
-    if family:
-        return _of_version(name, family, version_of(name))
-    if "claude" not in lowered:
+    """The model of that name among these rows; one that nobody knows where there are none."""
+    family, is_new = _family((name or "").lower(), rows)
+    if not family:
         return Model({}, name)
-    # One of a family that nobody has seen yet.
-    model = _of_version(name, _family(_USUAL_FAMILY, rows), version_of(name))
-    model.is_assumed = True
-    return model
-
-
-def _family(name: str, rows: Sequence[Row]) -> list[Row]:
-    return [row for row in rows if any(word in name for word in row["families"])]
-
-
-def _of_version(name: str | None, family: list[Row], version: tuple[int, int] | None) -> Model:
-    """The row that has the version; else that of the nearest older one."""
+    version = version_of(name)
     for row in family:
-        if not row["versions"] or version in _versions(row):
-            return Model(row, name)
+        if not row["versions"] or version in [version_of(text) for text in row["versions"]]:
+            return Model(row, name, is_assumed=is_new)
+    return Model(_nearest_older(family, version), name, is_assumed=True)
+
+
+def _family(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
+    """The rows of a name's family, and whether it is one that nobody has seen yet."""
+    family = [row for row in rows if any(word in name for word in row["families"])]
+    if family or "claude" not in name:
+        return family, False
+    return [row for row in rows if _USUAL_FAMILY in row["families"]], True
+
+
+def _nearest_older(family: list[Row], version: tuple[int, int] | None) -> Row:
+    """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest, reverse=True)
     older = [row for row in newest_first if version is None or _newest(row) < version]
-    return Model(older[0] if older else newest_first[-1], name, is_assumed=True)
+    return older[0] if older else newest_first[-1]
 
 
 def version_of(name: str | None) -> tuple[int, int] | None:
@@ -149,12 +156,8 @@ def version_of(name: str | None) -> tuple[int, int] | None:
     return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
 
 
-def _versions(row: Row) -> list[tuple[int, int] | None]:
-    return [version_of(version) for version in row["versions"]]
-
-
 def _newest(row: Row) -> tuple[int, int]:
-    return max([version or (0, 0) for version in _versions(row)], default=(0, 0))
+    return max([version_of(text) or (0, 0) for text in row["versions"]], default=(0, 0))
 
 
 def table() -> list[Row]:

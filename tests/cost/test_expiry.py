@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,7 @@ from tests.guard.dialogue import SILENT
 
 from brimline import clock, models
 from brimline.cost import expiry
+from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -108,3 +110,39 @@ def test_a_session_that_used_no_cache_has_none_to_lose(
 
     assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
     assert expiry.last_cache(talk.session.path + "-gone") is None
+
+
+@pytest.mark.parametrize(
+    ("inside", "results", "has_mod", "ending"),
+    [
+        ("balanced", 60, True, " about $1.06. `/compact` first makes it about 62,000."),
+        ("off", 60, True, " about $1.06."),
+        ("balanced", 60, False, " about $1.06."),
+        # A model would summarise all of it: that costs what the notice warns of.
+        ("balanced", 20, True, " about $1.06."),
+    ],
+)
+def test_a_compaction_without_a_model_is_offered_where_one_would_be_made(
+    inside: str,
+    results: int,
+    has_mod: bool,
+    ending: str,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With what it leaves, by the rule that it goes by."""
+    if has_mod:
+        state = SessionState(talk.home_dir, talk.session.session_id)
+        Path(state.folder).mkdir(parents=True)
+        state.save_sign_of_mod({"at": 1.0, "inside": "balanced"})
+    talk.use(compaction__inside=inside)
+    talk.session.tool_result(talk.session.tool_call(9_000, command="old"), "x" * 900_000)
+    talk.session.compact(9_000)
+    for number in range(results):
+        call_id = talk.session.tool_call(9_000, command=f"cat {number}")
+        talk.session.tool_result(call_id, "x" * 9_000)
+    filled(talk)
+
+    answer = resume(talk, monkeypatch, 3 * HOUR_S)
+
+    assert answer.person.endswith(ending)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner
 from tests.compaction.talks import flat
@@ -14,11 +15,8 @@ from tests.gateway.upstream import ANSWER, USAGE, Answer, Gateway, Upstream
 from brimline.cli.surface import program
 from brimline.fast import paths
 from brimline.hooks import statusline
-from brimline.store import contents, stub
+from brimline.store import contents, put, stub
 from brimline.testing import SessionBuilder, statusline_event
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NAME = SESSION["X-Claude-Code-Session-Id"]
 
@@ -84,3 +82,17 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
     assert contents.get(home_dir, shared.key) == LOG.encode()
     assert told[1][4] is not None
     assert told[3][4] is None
+
+
+def test_a_session_is_forgotten_though_the_file_of_stand_ins_is_damaged(home_dir: str) -> None:
+    """Nobody can tell what that still holds, so it goes as a whole."""
+    put.put(home_dir, LOG.encode(), {"session": "s1"})
+    path = Path(paths.gateway_file(home_dir))
+    path.parent.mkdir()
+    path.write_bytes(b"no database" * 99)
+
+    done = CliRunner().invoke(program, ["forget", "--session", "s1", "--yes"])
+
+    assert done.exit_code == 0, done.output
+    assert contents.blobs(home_dir) == []
+    assert not path.exists()

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.guard.dialogue import SILENT
 
-from brimline import clock
+from brimline import clock, models
 from brimline.fast import io
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
 from brimline.settings.values import defaults
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript.tail import Tail, read_tail
+from brimline.transcript.usage import Tail, read_tail
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -164,8 +164,10 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     assert SessionState(home_dir, session.session_id).observed_window() == 1_000_000
 
 
-def _policy() -> Policy:
-    return Policy(defaults(), {}, [])
+def _policy(**values: Any) -> Policy:
+    policy = Policy(defaults() | values, {}, [])
+    policy.models = models.table()
+    return policy
 
 
 def _reading(
@@ -174,9 +176,8 @@ def _reading(
     added_characters: int = 0,
     **values: Any,
 ) -> Reading:
-    policy = Policy(defaults() | values, {}, [])
     return make_reading(
-        read_tail(session.path), snapshot, policy, added_characters=added_characters
+        read_tail(session.path), snapshot, _policy(**values), added_characters=added_characters
     )
 
 

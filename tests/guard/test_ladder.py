@@ -109,6 +109,21 @@ def test_a_tier_speaks_once_until_it_was_left(
     assert len(talk.audit()) == len(set(heard) - {"-"}) + heard.count("123-2")
 
 
+@pytest.mark.parametrize(("model", "is_told"), [("opus-5-5", True), ("opus-4-6", False)])
+def test_the_tiers_that_ask_for_notes_say_that_thinking_will_not_survive(
+    talk: Talk, model: str, is_told: bool
+) -> None:
+    """From the second on, where a model says in thinking what others say as text."""
+    talk.session.model = f"claude-{model}"
+    talk.use(context_window=200_000, guard__velocity_points=0)
+
+    notes = [talk.after_tool(tokens).note for tokens in CLIMB]
+
+    assert all(notes)
+    has_word = ["Thinking will not survive" in note for note in notes]
+    assert has_word == [False, is_told, is_told, is_told]
+
+
 @pytest.mark.row("S4-19")
 def test_the_last_tier_reminds_once_per_request(talk: Talk) -> None:
     """Of the parallel calls of one request one is answered; the next request is told again."""

@@ -220,7 +220,6 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
         "import brimline.hooks.entry, brimline.settings.values, brimline.state.logs\n"
         "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"
-        "import brimline.models; brimline.models.table()\n"
         "if os.geteuid() == 0: os.seteuid(65534)\n"
     )
     with tempfile.TemporaryDirectory() as folder:

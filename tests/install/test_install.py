@@ -549,9 +549,10 @@ def test_paths_of_any_kind_reach_the_hook(name: str, home: Home, world: Path) ->
 
 def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(home: Home) -> None:
     """With `--yes` all of it; a Ctrl-C costs what is not read yet, and no more."""
-    for number in range(1, 21):
-        talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
-    real, left = deep._Intake.take, 7
+    for number in range(1, 201):
+        session = talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
+        session.prompt(f"Which shelf has the crate quokka{number}?")
+    real, left = deep._Intake.take, 90
 
     def interrupted(*arguments: Any) -> int:
         nonlocal left
@@ -566,9 +567,10 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
     assert done.code == 0
     assert "not all was read (interrupted)" in done.err
-    assert hits.reading(home.data) == {"read": 7, "sessions": 20, "seconds": 1}
+    assert hits.reading(home.data) == {"read": 90, "sessions": 200, "seconds": 1}
     home.install()
     assert hits.reading(home.data) is None
-    arguments = ("signed cookies", "--everywhere", "--limit", "50", "--json")
-    found = home.run("memory", "search", *arguments).report["hits"]
-    assert len({hit["group"] for hit in found}) == 20
+    for number in (1, 90, 91, 200):
+        arguments = (f"shelf of the crate quokka{number}", "--everywhere", "--json")
+        found = home.run("memory", "search", *arguments).report["hits"]
+        assert found[0]["group"].endswith(f"-{number:012d}")

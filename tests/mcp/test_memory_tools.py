@@ -100,7 +100,7 @@ def test_what_the_model_remembers_is_a_topic_marked_as_its_own(
 
     assert "no type 'x'" in said(server, "remember", **parts | {"name": "b", "type": "x"})
     assert "there already" in said(server, "remember", **parts)
-    assert "takes name, type" in said(server, "remember", name="c")
+    assert "needs name, type" in said(server, "remember", name="c")
 
 
 def test_without_a_search_file_outputs_are_found_and_read(home_dir: str, project_dir: str) -> None:

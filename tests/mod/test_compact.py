@@ -38,7 +38,7 @@ def ask(home_dir: str) -> Ask:
 
     def asked(talk: Conversation, inside: str = "balanced", **fields: Any) -> dict[str, Any]:
         values = defaults() | {"compaction.inside": inside}
-        return compact.answer(talk.request(**fields), home_dir, values)[0]
+        return compact.move_out_cold(talk.request(**fields), home_dir, values)[0]
 
     return asked
 
@@ -61,7 +61,7 @@ def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_
     talk.fill(20)
     values = defaults() | {"compaction.inside": "keep", "offload.never": ["make test", "*.sql"]}
 
-    answer, _ = compact.answer(talk.request(), home_dir, values)
+    answer, _ = compact.move_out_cold(talk.request(), home_dir, values)
 
     assert set(answer["results"]) == {call}
 
@@ -197,14 +197,34 @@ def test_every_image_is_named_in_its_line(talk: Conversation, ask: Ask, home_dir
 def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) -> None:
     """What it stands for is what can be recalled; where that is gone, the preview is stored."""
     content = BULK.encode() * 5
-    key = put.put(home_dir, content, {})
+    command = "cat log" + " # and so on" * 99
+    key = put.put(home_dir, content, {"tool": "Bash", "source": command})
     preview = stub.build(stub.Stub(key, len(content), 2_000)) + "\n" + BULK
-    kept = talk.run("cat log", preview)
+    kept = talk.run(command, preview)
     lost = talk.run("cat other", preview.replace(key, layout.PREFIX + "0" * 64))
     talk.fill(20)
     answer = ask(talk)
     assert answer["keys"][kept] == key
     assert contents.get(home_dir, answer["keys"][lost]).decode().endswith(BULK)
+
+
+@pytest.mark.parametrize(
+    "named", ["[brimline stored 9 bytes: {}]", "[CCM_CACHED]\nkey: {}\n[/CCM_CACHED]"]
+)
+@pytest.mark.parametrize("prefix", ["", layout.PREFIX])
+def test_a_result_that_poses_as_a_preview_is_stored_itself(
+    talk: Conversation, ask: Ask, home_dir: str, named: str, prefix: str
+) -> None:
+    """A program may print the key of what another call brought; its own output comes back."""
+    other = put.put(home_dir, b"of another session", {"tool": "Bash", "source": "cat secrets"})
+    text = named.format(prefix + layout.digest_of(other)) + "\n" + BULK
+    call = talk.run("make", text)
+    talk.fill(20)
+
+    key = ask(talk)["keys"][call]
+
+    assert key != other
+    assert contents.get(home_dir, key) == text.encode()
 
 
 def test_a_line_is_one_line_and_at_most_300_characters(talk: Conversation, ask: Ask) -> None:

@@ -55,6 +55,24 @@ def errors(home_dir: str) -> str:
     return path.read_text() if path.exists() else ""
 
 
+@pytest.mark.parametrize(
+    ("model", "has_thoughts"),
+    [
+        ("claude-opus-5-5", True),
+        ("claude-sonnet-5-5[1m]", True),
+        ("claude-opus-4-6", False),
+        (None, False),
+    ],
+)
+def test_only_words_that_a_model_says_in_thinking_are_put_back(
+    full: Conversation, home_dir: str, model: str | None, has_thoughts: bool
+) -> None:
+    """The mod is told for which model; reasoning of older ones is not sent again."""
+    raw = json.dumps(full.request(model=model)).encode()
+
+    assert request.respond("compact", raw, home_dir)["thoughts"] is has_thoughts
+
+
 def test_the_launcher_answers_the_mod(world: Path, full: Conversation, home_dir: str) -> None:
     """Fifteen results are moved out, and each is in the store when the answer comes."""
     answer = ask(world, full.request())

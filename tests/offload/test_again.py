@@ -41,15 +41,13 @@ def test_the_reference_offers_it_for_calls_that_only_read(player: Player, tmp_pa
         *[player.bash("cat app.log", LOG[:30_000], response=cut) for _ in range(2)],
     ]
 
-    ends = [
-        (text or "").partition("The rest: brimline store get sha256:")[2][12:] for text in given
-    ]
-    again = ", or the same call again, which shows all of it once."
+    ends = [(text or "").partition("or run `brimline store get sha256:")[2][12:] for text in given]
+    again = "The same call again shows all of it once."
     assert ends == [
-        f" --lines A:B, recall with this key{again}",
-        " --lines A:B, recall with this key.",
-        f" --lines A:B, recall with this key, Read with offset and limit{again}",
-        *[" --lines A:B, recall with this key."] * 2,
+        f" --lines A:B`. {again}",
+        " --lines A:B`.",
+        f" --lines A:B`. Read takes offset and limit. {again}",
+        *[" --lines A:B`."] * 2,
     ]
 
 
@@ -135,7 +133,7 @@ def test_pages_and_recalls_that_add_up_to_the_file_lift_the_guard(player: Player
 
 @pytest.mark.row("S3-57", "S3-19")
 def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
-    """By command, alone or in a pipe, and by the tool, as server and as plugin."""
+    """By command, alone or in a pipe, and by the tool."""
     assert player.bash("brimline store get sha256:0123 | head -900", LOG) is None
     assert player.bash("/x/python -I -m brimline store get last", LOG) is None
     for tool in ("mcp__brimline__recall",):
@@ -188,7 +186,7 @@ def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionB
     session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
     player.transcript = str(session.path)
     for _ in range(2):
-        looks.take_over(player.turn("PostToolUse"))
+        looks.catch_up_from_transcript(player.turn("PostToolUse"))
 
     noted = Path(player.turn("Stop").state.folder, hook.EDITED).read_text()
     assert noted.count("\n") == 1

@@ -20,6 +20,7 @@ from brimline.session import (
     restore,
     session_documents,
     session_text,
+    undo,
 )
 from brimline.session.disk import RewriteError
 from brimline.transcript import find
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _EXIT_CODES = """\b
 Exit codes:
   0  done, or nothing to do
-  1  failed, or not agreed to; nothing was changed
+  1  failed or cancelled; nothing was changed
   2  wrong usage
   3  the session is in use; nothing was changed
   4  another brimline command is at work on it
@@ -199,20 +200,34 @@ def repair_command(
 @_named
 @output.dry_run_option
 @output.yes_option
+@click.option(
+    "--before-compaction",
+    is_flag=True,
+    help="Go back to before the last compaction without a model instead.",
+)
 def restore_command(
-    file: str | None, session_id: str | None, dry_run: bool, yes: bool, as_json: bool
+    file: str | None,
+    session_id: str | None,
+    dry_run: bool,
+    yes: bool,
+    before_compaction: bool,
+    as_json: bool,
 ) -> None:
     """Put a session back to what it was before purges and repairs.
 
     It is its backup and whatever was appended since, byte for byte. Several rewrites in a row are
-    undone together.
+    undone together. Of a compaction without a model the rows from before are still there: the
+    session goes on from them, and what came after is saved as a second session.
 
     \b
     Example:
       brimline session restore
-      brimline session restore session.jsonl --yes
+      brimline session restore session.jsonl --before-compaction --yes
     """
     path = _target(file, session_id)
+    if before_compaction:
+        _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
+        return
     with _reading(path) as bar:
         plan = restore.plan(path, paths.home(), bar.update)
     document: dict[str, Any] = {
@@ -233,6 +248,25 @@ def restore_command(
             made = restore.restore(plan, progress=bar.update, on_wait=_follow)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
+    output.answer(document, done, as_json=as_json)
+
+
+def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Go back to before the last compaction without a model."""
+    with _reading(path) as bar:
+        plan = undo.plan(path, paths.home(), bar.update)
+    second = find.session_id_of(plan.second)
+    document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
+    document |= {"second_session": second, "second_path": plan.second}
+    if not as_json:
+        output.say(session_text.undoing(plan))
+    done = ""
+    if not dry_run:
+        in_use.require_idle(plan.path, plan.home_dir)
+        output.consent("Go back? A backup of the present state is kept.", yes=yes)
+        made = undo.undo(plan, on_wait=_follow)
+        document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
+        done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
 
 

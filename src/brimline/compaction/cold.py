@@ -14,6 +14,8 @@ from brimline import clienttools
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# The share of the messages that has to go, by setting, for a compaction to be worth its while.
+SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
 # The last calls keep their results; of the others those from this length on become a line.
 KEPT_RESULTS = 15
 _LONG_RESULT_CHARACTERS = 1_500

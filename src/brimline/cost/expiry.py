@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import clock, models
+from brimline import clienttools, clock, models
+from brimline.compaction import cold
 from brimline.cost.bill import amount
 from brimline.decision import Decision
-from brimline.fast import io
+from brimline.fast import io, json
+from brimline.offload import judge
 from brimline.settings import config
-from brimline.transcript import row, tail
+from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from brimline.hooks.turn import Turn
 
 # A smaller context costs cents.
 LEAST_TOKENS = 100_000
 _LOOK_BYTES = 4 << 20
+# So much of a conversation is read to see what a compaction would leave of it.
+_MOST_BYTES = 8 << 20
+# The client's instructions and tools take less; a first request of more goes on from something.
+_MOST_OWN_TOKENS = 40_000
+# Of a line that stands in for a result.
+_LINE_CHARACTERS = 120
 _MILLION = 1_000_000
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
 # In a session's folder: which pause was told of.
@@ -39,16 +49,18 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
-    text = notice(
-        cache, tokens, clock.now(), models.lookup(cache.model, config.user_models(turn.home))
-    )
+    model = models.lookup(cache.model, config.user_models(turn.home))
+    text = notice(cache, tokens, clock.now(), model)
+    if turn.state.sign_of_mod():
+        left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
+        text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
 
 
 def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
-        for fields in tail.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
+        for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
             cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
             if cached is None or at is None:
                 continue
@@ -68,6 +80,57 @@ def notice(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
         price = f", about {amount(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
     written = f"the next request writes {tokens:,} tokens again{price}"
     return f"brimline: The cache of this session expired {ago} ago: {written}."
+
+
+def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
+    """What a compaction without a model would leave, to a thousand; None where it makes none.
+
+    The share of the characters that would go is that of the messages' tokens; the client's own
+    instructions, which the first request shows, stay.
+    """
+    least = cold.SHARES.get(settings["compaction.inside"])
+    try:
+        rows = _conversation(transcript) if least else []
+        usages = map(row.usage_of, read.rows(transcript, read.MEASURED, length=_LOOK_BYTES))
+        first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
+    except OSError:
+        return None
+    freed = _cold_characters(rows, settings["offload.never"])
+    share = freed / max(1, sum(map(row.visible_characters, rows)))
+    if not least or share < least:
+        return None
+    messages_tokens = max(0, tokens - min(first_tokens, _MOST_OWN_TOKENS))
+    return round((tokens - share * messages_tokens) / 1_000) * 1_000
+
+
+def _conversation(transcript: str) -> list[dict[str, Any]]:
+    """The rows since the last compaction, oldest first, as far back as is read."""
+    rows: list[dict[str, Any]] = []
+    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
+        if row.is_boundary(fields):
+            break
+        rows.append(fields)
+    return rows[::-1]
+
+
+def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
+    """How many characters of results a compaction would put lines in the place of."""
+    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    judged = {
+        call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        for call in calls.values()
+        if not judge.is_named(never, call.name, call.arguments)
+    }
+    for result in (result for fields in rows for result in row.results(fields)):
+        if call := judged.get(result.call_id):
+            marks = {"is_error": result.is_error, "is_marked": result.is_marked}
+            judged[call.id] = call._replace(
+                characters=len(result.text),
+                is_error=result.is_error,
+                is_users=words.may_be_in(call.tool, result.text, **marks),
+            )
+    found = cold.cold_results([*judged.values()])
+    return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 
 def _duration(seconds: float) -> str:

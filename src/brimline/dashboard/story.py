@@ -30,10 +30,10 @@ from brimline.state import figures, history, logs
 from brimline.state.figures import Figures
 from brimline.state.session import SessionState, Snapshot
 from brimline.store import layout
-from brimline.transcript import caching, find, read, row, tail
+from brimline.transcript import caching, find, read, row
 from brimline.transcript.caching import Caching
 from brimline.transcript.compactions import Scan
-from brimline.transcript.tail import Tail
+from brimline.transcript.usage import Tail, read_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,7 +215,7 @@ def outline(
                 reader.story.broken_lines += line.problem in read.BROKEN
                 if progress:
                     progress(len(line.raw))
-        last = tail.read_tail(path)
+        last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     found = reader.close()

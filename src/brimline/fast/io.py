@@ -12,6 +12,7 @@ import time
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import posix
+    from collections.abc import Iterator
 
     system = posix
 else:
@@ -29,6 +30,12 @@ _COMMON = _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
 READ = system.O_RDONLY | _COMMON
 _CREATE = system.O_WRONLY | system.O_CREAT | _COMMON
 _BLOCK_BYTES = 1 << 20
+# Backwards, a file is read in blocks that grow with its lines, and no further than this.
+_WALK_LIMIT_BYTES = 32 << 20
+_FIRST_BLOCK_BYTES = 64 << 10
+_LARGEST_BLOCK_BYTES = 4 << 20
+_REGULAR_FILE = 0o100000
+_FILE_KIND = 0o170000
 _MOST_DIGITS = 12
 
 
@@ -79,6 +86,55 @@ def read_all(descriptor: int, limit: int | None = None) -> bytes:
         blocks.append(block)
         left -= len(block)
     return b"".join(blocks)
+
+
+def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of a regular file from the last to the first, each with its offset.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    descriptor = system.open(to_bytes(path), READ)
+    try:
+        stat = system.fstat(descriptor)
+        if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
+            raise OSError("not a regular file")
+        yield from _lines_backward(descriptor, stat.st_size)
+    finally:
+        system.close(descriptor)
+
+
+def _lines_backward(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
+    """Every line from the last to the first, with the offset at which it begins."""
+    position = size
+    block_bytes = _FIRST_BLOCK_BYTES
+    unfinished: list[bytes] = []  # the end of a line whose start is not read yet, last piece first
+    while position > 0 and size - position < _WALK_LIMIT_BYTES:
+        count = min(block_bytes, position)
+        block = _read_at(descriptor, count, position - count)
+        if len(block) != count:
+            return  # the file shrank under us: what was read before still holds
+        position -= count
+        end = count
+        newline = block.rfind(b"\n", 0, end)
+        while newline >= 0:
+            unfinished.append(block[newline + 1 : end])
+            yield position + newline + 1, b"".join(reversed(unfinished))
+            unfinished.clear()
+            end = newline
+            newline = block.rfind(b"\n", 0, end)
+        unfinished.append(block[:end])
+        if end == count:
+            block_bytes = min(block_bytes * 4, _LARGEST_BLOCK_BYTES)
+    if position == 0 and unfinished:
+        yield 0, b"".join(reversed(unfinished))
+
+
+def _read_at(descriptor: int, count: int, offset: int) -> bytes:
+    if hasattr(system, "pread"):
+        return system.pread(descriptor, count, offset)
+    system.lseek(descriptor, offset, 0)
+    return system.read(descriptor, count)
 
 
 def append_line(path: str, line: str) -> None:

@@ -14,6 +14,7 @@ from brimline.fast import io
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
 try:
@@ -63,9 +64,10 @@ def load_object(raw: bytes) -> dict[str, Any]:
     return found
 
 
-def loads_all(text: str) -> list[Any]:
+def loads_all(line: bytes | str) -> list[Any]:
     """Parse every document on a line, up to the first that is broken."""
     documents = []
+    text = line if isinstance(line, str) else line.decode("utf-8", "replace")
     rest = text.lstrip(_WHITESPACE)
     while rest:
         try:
@@ -75,6 +77,21 @@ def loads_all(text: str) -> list[Any]:
         documents.append(document)
         rest = rest[end:].lstrip(_WHITESPACE)
     return documents
+
+
+def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
+    """The rows of lines that hold a mark, the last one first, not further back than a limit.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    end = None
+    for offset, line in io.lines_backward(path):
+        end = offset + len(line) if end is None else end
+        if end - offset > limit_bytes:
+            return
+        if mark in line:
+            yield from reversed(loads_all(line))
 
 
 def append_line(path: str, fields: dict[str, Any]) -> None:

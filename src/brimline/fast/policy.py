@@ -1,12 +1,12 @@
 """The settings in force, as hooks read them: one flat JSON file per project, made by `config`.
 
-Fast path: imports only `fast.io`, `fast.json` and `fast.paths`. The list of settings itself is
-loaded only where there is no compiled file or the environment overrides one.
+Fast path: imports only `models`, `fast.io`, `fast.json` and `fast.paths`. The list of settings
+itself is loaded only where there is no compiled file or the environment overrides one.
 """
 
 from __future__ import annotations
 
-from brimline import __version__
+from brimline import __version__, models
 from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
@@ -59,8 +59,8 @@ class Policy:
         # Rules that survive every compaction: the name of the file and the text of each.
         self.marked = marked or []
         self._preset = preset or {}
-        # The table of models with the user's rows, where it was compiled in.
-        self.compiled_models: list[dict[str, Any]] | None = None
+        # The table of models, the user's rows first.
+        self.models = models.BY_VERSION
 
     @property
     def preset(self) -> dict[str, Any]:
@@ -70,15 +70,6 @@ class Policy:
 
             self._preset = presets.named(self.values["guard.preset"])
         return self._preset
-
-    @property
-    def models(self) -> list[dict[str, Any]]:
-        """The table of models, the user's rows first; read where it was not compiled in."""
-        if self.compiled_models is None:
-            from brimline import models
-
-            self.compiled_models = models.table()
-        return self.compiled_models
 
 
 def switched_off() -> bool:
@@ -116,7 +107,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             values = _from_defaults().values | values
         known = [document[name] for name in ("client", "sources", "explicit", "learned")]
         policy = Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
-        policy.compiled_models = document.get("models")
+        policy.models = document.get("models", models.BY_VERSION)
         return policy
     except (OSError, ValueError, KeyError, TypeError):
         return None

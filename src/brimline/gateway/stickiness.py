@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
-from brimline.gateway.traces import SENT_FOR_S
+from brimline.gateway.traces import SENT_FOR_S, is_damaged, remove_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,12 +78,11 @@ class Stickiness:
         self._lock = threading.Lock()
         try:
             self._database = _opened(path, now)
-        except sqlite3.OperationalError:
-            raise  # it may be whole, and in use
-        except sqlite3.DatabaseError:
-            # Damaged: what stands in is lost, which costs a cache once, and not for ever.
-            for ending in ("", "-wal", "-shm"):
-                io.remove(path + ending)
+        except sqlite3.Error as error:
+            if not is_damaged(error):
+                raise
+            # What stands in is lost, which costs a cache once, and not for ever.
+            remove_all(path)
             self._database = _opened(path, now)
 
     def find(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brimline.errors import StateError, StoreError
-from brimline.fast import paths
+from brimline.fast import io, paths
 
 if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
@@ -25,6 +25,8 @@ SENT_FOR_S = 30 * 86_400
 
 def kept_keys(home: str, but: str) -> set[str]:
     """The keys that are sent in the place of content, in all sessions but one.
+
+    A damaged file stands in the way of housekeeping, but not of a session that is to be forgotten.
 
     Raises:
         StoreError: the file cannot be read.
@@ -43,11 +45,16 @@ def kept_keys(home: str, but: str) -> set[str]:
         with contextlib.closing(connected) as database:
             return {key for (key,) in database.execute(question, (since, f"{but}/"))}
     except sqlite3.Error as error:
-        raise StoreError(f"nothing was removed: {path} cannot be read: {error}") from error
+        if but and is_damaged(error):
+            return set()
+        remedy = "; delete it, and the next gateway begins anew" if is_damaged(error) else ""
+        raise StoreError(f"nothing was removed: {path} cannot be read: {error}{remedy}") from error
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete what is sent for sessions' blocks; their next request makes it anew.
+
+    A damaged file goes as a whole, since nobody can tell what it still holds.
 
     Raises:
         StateError: the file cannot be written.
@@ -64,5 +71,21 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
                     database.executemany(statement, [(f"{name}/",) for name in asked.sessions])
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
+        if is_damaged(error):
+            remove_all(path)
+            return {}
         raise StateError(f"{path} could not be cleared: {error}") from error
     return {}
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether a failure says that the file is damaged; else it may be whole, and in use."""
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(
+        error, sqlite3.OperationalError
+    )
+
+
+def remove_all(path: str) -> None:
+    """Remove the file with what SQLite keeps beside it."""
+    for ending in ("", "-wal", "-shm"):
+        io.remove(path + ending)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.gauge import composition, wording
-from brimline.transcript import find, pieces, tail
+from brimline.transcript import find, pieces, usage
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -30,7 +30,7 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
     Raises:
         OSError: its file cannot be read.
     """
-    last = tail.read_tail(path, requests=1)
+    last = usage.read_tail(path, requests=1)
     composed = composition.compose(pieces.entries(path, progress))
     recorded = last.usage.session_id if last.usage else None
     named = {

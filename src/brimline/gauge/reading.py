@@ -8,7 +8,7 @@ from __future__ import annotations
 from brimline import models
 from brimline.fast import io
 from brimline.gauge import window
-from brimline.transcript.tail import Tail, read_tail
+from brimline.transcript.usage import Tail, read_tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,7 +156,10 @@ def measure(
     latest = snapshot or state.snapshot()
     observed = state.observed_window()
     reading = make_reading(tail, latest, policy, observed, added_characters)
-    if requests < HISTORY_REQUESTS and (reading.tier or _may_be_near(reading, tail)):
+    # The latest step alone may be so large that a few like it would fill the window.
+    margin = reading.margin_tokens
+    is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
+    if requests < HISTORY_REQUESTS and (reading.tier or is_near):
         tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
@@ -164,14 +167,6 @@ def measure(
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
     return reading
-
-
-def _may_be_near(reading: Reading, tail: Tail) -> bool:
-    """Whether the latest step alone is so large that a few like it would fill the window."""
-    margin = reading.margin_tokens
-    if margin is None or tail.usage is None:
-        return False
-    return margin <= window.NEAR_REQUESTS * tail.usage.fresh_tokens
 
 
 def of_session(last: Tail, session: Scan, state: SessionState, policy: Policy) -> Reading:
@@ -196,7 +191,7 @@ def make_reading(
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
-    occupancy = _occupancy(tail, newer)
+    occupancy, measured_by, measured_at = _measurement(tail, newer)
     name, requested = _model_names(tail, snapshot)
     model = models.pick(name, policy.models)
     size = window.resolve_window(
@@ -226,16 +221,21 @@ def make_reading(
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
     if occupancy is not None:
-        reading.measured_by, reading.measured_at = _measurement(tail, newer)
+        reading.measured_by, reading.measured_at = measured_by, measured_at
         added = _tail_tokens(tail, newer, model.characters_per_token, added_characters)
         _place(reading, occupancy, added, policy)
     return reading
 
 
-def _occupancy(tail: Tail, newer: Snapshot | None) -> int | None:
+def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
+    """The occupancy, who measured it, and when."""
     if newer:
-        return newer.occupancy_tokens
-    return tail.usage.prompt_tokens if tail.usage else None
+        from brimline import clock
+
+        return newer.occupancy_tokens, newer.source, clock.format_utc(newer.at)
+    if tail.usage is None:
+        return None, None, None
+    return tail.usage.prompt_tokens, "transcript", tail.usage.timestamp
 
 
 def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
@@ -244,15 +244,6 @@ def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str
     if tail.usage is None:
         return shown, shown
     return tail.usage.model or shown, tail.usage.requested_model or shown
-
-
-def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[str, str | None]:
-    """Who measured the occupancy, and when."""
-    if newer:
-        from brimline import clock
-
-        return newer.source, clock.format_utc(newer.at)
-    return "transcript", tail.usage.timestamp if tail.usage else None
 
 
 def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:

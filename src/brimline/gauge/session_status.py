@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import reading, wording
 from brimline.state.session import SessionState
-from brimline.transcript import compactions, find, tail
+from brimline.transcript import compactions, find, usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +30,7 @@ def read_status(
     Raises:
         OSError: the file cannot be read.
     """
-    last = tail.read_tail(path)
+    last = usage.read_tail(path)
     session = compactions.scan(path, watch)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:

@@ -129,9 +129,12 @@ def _window_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> in
     stated: int | None = client.get("most_tokens")
     if stated and (not model.is_known or client.get("autocompact_enabled") is False):
         return stated
-    if not client.get("large_window_off") and _asks_for_large_window(wanted, model.name):
-        return LARGE_WINDOW_TOKENS
-    return None
+    name = wanted.lower() if isinstance(wanted, str) else ""
+    if client.get("large_window_off") or not name.endswith(_LARGE_MARK):
+        return None
+    # A setting counts where it is about the model that is running.
+    is_running = model.name is None or name.removesuffix(_LARGE_MARK) in model.name
+    return LARGE_WINDOW_TOKENS if is_running else None
 
 
 def idle_tokens(client: dict[str, Any], version: str | None) -> int | None:
@@ -220,13 +223,6 @@ def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -
     return key if ending == "compaction" else f"{key}:{ending}"
 
 
-def _asks_for_large_window(name: Any, model: str | None) -> bool:
-    """Whether a model setting asks for 1M and is about the model that is running."""
-    if not isinstance(name, str) or not name.lower().endswith(_LARGE_MARK):
-        return False
-    return model is None or name.lower()[: -len(_LARGE_MARK)] in model
-
-
 def _enforced(
     client: dict[str, Any],
     window: Window,
@@ -241,7 +237,8 @@ def _enforced(
         return True
     if version is not None and version_numbers(version) <= _LAST_ALWAYS_ENFORCING:
         return True
-    return model.compacts_itself(window.tokens)
+    most = model.compacts_up_to_tokens
+    return None if most is None else window.tokens <= most
 
 
 def tier_name(level: int, count: int = 4) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 REARM_POINTS = 2
 # In this many of the last tiers the hook writes a checkpoint by itself.
 CHECKPOINT_TIERS = 2
+# Models that bind their thinking say in it what others say as text, and no compaction keeps it.
+THINKING = " Thinking will not survive: write its reasons down too."
 
 
 def decide(turn: Turn) -> Decision | None:
@@ -42,7 +44,7 @@ def _speak(turn: Turn) -> Decision | None:
         return None  # a parallel call of the same request has spoken
     won = _claim(turn)
     if won:
-        _record(turn)
+        _record_entered_tier(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
@@ -79,6 +81,7 @@ def _announcement(words: dict[str, str], reading: Reading, *, first: bool) -> st
         figures(reading)
         | {
             "head": f"[brimline] Context tier L{reading.tier} {name}{steep}.",
+            "thinking": THINKING if reading.known_model.binds_thinking else "",
             "distance": distance(reading.document()),
         }
     )
@@ -114,7 +117,7 @@ def _claim(turn: Turn) -> bool:
     return won
 
 
-def _record(turn: Turn) -> None:
+def _record_entered_tier(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
     from brimline.state import logs

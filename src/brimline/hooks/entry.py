@@ -79,25 +79,19 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     """
     if name not in table.EVENTS or policy.switched_off():
         return None
-    return Turn(wire.Event(name, raw), home_dir)
+    event = wire.Event(name, raw)
+    if event.agent_id and not table.EVENTS[name].subagents:
+        return None
+    return Turn(event, home_dir)
 
 
 def ask_rooms(turn: Turn) -> bytes:
-    """What the rooms answer together, in the client's words."""
-    collect_decisions(turn)
-    if not turn.decisions:
-        return b""
-    from brimline.decision import merge
+    """What the rooms answer together, in the client's words.
 
-    return wire.render(turn.event.name, merge(turn.decisions)).encode("utf-8", "replace")
-
-
-def collect_decisions(turn: Turn) -> None:
-    """Ask the rooms; one that fails costs its own answer and nothing else."""
+    A room that fails costs its own answer and nothing else.
+    """
     event = turn.event
     answered = table.EVENTS[event.name]
-    if event.agent_id and not answered.subagents:
-        return
     silenced = turn.state.is_off
     for room, tools in answered.rooms.items():
         is_about = tools in ("", "*") or event.tool in tools.split("|")
@@ -112,6 +106,11 @@ def collect_decisions(turn: Turn) -> None:
         if decision.replacement is not None:
             # What is measured from here on is what the model will see.
             event.tool_response = decision.replacement
+    if not turn.decisions:
+        return b""
+    from brimline.decision import merge
+
+    return wire.render(event.name, merge(turn.decisions)).encode("utf-8", "replace")
 
 
 def call(room: str, function: str, *arguments: Any) -> Any:

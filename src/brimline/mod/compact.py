@@ -14,11 +14,9 @@ from brimline.compaction import cold
 from brimline.compaction.cold import Call
 from brimline.errors import StoreError
 from brimline.offload import judge
-from brimline.store import layout, put, stub
+from brimline.store import contents, layout, put, stub
 from brimline.transcript import words
 
-# The share of the messages that has to go, by setting, for a compaction to be worth its while.
-SHARES = {"keep": 0.1, "balanced": 0.3, "thrifty": 0.5}
 _TRIGGERS = ("auto", "manual", "idle")
 # Characters that a token of a result and of anything else stands for, and what each takes besides.
 _PER_RESULT_TOKEN, _PER_TOKEN = 2.85, 3.2
@@ -48,7 +46,7 @@ class Conversation:
         self.tokens = self.thinking_tokens = 0.0
 
 
-def answer(
+def move_out_cold(
     request: dict[str, Any], home_dir: str, values: dict[str, Any]
 ) -> tuple[dict[str, Any], float]:
     """What is to be replaced in a conversation, or why nothing is; and the tokens that it frees.
@@ -61,13 +59,13 @@ def answer(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: the request has another shape.
     """
-    share = SHARES.get(values["compaction.inside"])
+    share = cold.SHARES.get(values["compaction.inside"])
     if share is None:
         return {"pass": "compaction.inside is off"}, 0
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
-    conversation = read(request["messages"])
-    results, inputs = _cold(conversation, values["offload.never"])
+    conversation = read_conversation(request["messages"])
+    results, inputs = _calls_to_move(conversation, values["offload.never"])
     largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
@@ -84,7 +82,7 @@ def answer(
     return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
 
 
-def _cold(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
+def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
     """The calls whose results, and those whose inputs, can go.
 
     What the user keeps in the window stays, but for images, which cannot be rebuilt.
@@ -99,7 +97,7 @@ def _cold(conversation: Conversation, never: list[str]) -> tuple[list[Call], lis
     return [*filter(may_go, cold.cold_results(calls))], [*filter(may_go, long)]
 
 
-def read(messages: list[dict[str, Any]]) -> Conversation:
+def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
     """The calls of a conversation with their results, and how many tokens all of it takes, about.
 
     Raises:
@@ -163,7 +161,7 @@ class _Mover:
         if image:
             note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
             data = data or _decoded(image)
-        key, size = self._key_of_preview(text) or self._put(data, call), len(data)
+        key, size = self._key_of_preview(call, text) or self._put(data, call), len(data)
         if key is None:
             return
         line = stub.line(call.tool, call.subject, size, key, note)
@@ -185,11 +183,21 @@ class _Mover:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _key_of_preview(self, text: str) -> str | None:
-        """The key that a result names which is a preview of ours, if its content is there."""
+    def _key_of_preview(self, call: Call, text: str) -> str | None:
+        """The key that a result names which is a preview of ours, if its content is there.
+
+        Any program can print one, with the key of something else: what is stored has to be of the
+        same tool and subject, or the result counts as its own.
+        """
         preview = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
-        is_there = preview and layout.touch(self.home_dir, layout.digest_of(preview.key))
-        return preview.key if preview and is_there else None
+        if preview is None:
+            return None
+        about = contents.meta(self.home_dir, preview.key)
+        source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
+        if about.get("tool") != call.tool or source not in ("", call.subject):
+            return None
+        is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
+        return preview.key if is_there else None
 
     def _put(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""

@@ -9,6 +9,7 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 class Doubt extends Error {}
@@ -41,17 +42,22 @@ export const register = on => {
     return h(Box, { flexDirection: "column" }, ...shown.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
   })
 
+  // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
+  // commands or prompts, the client puts a blocked prompt back into its box. So it is answered here before it gets there.
   on("command.run", async ($, e, next) => {
-    if (!e.command.startsWith("brim-")) return next(e)
+    const name = e.command.slice(5)
+    const hasFile = e.command === `brim:${name}`
+    if (!hasFile && e.command !== `brim-${name}`) return next(e)
     try {
-      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name: e.command.slice(5), arguments: e.args }
+      if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
+      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
       if (!isInteractive) return { text }
       show($, text) // returned as text it would go to the model with the next prompt
       return {}
     } catch (problem) {
       report($, e.command, problem)
-      return { text: "brimline did not answer; `brimline doctor` may say why." }
+      return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
     }
   })
 
@@ -118,6 +124,7 @@ const measure = async $ => {
 }
 
 const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 // Ask Python, which reads one JSON object and writes one.
 const run = async ($, name, question) => {
@@ -178,8 +185,9 @@ const slim = (m, pictured) => ({
 const spoken = m => m.role === "user" && !m.toolResults?.length
 
 // What the service is sent that stands in no entry: messages typed during work, rules of subfolders, skills, notes of
-// hooks, readable thinking. `after` and `thoughts` hold it by the place of the entry that it follows, or that it opens;
-// `pictured` are the calls whose results hold more than text.
+// hooks, and readable thinking, which is what some models say between calls (the answer tells for which). `after` and
+// `thoughts` hold it by the place of the entry that it follows, or that it opens; `pictured` are the calls whose results
+// hold more than text.
 const besidesOf = (sent, entries) => {
   const places = new Map(entries.flatMap((m, at) => [...m.toolUses, ...(m.toolResults ?? [])].map(call => [m.role + call.tool_use_id, at])))
   const after = new Map(), thoughts = new Map(), pictured = new Set()
@@ -194,13 +202,14 @@ const besidesOf = (sent, entries) => {
     if (role === "assistant") {
       const call = content.findIndex(block => block.type === "tool_use")
       const thought = content.map(block => block.thinking?.trim()).filter(Boolean).join("\n")
-      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought)
+      if (call >= 0 && !content.some(block => block.text?.trim())) thoughts.set(found[call], thought.slice(0, LONGEST_THOUGHT))
       continue
     }
     const texts = content.flatMap((block, i) => {
       if (block.type === "tool_result") {
         if (Array.isArray(block.content) && block.content.some(part => part.type !== "text")) pictured.add(block.tool_use_id)
-        return split(textOf(block.content)).reminders
+        const own = split(entries[found[i]]?.toolResults?.find(result => result.tool_use_id === block.tool_use_id)?.text ?? "").reminders
+        return split(textOf(block.content)).reminders.filter(reminder => !own.includes(reminder))
       }
       if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
       return found[i] < 0 ? [block.text.startsWith(OPENING) ? block.text.trim() : `${OPENING}\n${block.text.trim()}\n${CLOSING}`] : []
@@ -224,6 +233,10 @@ const split = text => {
   }
   return reminders.length ? { own, reminders } : { own: text, reminders }
 }
+
+// What ends a result itself may be an earlier compaction's, or a tool's that poses as the client: it stays with its
+// result, is never taken for a newer copy of what the client said, and is never let go of.
+const instead = (line, text) => (line === undefined ? text : [line, ...split(text).reminders].join("\n\n"))
 
 // The client gives the count of tokens left and the context of SessionStart hooks anew, and our own notes are about what
 // was before; of equal reminders, and of lists of tasks, the last one holds.
@@ -251,10 +264,10 @@ const rebuilt = (entries, answer, besides) => {
   entries.forEach((m, at) => {
     for (const piece of added.get(m.handle) ?? []) put("user", piece.text)
     const beside = besides.after.get(at) ?? []
-    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: answer.results[tool_use_id] ?? split(text).own }))
+    const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: instead(answer.results[tool_use_id], text) }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")
     const uses = m.toolUses.map(({ tool_use_id, tool, input }) => ({ tool_use_id, tool, input: answer.inputs[tool_use_id] ?? input }))
-    const text = [besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
+    const text = [answer.thoughts && besides.thoughts.get(at), m.text].filter(Boolean).join("\n\n")
     if (spoken(m)) out.push(m)
     else if (text || uses.length || results.length) put(m.role, text, uses, results)
     for (const reminder of beside) put("user", reminder)

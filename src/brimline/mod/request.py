@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
 
@@ -61,21 +62,28 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
         from brimline.mod import append
 
         return append.answer(request, home_dir)
-    values = policy.load(home_dir, request["cwd"]).values
+    settings = policy.load(home_dir, request["cwd"])
+    values = settings.values
     if name == "alive":
         from brimline.mod import alive
 
         return alive.answer(request, home_dir, values)
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.answer(request, home_dir, values)
+    answer, freed_tokens = compact.move_out_cold(request, home_dir, values)
     seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     if "pass" not in answer:
+        answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
         _save_checkpoint(home_dir, request, values)
-        _note(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
+        _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
     return answer
+
+
+def _speaks_in_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
+    """Tell whether a model's readable thinking is what older ones say as text between calls."""
+    return isinstance(model, str) and models.pick(model, rows).binds_thinking
 
 
 class ModError(Exception):
@@ -110,7 +118,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
         _log_failure(home_dir, error)
 
 
-def _note(
+def _spool_moved_out(
     home_dir: str, request: dict[str, Any], answer: dict[str, Any], freed: int, seconds: float
 ) -> None:
     """Leave word of the compaction for the hooks that the client calls next, and for the history.

@@ -14,7 +14,6 @@ from brimline.fast import io, json
 from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, layout, pins, put, stub
-from brimline.transcript import tail
 from brimline.transcript.row import results
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ def obey(directive: pins.Directive, turn: Turn) -> str:
 def last_key(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
-        for row in tail.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
+        for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
             for text in reversed([result.text for result in results(row)]):
                 key = _key_of(text, turn.state, turn.home)
                 if key:

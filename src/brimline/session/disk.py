@@ -26,7 +26,7 @@ BLOCK_BYTES = 1 << 20
 _LOOK_BYTES = 1 << 16
 _MARK = ".brimline-"
 _OURS = re.compile(
-    r"^(?P<session>.+)\.brimline-(?:lock|swap|swap-new|new|backup|old-\d+)$", re.DOTALL
+    r"^(?P<session>.+)\.brimline-(?:lock|swap|swap-new|new|backup|second|old-\d+)$", re.DOTALL
 )
 _COMMON = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Not waiting: a named pipe in the place of a session must not hold a command up.
@@ -65,7 +65,7 @@ class Content(NamedTuple):
 
 
 def beside(session: str, kind: str) -> str:
-    """The name of a file of ours: `lock`, `new`, `backup` (unfinished), `swap` or `old-<n>`."""
+    """The name of a file of ours: `lock`, `swap`, `old-<n>`, and unfinished `new`, `backup`…"""
     return f"{session}{_MARK}{kind}"
 
 

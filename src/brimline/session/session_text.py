@@ -10,12 +10,14 @@ from brimline import output
 from brimline.gauge import composition_text
 from brimline.session import in_use
 from brimline.session.purge import DEFAULT, STRATEGIES
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimline.session.purge import Options
     from brimline.session.restore import Restoration
+    from brimline.session.undo import Undoing
 
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
@@ -286,6 +288,16 @@ def restoration(found: Restoration) -> str:
     return output.wrapped(
         f"{found.path}: {output.count(len(found.undone), 'rewrite')} to undo{back}, "
         f"byte for byte; what was appended since stays.{loss}"
+    )
+
+
+def undoing(found: Undoing) -> str:
+    """What going back to before a compaction would do, in a sentence."""
+    second = find.session_id_of(found.second)
+    return output.wrapped(
+        f"{found.path}: back to before the compaction without a model of"
+        f" {output.minute(found.at or None)}. What came after it is saved as a second session:"
+        f" `claude --resume {second}`."
     )
 
 

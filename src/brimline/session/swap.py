@@ -140,7 +140,7 @@ class Chain:
 
     def load(self) -> None:
         """Take up what an earlier command left."""
-        for leftover in ("new", "backup", "swap-new"):
+        for leftover in ("new", "backup", "second", "swap-new"):
             disk.remove(disk.beside(self.session, leftover))
         note = _read_journal(self.session)
         if note is None:

@@ -55,7 +55,13 @@ def document(
 
 
 def files(session_id: str | None) -> list[str]:
-    """The transcripts that the history takes in before it is shown."""
+    """The transcripts that the history takes in before it is shown.
+
+    Raises:
+        SessionError: there is no last one.
+    """
+    if session_id is not None and find.is_whole_name(session_id):
+        return [find.named(session_id)]
     return find.beginning_with("" if session_id is None else paths.safe_session_id(session_id))
 
 

@@ -1,7 +1,6 @@
 """What brimline remembers of one session, in small files that parallel hooks can share.
 
-Fast path: imports only `time`, `brimline.fast.io`, `brimline.fast.json`, `brimline.fast.paths` and
-`brimline.transcript.tail`.
+Fast path: imports only `time`, `brimline.fast.io`, `brimline.fast.json` and `brimline.fast.paths`.
 Nothing here is locked: a line is appended in one write, a file is replaced whole, and "once" means
 that exactly one process managed to create a file.
 """
@@ -11,7 +10,6 @@ from __future__ import annotations
 import time
 
 from brimline.fast import io, json, paths
-from brimline.transcript import tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +98,7 @@ class SessionState:
 
     def snapshot(self) -> Snapshot | None:
         """What the client told last, the status line or the mod; None where it told neither."""
-        shown = self._snapshot_in(_SNAPSHOT)
+        shown = self._snapshot_in(_SNAPSHOT) if _SNAPSHOT in self.names else None
         read = self._snapshot_in(_MOD_READING) if _MOD_READING in self.names else None
         if read is None or (shown and shown.at >= read.at):
             return shown
@@ -154,7 +152,7 @@ class SessionState:
         mark = f'"event":"{event}"'.encode()
         path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
         try:
-            found = tail.rows_backward(path, mark, _LOOK_BACK_BYTES)
+            found = json.rows_backward(path, mark, _LOOK_BACK_BYTES)
             return next((row for row in found if isinstance(row, dict)), {})
         except OSError:
             return {}

@@ -87,15 +87,16 @@ def bytes_in_line(text: str) -> int | None:
     return int(told[1].replace(",", "")) if told else None
 
 
-def way_back(key: str, program: str = "brimline", again: str = "") -> str:
+def way_back(key: str, program: str = "brimline", *also: str) -> str:
     """How to get the rest, for the last line of what stands in for content.
 
     Args:
         key: of the content.
         program: how the model starts our command.
-        again: another way, such as `, or Read it again`.
+        also: sentences that name other ways.
     """
-    return f"The rest: {program} store get {key[:_SHORT_CHARACTERS]} --lines A:B{again}."
+    command = f"{program} store get {key[:_SHORT_CHARACTERS]} --lines A:B"
+    return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 
 def parse(text: str) -> Stub | None:
@@ -105,12 +106,14 @@ def parse(text: str) -> Stub | None:
         if told["body"] is not None:
             parts = [line.partition(":") for line in told["body"].split("\n")]
             told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
-        if layout.is_digest(told.get("key", "").removeprefix(layout.PREFIX)):
+        digest = told.get("key", "").removeprefix(layout.PREFIX)
+        if layout.is_digest(digest):
             numbers = ("bytes", "lines", "exit", "tokens")
             size, lines, exit_code, tokens = (_number(told.get(name)) for name in numbers)
             tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
             pinned = told["pinned"] if told.get("pinned") in _LEVELS else "none"
-            return Stub(told["key"], size, lines, exit_code, tokens, tool, source, pinned)
+            key = layout.PREFIX + digest
+            return Stub(key, size, lines, exit_code, tokens, tool, source, pinned)
     return None
 
 

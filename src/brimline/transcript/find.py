@@ -7,8 +7,8 @@ import os
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
-from brimline.fast import io, paths
-from brimline.transcript import read, tail
+from brimline.fast import io, json, paths
+from brimline.transcript import read
 from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def matching(name: str, known: Iterable[str]) -> str:
     Raises:
         SessionError: there is none, or more than one.
     """
-    if name == LAST or name.endswith(".jsonl"):
+    if is_whole_name(name):
         name = session_id_of(named(name))
     ids = {each for each in known if name and each.startswith(name)}
     if name in ids:
@@ -83,6 +83,11 @@ def matching(name: str, known: Iterable[str]) -> str:
     if len(ids) > 1:
         raise SessionError(f"{len(ids)} sessions begin with {name!r}: write more of the id")
     return ids.pop()
+
+
+def is_whole_name(name: str) -> bool:
+    """Tell whether a name of a session is a file or `last`, and no id that may be a beginning."""
+    return name == LAST or name.endswith(".jsonl")
 
 
 def newest(project_dir: str) -> str:
@@ -102,8 +107,9 @@ def newest(project_dir: str) -> str:
         if found:
             return max(found, key=_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
-    folder = paths.project_transcripts(project_dir)
-    raise SessionError(f"no session of this project was found in {folder}: name its file")
+    raise SessionError(
+        "no session in this folder yet: start Claude Code here, or name one by its id"
+    )
 
 
 def by_id(session_id: str) -> str:
@@ -195,7 +201,7 @@ def session_id_of(path: str) -> str:
 def _continues(path: str, first_session: str) -> bool:
     mark = client_session_mark(first_session)
     try:
-        found = tail.rows_backward(path, mark, _LATER_LOOK_BYTES)
+        found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
         return any(client_session_of(row) == first_session for row in found)
     except OSError:
         return False

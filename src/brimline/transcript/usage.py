@@ -1,10 +1,13 @@
-"""What the rows of Claude Code's transcripts say about the size of a context.
+"""What Claude Code's transcripts say about the size of a context: their rows, and their end.
 
-Fast path: imports nothing; every hook loads it, so it is apart from `row`, which has the rest and
-gives these names too. Rows are foreign data: any JSON value is accepted.
+Fast path: imports only `fast.io` and `fast.json`; every hook loads it, so it is apart from `row`,
+which has the rest and gives these names too. Rows are foreign data: any JSON value is accepted.
+The end is read backwards: the cost does not depend on the length of the file.
 """
 
 from __future__ import annotations
+
+from brimline.fast import io, json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ IMAGE_CHARACTERS = 4_000
 _LARGEST_COUNT = 10**12
 _CACHE_READ = "cache_read_input_tokens"
 _SPEAKERS = ("user", "assistant")
+# Once the last usage is known, older requests are only worth a short walk.
+_HISTORY_LIMIT_BYTES = 1 << 20
 PROMPT_FIELDS = ("input_tokens", _CACHE_READ, "cache_creation_input_tokens")
 
 
@@ -35,6 +40,87 @@ class Usage:
         self.requested_model = text_or_none(row.get("requestedModel"))
         self.version = text_or_none(row.get("version"))
         self.session_id = text_or_none(row.get("sessionId"))
+
+
+class Tail:
+    """The last usage, what came after it, and the occupancies that led to it (newest first)."""
+
+    def __init__(self) -> None:
+        self.usage: Usage | None = None
+        self.boundary_timestamp: str | None = None
+        self.offset = 0
+        # What the last request was the first to carry.
+        self.fresh_tokens = 0
+        self.output_tokens = 0
+        self.reply_characters = 0
+        self.result_characters = 0
+        self.history: list[int] = []
+
+
+def read_tail(path: str, requests: int = 4) -> Tail:
+    """Read the end of a transcript, back to the given number of requests.
+
+    Nothing before the last compaction counts. `usage` is None where none is found within the limit.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    walk = _Walk(requests)
+    for offset, line in io.lines_backward(path):
+        if walk.take_line(line, offset):
+            break
+    return walk.tail
+
+
+class _Walk:
+    """Collects a tail from lines that arrive last one first, parsing as few of them as it can."""
+
+    def __init__(self, requests: int) -> None:
+        self.tail = Tail()
+        self.requests = requests
+        self.message_id: object = None
+        # Lines and rows whose place, before or after the last request, is not known yet.
+        self.pending: list[Any] = []
+
+    def take_line(self, line: bytes, offset: int) -> bool:
+        """Use one line; True once the walk is over."""
+        if self.tail.usage and self.tail.offset - offset > _HISTORY_LIMIT_BYTES:
+            return True
+        # Quotes inside JSON texts are escaped, so only a real key can match the first of these.
+        if b'"usage"' not in line and b"ompact" not in line:
+            self.pending.append(line)
+            return False
+        return any(self._take(row, offset) for row in reversed(json.loads_all(line)))
+
+    def _take(self, row: Any, offset: int) -> bool:
+        if is_boundary(row):
+            self.tail.boundary_timestamp = timestamp_of(row) or ""
+            return True
+        usage = usage_of(row)
+        if usage is None:
+            self.pending.append(row)
+            return False
+        is_first = self.tail.usage is None
+        if is_first:
+            self.tail.usage, self.tail.offset = usage, offset
+            self.tail.fresh_tokens = usage.fresh_tokens
+        if is_first or usage.message_id is None or usage.message_id != self.message_id:
+            if len(self.tail.history) == self.requests:
+                return True
+            self.message_id = usage.message_id
+            self.tail.history.append(usage.prompt_tokens)
+        if len(self.tail.history) == 1:
+            self._add_reply(row, usage)
+        self.pending.clear()
+        return False
+
+    def _add_reply(self, row: Any, usage: Usage) -> None:
+        # One reply is several rows, and results of its first calls may stand between them.
+        for item in self.pending:
+            for later in json.loads_all(item) if isinstance(item, bytes) else (item,):
+                self.tail.result_characters += visible_characters(later)
+        self.tail.reply_characters += visible_characters(row)
+        self.tail.output_tokens = max(self.tail.output_tokens, usage.output_tokens)
 
 
 def usage_of(row: Any) -> Usage | None:

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from brimline.fast import io
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import tail as tails
-from brimline.transcript.tail import read_tail
+from brimline.transcript import usage
+from brimline.transcript.usage import read_tail
 
 from . import reference
 from .generated import LOOKALIKE, encode, mutated_transcripts, transcripts
@@ -34,7 +35,7 @@ def test_the_tail_equals_what_the_slow_reader_finds(
     """Whatever the file and wherever the blocks cut it, both readers report the same."""
     path = _file(tmp_path, data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tails, "_FIRST_BLOCK_BYTES", block_bytes)
+        patch.setattr(io, "_FIRST_BLOCK_BYTES", block_bytes)
         tail = read_tail(path, requests)
     expected = reference.read(path)
 
@@ -58,7 +59,7 @@ def test_the_tail_equals_what_the_slow_reader_finds(
 def test_any_bytes_give_a_tail(data: bytes, block_bytes: int, tmp_path: Path) -> None:
     """Random and damaged files never raise."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tails, "_FIRST_BLOCK_BYTES", block_bytes)
+        patch.setattr(io, "_FIRST_BLOCK_BYTES", block_bytes)
         tail = read_tail(_file(tmp_path, data), 3)
 
     assert tail.result_characters >= 0
@@ -223,14 +224,14 @@ def test_lines_larger_than_a_block_are_put_together(session: SessionBuilder, siz
 @pytest.mark.row("S0-06", "S1-13")
 def test_the_walk_has_a_limit(session: SessionBuilder, monkeypatch: pytest.MonkeyPatch) -> None:
     """A usage further back than the limit stays unknown; one within it is found."""
-    monkeypatch.setattr(tails, "_FIRST_BLOCK_BYTES", 1_000)
+    monkeypatch.setattr(io, "_FIRST_BLOCK_BYTES", 1_000)
     session.reply(20_000)
     session.tool_result("toolu_1", "x" * 20_000)
 
-    monkeypatch.setattr(tails, "WALK_LIMIT_BYTES", 10_000)
+    monkeypatch.setattr(io, "_WALK_LIMIT_BYTES", 10_000)
     assert read_tail(session.path).usage is None
 
-    monkeypatch.setattr(tails, "WALK_LIMIT_BYTES", 100_000)
+    monkeypatch.setattr(io, "_WALK_LIMIT_BYTES", 100_000)
     assert read_tail(session.path).history == [20_000]
 
 
@@ -240,11 +241,11 @@ def test_a_line_cut_by_the_limit_is_not_read_from_its_middle(
     """Wherever the walk ends, a row inside another row is never taken for one of its own."""
     inner = {"type": "assistant", "message": {"id": "x", "usage": {"input_tokens": 5}}}
     session.row("progress", data={"message": inner})
-    monkeypatch.setattr(tails, "_FIRST_BLOCK_BYTES", 1)
-    monkeypatch.setattr(tails, "_LARGEST_BLOCK_BYTES", 1)
+    monkeypatch.setattr(io, "_FIRST_BLOCK_BYTES", 1)
+    monkeypatch.setattr(io, "_LARGEST_BLOCK_BYTES", 1)
 
     for limit in range(os.path.getsize(session.path) + 2):
-        monkeypatch.setattr(tails, "WALK_LIMIT_BYTES", limit)
+        monkeypatch.setattr(io, "_WALK_LIMIT_BYTES", limit)
         assert read_tail(session.path).usage is None
 
 
@@ -252,7 +253,7 @@ def test_older_requests_are_worth_a_short_walk_only(
     session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Behind a large gap the history ends, the reading stays."""
-    monkeypatch.setattr(tails, "HISTORY_LIMIT_BYTES", 10_000)
+    monkeypatch.setattr(usage, "_HISTORY_LIMIT_BYTES", 10_000)
     session.reply(20_000)
     session.tool_result("toolu_1", "x" * 20_000)
     session.reply(30_000)

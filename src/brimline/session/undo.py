@@ -1,0 +1,166 @@
+"""Takes a session back to before its last compaction without a model.
+
+What such a compaction keeps is written again behind it, so all rows from before are in the file.
+The session ends there again; what stands behind becomes a session of its own, which is on the disk
+before the other is swapped. Its id follows from its content, so that whoever was killed in between
+makes the same one again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple
+
+from brimline.session import disk, restore
+from brimline.session.disk import RewriteError
+from brimline.session.rewrite import Order, rewrite
+from brimline.transcript import find, read, row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, BinaryIO
+
+    from brimline.session.rewrite import Rewritten
+
+_MESSAGES = ("user", "assistant")
+
+
+class Undoing(NamedTuple):
+    """Where a session is cut, and what becomes of the rest."""
+
+    path: str
+    home_dir: str
+    boundary: int  # the byte at which the compaction begins
+    start: int  # the byte from which on rows go into the second session
+    length: int  # of the file, all of which was looked at
+    at: str  # when it was, as the client spells it
+    second: str
+
+
+def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Undoing:
+    """Find the last compaction without a model; changes nothing.
+
+    Raises:
+        RewriteError: there is none, or what was before it is not in the file as it was.
+        OSError: the session cannot be read.
+    """
+    session = os.path.realpath(path)
+    length = os.path.getsize(session)
+    search = _Search()
+    with read.open_regular(session) as file:
+        for line in read.lines(file, length):
+            search.take(line)
+            if progress:
+                progress(len(line.raw))
+    if not search.boundaries:
+        raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
+    boundary, at, has_rows = search.boundaries[-1]
+    if not has_rows:
+        raise RewriteError(
+            f"{session} no longer has the rows from before its compaction: nothing was changed"
+        )
+    notes, _ = restore.notes(home_dir, find.session_id_of(session))
+    if any(note.path == session and note.after.length > boundary for note in notes):
+        raise RewriteError(
+            f"{session} was purged or repaired since that compaction: undo that first, with"
+            " `brimline session restore`; nothing was changed"
+        )
+    # Rows that another mod kept hang on those before the compaction, which come along then.
+    start = 0 if search.hangs_on_before else boundary
+    second = _second_of(session, start, length)
+    return Undoing(session, home_dir, boundary, start, length, at, second)
+
+
+class _Search:
+    """Follows the lines of a session to its last compaction without a summary."""
+
+    def __init__(self) -> None:
+        # Where each begins, when it was, and whether messages stand before it.
+        self.boundaries: list[tuple[int, str, bool]] = []
+        self.hangs_on_before = False
+        self._names: set[str] = set()
+        self._has_messages = False
+
+    def take(self, line: read.Line) -> None:
+        """Look at the next line."""
+        fields = line.only
+        if fields is None or row.is_sidechain(fields):
+            return
+        if row.is_summary(fields):
+            # The client's own way: the boundary before it is not one of those.
+            del self.boundaries[-1:]
+        elif row.is_boundary(fields):
+            at = row.timestamp_of(fields) or ""
+            self.boundaries.append((line.offset, at, self._has_messages))
+            self._names, self._has_messages, self.hangs_on_before = set(), False, False
+        self._has_messages |= row.kind_of(fields) in _MESSAGES
+        parent: Any = fields.get(row.PARENT_FIELD)
+        self.hangs_on_before |= isinstance(parent, str) and parent not in self._names
+        self._names.add(row.uuid_of(fields) or "")
+
+
+def _second_of(session: str, start: int, length: int) -> str:
+    """The file of the second session, by its content."""
+    hashed = sha256(find.session_id_of(session).encode())
+    with open(session, "rb") as file:
+        for block in disk.blocks(file.fileno(), start, length):
+            hashed.update(block)
+    name = uuid.UUID(bytes=hashed.digest()[:16], version=4)
+    return f"{os.path.dirname(session)}/{name}.jsonl"
+
+
+def undo(
+    found: Undoing, *, quiet_s: float = 1.0, on_wait: Callable[[], None] | None = None
+) -> Rewritten:
+    """Cut the session before its compaction; what stands behind it is the second session then.
+
+    Raises:
+        InUseError: the session is in use.
+        RewriteError: it changed meanwhile, or the disk refused; nothing was changed.
+    """
+    has_second = os.path.exists(found.second)
+
+    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
+        # Under the lock: what was planned has to hold still.
+        if plan(found.path, found.home_dir) != found or length != found.length:
+            raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
+        new.writelines(disk.blocks(old.fileno(), 0, found.boundary))
+
+    def verify(new_path: str) -> None:
+        with open(found.path, "rb") as old, open(new_path, "rb") as new:
+            is_same = disk.same(old.fileno(), 0, new.fileno(), 0, found.boundary)
+        if not is_same or os.path.getsize(new_path) != found.boundary:
+            raise RewriteError("the copy is not what the session was: nothing was changed")
+        if not has_second:
+            _write_second(found)
+
+    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s, on_wait)
+    try:
+        return rewrite(order)
+    except BaseException:
+        if not has_second and not order.has_swapped:
+            disk.remove(found.second)
+        raise
+
+
+def _write_second(found: Undoing) -> None:
+    """Put the rows into a session with an id of its own, older than the one that goes on."""
+    first_id, second_id = map(find.session_id_of, (found.path, found.second))
+    mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')
+    draft = disk.Draft(found.path, "second")
+    try:
+        with read.open_regular(found.path) as file:
+            file.seek(found.start)
+            for line in read.lines(file, found.length - found.start):
+                named = mark.sub(rb"\g<1>" + second_id.encode() + b'"', line.raw)
+                disk.write_all(draft.descriptor, named)
+            moment = os.fstat(file.fileno()).st_mtime_ns - 1_000_000_000
+        disk.system.fsync(draft.descriptor)
+        os.utime(draft.path, ns=(moment, moment))
+        disk.system.replace(draft.path, found.second)
+        disk.sync_folder(found.second)
+    finally:
+        draft.close()

@@ -1,0 +1,60 @@
+"""A session has the same names for every command that takes one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.fast import paths
+from brimline.hooks.entry import respond
+from brimline.testing import SessionBuilder, event, text_block
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+SESSION_ID = "5e1f0c2d-8a41-4f0b-b6a7-6f1f0a5b9c20"
+OTHER_ID = "77aa0c2d-8a41-4f0b-b6a7-6f1f0a5b9c20"
+COMMANDS = {
+    "session inspect": ("session", "inspect", "{}", "--json"),
+    "session inspect --session": ("session", "inspect", "--session", "{}", "--json"),
+    "report": ("report", "{}", "-o", "report.html", "--json"),
+    "session replay": ("session", "replay", "{}", "--json"),
+    "cost": ("cost", "--session", "{}", "--json"),
+    "history": ("history", "--session", "{}", "--json"),
+    "forget": ("forget", "--session", "{}", "--dry-run", "--json"),
+}
+
+
+@pytest.fixture
+def session(world: Path, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
+    """The later one of a project's two."""
+    project = world / "named"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    folder = paths.project_transcripts(str(project))
+    for number, session_id in enumerate((OTHER_ID, SESSION_ID)):
+        path = f"{folder}/{session_id}.jsonl"
+        made = SessionBuilder(path, session_id, str(project), now=1_790_000_000.0 + number)
+        made.prompt("Look at the batch.")
+        made.reply(20_000, text_block("It is whole."))
+        respond("Stop", json.dumps(event("Stop", made)).encode(), paths.home())
+    return made
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["id", "first eight", "file", "last"])
+def test_a_session_is_named_alike_everywhere(
+    command: str, name: str, session: SessionBuilder, brimline: Run
+) -> None:
+    """By its id, the first eight digits of it, its file, or as the last one."""
+    names = {"id": SESSION_ID, "first eight": SESSION_ID[:8], "file": session.path, "last": "last"}
+
+    done = brimline(*(part.format(names[name]) for part in COMMANDS[command]))
+
+    assert done.code == 0, done.err
+    assert SESSION_ID in done.out
+    assert OTHER_ID not in done.out

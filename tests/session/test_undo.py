@@ -1,0 +1,246 @@
+"""A session goes back to before a compaction without a model, and what came after is a session."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.transcript.compacted import compact_inside
+
+from brimline.cli.main import main
+from brimline.session import recovery, undo
+from brimline.session import restore as restoring
+from brimline.session.disk import InUseError, RewriteError
+from brimline.transcript import find
+
+from . import machines
+from .machines import LONG_AGO, Died, Machine
+from .recorded import QUIET_S, Recorded, output
+
+KILLS = 20
+_UNDO = "import sys; from brimline.session import undo; undo.undo(undo.plan(*sys.argv[1:]))"
+
+
+@pytest.fixture
+def before(session: Recorded) -> bytes:
+    """The bytes of a session before it was compacted and went on."""
+    session.prompt("Make it pass.")
+    for number in range(4):
+        session.call(output(str(number)))
+    written = session.data
+    go_on(session)
+    return written
+
+
+def go_on(session: Recorded, *, is_rebuilt: bool = True) -> None:
+    """A compaction without a model, and two turns behind it."""
+    compact_inside(session, is_rebuilt=is_rebuilt)
+    session.prompt("And now?")
+    session.talk(2)
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+
+
+def go_back(session: Recorded) -> str:
+    """Undo the last compaction; returns the file of the second session."""
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    plan = undo.plan(session.path, session.home_dir)
+    undo.undo(plan, quiet_s=QUIET_S)
+    return plan.second
+
+
+def test_the_session_is_what_it_was_and_the_rest_is_a_second_one(
+    session: Recorded, before: bytes
+) -> None:
+    """Byte for byte, but for the id of the second, which is older; a backup has all of it."""
+
+    def named(data: bytes, session_id: str) -> bytes:
+        """The same rows of another session."""
+        return re.sub(rb'("sessionId":)"[^"]*"', rb'\1"%s"' % session_id.encode(), data)
+
+    first_id = find.session_id_of(session.path)
+    whole = session.data = named(session.data, first_id)
+
+    second = go_back(session)
+
+    assert session.data == named(before, first_id)
+    second_id = find.session_id_of(second)
+    rest = Path(second).read_bytes()
+    assert rest == named(whole[len(session.data) :], second_id)
+    assert {json.loads(row)["sessionId"] for row in rest.splitlines()} == {second_id}
+    assert os.path.getmtime(second) < os.path.getmtime(session.path)
+    (backup,) = restoring.of_session(session.path)
+    assert Path(backup.path).read_bytes() == whole
+    assert machines.ours(Path(session.path)) == []
+
+
+def test_rows_that_hang_on_those_before_bring_them_along(session: Recorded) -> None:
+    """What another mod kept by handle cannot stand alone, so the second session has all rows."""
+    session.prompt()
+    call_id = session.tool_call(50_000)
+    session.tool_result(call_id, output("a"), sourceToolAssistantUUID=session.parent)
+    before = session.data
+    go_on(session, is_rebuilt=False)
+    whole = session.data
+
+    second = go_back(session)
+
+    assert session.data == before
+    assert len(Path(second).read_bytes().splitlines()) == len(whole.splitlines())
+
+
+def test_compactions_are_undone_one_after_the_other(session: Recorded, before: bytes) -> None:
+    """The last one first; one by a model between them goes with what came after."""
+    once = session.data
+    go_on(session)
+    session.compact(100_000)
+    session.talk(1)
+
+    seconds = [go_back(session)]
+    assert session.data == once
+    seconds.append(go_back(session))
+
+    assert session.data == before
+    assert len(set(seconds)) == 2
+    with pytest.raises(RewriteError, match="no compaction without a model"):
+        go_back(session)
+
+
+def test_it_is_refused_with_the_reason(session: Recorded, before: bytes) -> None:
+    """In use, purged since, or without the rows from before: nothing changes."""
+    whole = session.data
+    os.utime(session.path)
+    with pytest.raises(InUseError, match="in use"):
+        undo.undo(undo.plan(session.path, session.home_dir), quiet_s=QUIET_S)
+    assert session.data == whole
+
+    session.purge(keep_requests=0)
+    purged = session.data
+    assert purged != whole
+    with pytest.raises(RewriteError, match="purged or repaired since"):
+        go_back(session)
+    assert session.data == purged
+    session.restore()
+
+    session.data = whole[len(before) :]
+    with pytest.raises(RewriteError, match="no longer has the rows"):
+        go_back(session)
+
+    session.data = before
+    session.compact(100_000)
+    with pytest.raises(RewriteError, match="no compaction without a model"):
+        go_back(session)
+    names = {path.name for path in Path(session.path).parent.glob("*.jsonl")}
+    assert names == {Path(session.path).name}
+
+
+def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes) -> None:
+    """A row that came meanwhile belongs to what is saved."""
+    plan = undo.plan(session.path, session.home_dir)
+    session.talk(1)
+    whole = session.data
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+
+    with pytest.raises(RewriteError, match="changed meanwhile"):
+        undo.undo(plan, quiet_s=QUIET_S)
+
+    assert session.data == whole
+    assert len(whole) > len(before)
+    assert not os.path.exists(plan.second)
+
+
+@pytest.mark.parametrize("failure", ["dies", "full"])
+def test_a_machine_that_stops_or_a_full_disk_at_any_step_loses_nothing(
+    session: Recorded, before: bytes, monkeypatch: pytest.MonkeyPatch, failure: str
+) -> None:
+    """Either all is as it was, or both sessions are there; the next attempt makes no third."""
+    whole, outcomes = session.data, set()
+    for step in range(1_000):
+        session.data = whole
+        plan = undo.plan(session.path, session.home_dir)
+        machine = Machine()
+        if failure == "dies":
+            machine.dies_at = step
+        else:
+            machine.fails_at = step
+        with monkeypatch.context() as patch:
+            machines.install(patch, machine)
+            try:
+                undo.undo(plan, quiet_s=QUIET_S)
+            except (Died, RewriteError):
+                pass
+        recovery.recover(session.path)
+        outcomes.add(session.data)
+        if session.data == whole:
+            go_back(session)
+        assert session.data == before, machine.names
+        assert Path(plan.second).read_bytes().count(b"\n") == (whole[len(before) :]).count(b"\n")
+        assert len(list(Path(session.path).parent.glob("*.jsonl"))) == 2
+        assert machines.ours(Path(session.path)) == []
+        for path in [plan.second, *[one.path for one in restoring.of_session(session.path)]]:
+            os.unlink(path)
+        if len(machine.names) <= step:
+            break
+    assert outcomes == {whole, before}
+
+
+def test_twenty_kills_in_the_middle_lose_nothing(session: Recorded, before: bytes) -> None:
+    """Real processes, killed a little later each time."""
+    for _ in range(2_000):
+        session.raw(session.data[-2_000:].splitlines(keepends=True)[-1])
+    whole = session.data
+    for kill in range(KILLS):
+        session.data = whole
+        plan = undo.plan(session.path, session.home_dir)
+        arguments = [sys.executable, "-c", _UNDO, session.path, session.home_dir]
+        process = subprocess.Popen(arguments)
+        try:
+            process.wait(0.15 + kill * 0.02)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        process.wait()
+        recovery.recover(session.path)
+
+        assert session.data in (whole, before)
+        if session.data == whole:
+            go_back(session)
+        assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
+        os.unlink(plan.second)
+
+
+def test_the_command_says_what_it_will_do(
+    session: Recorded,
+    before: bytes,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The plan names the second session; a refusal is one sentence and not zero."""
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        command = ["brimline", "session", "restore", session.path, "--before-compaction"]
+        monkeypatch.setattr(sys, "argv", [*command, *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    whole = session.data
+    second = undo.plan(session.path, session.home_dir).second
+    code, shown, _ = run("--dry-run")
+    assert (code, session.data) == (0, whole)
+    assert find.session_id_of(second) in shown
+
+    code, shown, _ = run("--yes", "--json")
+    assert code == 0
+    assert session.data == before
+    document = json.loads(shown)
+    assert (document["applied"], document["second_path"]) == (True, second)
+
+    code, _, problem = run("--yes")
+    assert code == 1
+    assert "no compaction without a model" in problem
