@@ -22,7 +22,7 @@ from brimline.hooks.wire import Event
 from brimline.offload import tool_results
 from brimline.settings import config
 from brimline.transcript import compactions, find, read, row, words
-from brimline.transcript.copies import Copies
+from brimline.transcript.read import Copies
 
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000

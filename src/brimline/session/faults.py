@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
-from brimline.transcript.copies import Copies
-from brimline.transcript.read import Line
+from brimline.transcript.read import Copies, Line
 from brimline.transcript.row import (
     BEGINNING,
     PARENT_FIELD,
