@@ -156,7 +156,10 @@ def _toml(row: dict[str, Any]) -> str:
 
 def test_a_version_alone_tells_hooks_what_the_table_does() -> None:
     """Before settings are compiled, a hook takes every model of the table for what it is."""
-    keys = ("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation")
+    keys = (
+        *("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation"),
+        "binds_thinking",
+    )
     for row in models.table():
         for version in row["versions"]:
             name = f"claude-{row['families'][0]}-{version.replace('.', '-')}"

@@ -1,3 +1,3 @@
 """brimline keeps a Claude Code session below the brim of its context window."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

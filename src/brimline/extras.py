@@ -1,25 +1,17 @@
-"""The extras of the package: which are there, and the command that adds one to them."""
+"""The extras of the package: which are missing, and the command that installs them."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
 
-_PACKAGES = {
-    "dashboard": ("jinja2", "starlette", "uvicorn"),
-    "gateway": ("httpx2", "uvicorn"),
-    "mcp": ("mcp",),
-    "memory": ("numpy",),
-    "team": ("httpx2", "numpy"),
-}
+# `uv tool install` takes out what it does not name, so that all of them are named.
+COMMAND = "pip install '.[all]'"
+_PACKAGES = {"gateway": ("httpx2", "uvicorn"), "team": ("httpx2", "numpy")}
 
 
-def command(missing: str, program: str = "pip") -> str:
-    """The command that adds an extra, in the clone that brimline came from.
-
-    `uv tool install` takes out what it does not name, so that all that are there are named.
-    """
-    there = [name for name, packages in _PACKAGES.items() if all(map(_is_there, packages))]
-    return f"{program} install '.[{','.join(sorted({*there, missing}))}]'"
+def is_missing(extra: str) -> bool:
+    """Tell whether a package of an extra is not installed."""
+    return not all(map(_is_there, _PACKAGES[extra]))
 
 
 def _is_there(package: str) -> bool:
@@ -29,8 +21,7 @@ def _is_there(package: str) -> bool:
         return False
 
 
-def hint(needs: str, missing: str) -> str:
+def hint(needs: str) -> str:
     """A sentence on what is missing for what, and what to do."""
-    tool = command(missing, "uv tool")
     where = "in the clone that brimline came from"
-    return f"{needs}: {where}, `{command(missing)}` (or `{tool}`) installs it"
+    return f"{needs}: {where}, `uv tool install '.[all]'` (or `{COMMAND}`) installs it"

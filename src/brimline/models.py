@@ -56,10 +56,12 @@ BY_VERSION: list[Row] = [
         "versions": [version],
         "window_tokens": window_tokens,
         "compacts_up_to_tokens": compacts_up_to_tokens,
+        "binds_thinking": version == "5.1",
         "characters_per_token": characters_per_token,
         "generation": generation,
     }
     for version, window_tokens, compacts_up_to_tokens, characters_per_token, generation in (
+        ("5.1", 1_000_000, 1_000_000, 2.2, "4.7"),
         ("4.7", 1_000_000, 1_000_000, 2.2, "4.7"),
         ("4.6", 200_000, 200_000, MOST_CHARACTERS_PER_TOKEN, "4.5"),
         ("4.5", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "4.5"),

@@ -128,7 +128,7 @@ def note(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print on standard error: within the columns on a terminal, one line for a program."""
-    say(wrapped(text) if sys.stderr.isatty() else text, err=True)
+    say(wrapped(text) if sys.stderr.isatty() else " ".join(text.splitlines()), err=True)
 
 
 @contextlib.contextmanager

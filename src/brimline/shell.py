@@ -31,7 +31,7 @@ _QUOTES = re.compile(r"\\(.)|'([^']*)'|\"((?:[^\"\\]|\\.)*)\"", re.DOTALL)
 _ESCAPED_IN_QUOTES = re.compile(r"\\([\"\\$`])")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 # They stand before a command, or instead of one.
-_SHELL_WORDS = ("do", "then", "else", "if", "while", "until", "{")
+_NO_PROGRAMS = ("", "do", "then", "else", "if", "while", "until", "{")
 _SHELL_ENDS = ("for", "case", "done", "fi", "esac", "}", "[[")
 # What stands before a program and hands over to it, with its options that take a word.
 _WRAPPERS = {
@@ -168,22 +168,19 @@ def read(text: str) -> Line:
     main = _main_command(pipelines)
     names = {main.pattern, main.program} if main else set()
     is_opaque = len(text) > _LONGEST_CHARACTERS or any(mark in text for mark in _SUBSTITUTIONS)
+    prints = "log" if names & _KNOWN["log"] else ""
+    # What xargs is given are paths, what it prints is not.
+    if not prints and names & _KNOWN["paths"] and "xargs" not in text:
+        prints = "paths"
     return Line(
         commands,
         main,
         files=[] if is_opaque else _shown_files(pipelines),
         only_reads=bool(commands) and not is_opaque and all(map(_only_reads, commands)),
         is_exempt=_is_exempt(text),
-        prints=_printed_by(names, text),
+        prints=prints,
         ran_something=bool(names) and not names & _KEEPING,
     )
-
-
-def _printed_by(names: set[str], text: str) -> str:
-    if names & _KNOWN["log"]:
-        return "log"
-    # What xargs is given are paths, what it prints is not.
-    return "paths" if names & _KNOWN["paths"] and "xargs" not in text else ""
 
 
 def known_program(text: str) -> str:
@@ -326,15 +323,12 @@ def _program_place(words: list[str]) -> int:
         name = words[at].rpartition("/")[2]
         if name in _SHELL_ENDS:
             return len(words)
-        step = 1 if _is_no_program(words[at]) else _wrapper_length(name, words[at + 1 :])
+        is_program = words[at] not in _NO_PROGRAMS and not _ASSIGNMENT.match(words[at])
+        step = _wrapper_length(name, words[at + 1 :]) if is_program else 1
         if not step:
             break
         at += step
     return min(at, len(words))
-
-
-def _is_no_program(word: str) -> bool:
-    return not word or word in _SHELL_WORDS or bool(_ASSIGNMENT.match(word))
 
 
 def _wrapper_length(name: str, following: list[str]) -> int:

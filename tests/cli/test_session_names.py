@@ -22,7 +22,7 @@ COMMANDS = {
     "session inspect": ("session", "inspect", "{}", "--json"),
     "session inspect --session": ("session", "inspect", "--session", "{}", "--json"),
     "report": ("report", "{}", "-o", "report.html", "--json"),
-    "replay": ("replay", "{}", "--json"),
+    "session replay": ("session", "replay", "{}", "--json"),
     "cost": ("cost", "--session", "{}", "--json"),
     "history": ("history", "--session", "{}", "--json"),
     "forget": ("forget", "--session", "{}", "--dry-run", "--json"),

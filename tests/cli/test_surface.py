@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .conftest import Golden, Refused, Run
 
 SURFACE = """install uninstall doctor demo status history cost
-session: inspect purge repair restore backups
+session: inspect purge repair restore backups replay
 store: list get search pin unpin prune forget
 carry: show add done reopen forget card checkpoint
 memory: search show add edit remove list lint index status sync
@@ -33,7 +33,7 @@ forget budget
 rules: show explain lint
 config: list get set unset explain presets autocompact
 scout: on off init
-gateway run dashboard report replay"""
+gateway run dashboard report"""
 HIDDEN = ["mcp", "hook", "mod", "statusline"]
 
 
@@ -63,6 +63,20 @@ def test_the_surface_is_exactly_this() -> None:
     assert [name for name in PLAIN if not ALL[name].hidden] == wanted
     assert [name for name in PLAIN if ALL[name].hidden] == HIDDEN
     assert list(surface.tree()) == wanted
+
+
+def test_the_help_marks_what_needs_a_missing_extra(
+    brimline: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gateway's and the team's commands, where their library is not installed; else nothing."""
+    pages = [("--help",), ("memory", "--help")]
+    complete = "".join(brimline(*page).out for page in pages)
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    marked = [line for page in pages for line in brimline(*page).out.splitlines() if "(ext" in line]
+
+    assert "(extra" not in complete
+    assert [line.split()[0] for line in marked] == ["gateway", "run", "sync"]
+    assert len(surface.COMMANDS) - len(HIDDEN) <= 20
 
 
 @pytest.mark.parametrize("name", [name for name in PLAIN if name not in HIDDEN])

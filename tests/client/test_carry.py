@@ -105,7 +105,7 @@ def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Ins
     shown = installed.command("carry", "show", "--session", fork.session_id, "--json")
     assert RULE in shown.stdout.decode()
     seen = client.run_print("something else").requests[-1].seen_text()
-    assert "The last session in this project was left with 1 open task." in seen
+    assert "1 open task was recorded in the last session of this project." in seen
     assert card.OPENING not in seen
     assert installed.errors() == ""
 
@@ -147,7 +147,7 @@ def test_compactions_by_hand(client: Client, stub: StubApi, installed: Installed
     assert "bin/hook PreCompact] completed" in printed
     assert len(printed.splitlines()) <= LINES_OF_OURS
     cleared = stub.requests("main")[-1].seen_text()
-    assert "The conversation before /clear was left with nothing open." in cleared
+    assert "No open tasks were recorded before /clear." in cleared
     assert card.OPENING not in cleared
 
 

@@ -389,8 +389,8 @@ def test_with_nothing_allowed_but_what_an_install_allows(
     assert (STORED in third, STORED in fourth) == (True, False)
     assert "[brimline" not in stub.requests("subagent")[-1].results()[0]
     assert shown.startswith(STORED)
-    assert "the same call again, which shows all of it once" in shown
-    found = re.search(r"The rest: (.* store get sha256:\w+) --lines A:B", shown)
+    assert "The same call again shows all of it once." in shown
+    found = re.search(r"or run `(.* store get sha256:\w+) --lines A:B`", shown)
     assert found is not None
     recall = f"{found[1]} --lines 1201:1203"
     stub.script(bash(recall), bash("cat app.log"), bash("cat app.log"), text("end"))

@@ -1,4 +1,4 @@
-"""`brimline replay`: a recorded session under other settings, by the rooms that hooks ask."""
+"""`session replay`: a recorded session under other settings, by the rooms that hooks ask."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def replay(session: str, *words: str) -> dict[str, Any]:
     """What it tells programs."""
-    done = CliRunner().invoke(program, ["replay", session, "--json", *words])
+    done = CliRunner().invoke(program, ["session", "replay", session, "--json", *words])
     assert done.exit_code == 0, done.output
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -92,7 +92,7 @@ def test_a_brim_above_what_was_recorded_puts_a_compaction_off(world: Path) -> No
     assert happened(found, "compacted") == [(34, "at the brim of 170,000")]
     assert found["occupancy_tokens"][-1] == 40_000
     assert happened(asked_for, "compacted") == [(34, "as recorded")]
-    told = CliRunner().invoke(program, ["replay", session.path]).stdout
+    told = CliRunner().invoke(program, ["session", "replay", session.path]).stdout
     assert "A compaction counts what came in after the last request, too." in told
 
 
@@ -133,8 +133,8 @@ def test_wrong_words_are_named(session: SessionBuilder) -> None:
         ("guard.preset", "write --set guard.preset=VALUE"),
         ("guard.preset=x", "guard.preset takes one of"),
     ):
-        done = CliRunner().invoke(program, ["replay", session.path, "--set", words])
+        done = CliRunner().invoke(program, ["session", "replay", session.path, "--set", words])
         assert told in str(done.exception)
     both = ["--preset", "adr11", "--set", "guard.preset=off"]
-    done = CliRunner().invoke(program, ["replay", session.path, *both])
+    done = CliRunner().invoke(program, ["session", "replay", session.path, *both])
     assert "different presets" in str(done.exception)

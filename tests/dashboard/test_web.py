@@ -328,7 +328,7 @@ def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played)
         Path(f"{name}.py").write_text(f"open('{name}.ran', 'w')")
 
     told = {page: served.get(page) for page in ("/memory", "/rules", "/health")}
-    done = CliRunner().invoke(program, ["replay", played.session.path, "--json"])
+    done = CliRunner().invoke(program, ["session", "replay", played.session.path, "--json"])
 
     assert [page for page, answer in told.items() if "Not here" in answer.text] == []
     assert done.exit_code == 0, done.output

@@ -38,7 +38,7 @@ def ask(home_dir: str) -> Ask:
 
     def asked(talk: Conversation, inside: str = "balanced", **fields: Any) -> dict[str, Any]:
         values = defaults() | {"compaction.inside": inside}
-        return compact.answer(talk.request(**fields), home_dir, values)[0]
+        return compact.move_out_cold(talk.request(**fields), home_dir, values)[0]
 
     return asked
 
@@ -61,7 +61,7 @@ def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_
     talk.fill(20)
     values = defaults() | {"compaction.inside": "keep", "offload.never": ["make test", "*.sql"]}
 
-    answer, _ = compact.answer(talk.request(), home_dir, values)
+    answer, _ = compact.move_out_cold(talk.request(), home_dir, values)
 
     assert set(answer["results"]) == {call}
 

@@ -41,15 +41,13 @@ def test_the_reference_offers_it_for_calls_that_only_read(player: Player, tmp_pa
         *[player.bash("cat app.log", LOG[:30_000], response=cut) for _ in range(2)],
     ]
 
-    ends = [
-        (text or "").partition("The rest: brimline store get sha256:")[2][12:] for text in given
-    ]
-    again = ", or the same call again, which shows all of it once."
+    ends = [(text or "").partition("or run `brimline store get sha256:")[2][12:] for text in given]
+    again = "The same call again shows all of it once."
     assert ends == [
-        f" --lines A:B, recall with this key{again}",
-        " --lines A:B, recall with this key.",
-        f" --lines A:B, recall with this key, Read with offset and limit{again}",
-        *[" --lines A:B, recall with this key."] * 2,
+        f" --lines A:B`. {again}",
+        " --lines A:B`.",
+        f" --lines A:B`. Read takes offset and limit. {again}",
+        *[" --lines A:B`."] * 2,
     ]
 
 
@@ -188,7 +186,7 @@ def test_a_past_that_is_read_twice_counts_once(player: Player, session: SessionB
     session.tool_result(session.tool_call(1_000, "Edit", file_path="/p/a.py"), "ok")
     player.transcript = str(session.path)
     for _ in range(2):
-        looks.take_over(player.turn("PostToolUse"))
+        looks.catch_up_from_transcript(player.turn("PostToolUse"))
 
     noted = Path(player.turn("Stop").state.folder, hook.EDITED).read_text()
     assert noted.count("\n") == 1

@@ -82,7 +82,7 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000
     assert found.recalled == len(BUILD)
-    assert found.kept_out == found.would - found.shown - len(BUILD)
+    assert found.kept_out == found.client_shown_characters - found.shown - len(BUILD)
     assert 55_000 < found.kept_out < 65_000
 
 
@@ -98,7 +98,7 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
 
     found = learning.saved_by(player.home_dir, "s1")
 
-    assert (found.recalls, found.would, found.recalled) == (1, 2_300, 20_000)
+    assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
     assert found.kept_out == 2_300 - len(shown) - 20_000
 
 

@@ -243,4 +243,4 @@ def _preview_in(instead: str | None) -> str:
     if instead is None:
         return ""
     text = instead[instead.index("Preview, not the whole:") :]
-    return text[: text.index("The rest: brimline")]
+    return text[: text.index("For the rest call")]

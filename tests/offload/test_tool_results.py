@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.hooks import entry
-from brimline.offload.tool_results import find
+from brimline.offload.tool_results import read_result
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -25,7 +25,9 @@ BASH = GOLDEN[0]["response"]
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row["tool"])
 def test_an_answer_has_its_text_and_keeps_its_shape_when_replaced(row: dict[str, Any]) -> None:
     """Every key that was there, notes, pictures; an exit code is claimed only where it is known."""
-    found = find(row["tool"], {"command": "make"} if row["tool"] == "Bash" else {}, row["response"])
+    found = read_result(
+        row["tool"], {"command": "make"} if row["tool"] == "Bash" else {}, row["response"]
+    )
 
     assert (found.text if found else None) == row["text"]
     lines = found and found.lines and list(found.lines)
@@ -40,17 +42,17 @@ def test_an_output_on_disk_is_taken_from_there(tmp_path: Path) -> None:
     path.write_bytes(b"whole \xff output\n")
     extra = {"persistedOutputPath": str(path), "persistedOutputSize": 15}
 
-    found = find("Bash", {}, BASH | extra)
-    noisy = find("Bash", {}, BASH | extra | {"stderr": "e" * 2_000})
+    found = read_result("Bash", {}, BASH | extra)
+    noisy = read_result("Bash", {}, BASH | extra | {"stderr": "e" * 2_000})
 
     assert found is not None
     assert (found.data, found.was_persisted) == (b"whole \xff output\n", True)
     assert found.replaced("NEW").keys() == BASH.keys()
     assert noisy is not None
     assert noisy.data == b"whole \xff output\n\n" + b"e" * 2_000
-    assert find("Bash", {}, BASH | extra | {"persistedOutputSize": 16}) is None
+    assert read_result("Bash", {}, BASH | extra | {"persistedOutputSize": 16}) is None
     path.unlink()
-    assert find("Bash", {}, BASH | extra) is None
+    assert read_result("Bash", {}, BASH | extra) is None
 
 
 _JSON = st.recursive(
@@ -63,7 +65,7 @@ _JSON = st.recursive(
 @given(tool=st.sampled_from([row["tool"] for row in GOLDEN]), response=_JSON)
 def test_no_answer_raises(tool: str, response: Any) -> None:
     """Foreign data of any shape is either understood or left alone."""
-    found = find(tool, {}, response)
+    found = read_result(tool, {}, response)
     assert found is None or isinstance(found.text, str)
 
 

@@ -151,7 +151,7 @@ def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: Sessi
     session.tool_result(session.tool_call(30_000, command="make"), LARGE)
     digest = put.sha256(LARGE.encode())
 
-    assert "'lst' is none of last, next, start, end, soft, hard" in said(
+    assert "Usage: /brim:pin [last|next|start|end] [soft|hard] [reason]" in said(
         "/brim:pin lst hard", home_dir, session
     )
     assert pins.pinned(home_dir) == {}

@@ -42,7 +42,8 @@ def test_our_form_is_one_line_that_reads_well() -> None:
         "[brimline stored 45678 bytes, 1523 lines, exit 1, ~11420 tokens, pinned soft, "
         f'tool "Bash", from "echo \\"hi\\" ls": {KEY}]'
     )
-    assert stub.way_back(KEY) == f"The rest: brimline store get {KEY[:19]} --lines A:B."
+    command = f"brimline store get {KEY[:19]} --lines A:B"
+    assert stub.way_back(KEY) == f"For the rest call `recall` with this key, or run `{command}`."
     assert all(one.startswith(stub.BEGINNINGS) for one in (built, "Cached (3 lines"))
 
 

@@ -14,7 +14,7 @@ from brimline.carry import fold, ledger
 from brimline.memory import deep
 from brimline.session import inspect, repair, restore
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import copies, pieces, read
+from brimline.transcript import pieces, read
 
 from .compacted import LINE, compact_inside
 
@@ -83,7 +83,7 @@ def test_what_is_in_the_context_are_the_copies(told: Told, is_rebuilt: bool) -> 
 
 def test_only_rows_older_than_the_boundary_are_copies(told: Told) -> None:
     """A row that is written after the compaction is news, and so are all behind it."""
-    found = copies.Copies()
+    found = read.Copies()
     rows = list(read.rows(told(True).path))
     again = [fields for fields in rows if found.is_copy(fields)]
     boundary = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
@@ -97,7 +97,7 @@ def test_a_compaction_with_a_summary_has_no_copies(session: SessionBuilder) -> N
     session.prompt("go on")
     session.compact(100_000)
     session.prompt("/compact", timestamp="2020-01-01T00:00:00.000Z")
-    found = copies.Copies()
+    found = read.Copies()
     assert not any(found.is_copy(fields) for fields in read.rows(session.path))
 
 

@@ -16,7 +16,7 @@ from brimline.carry import card, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten, quote
-from brimline.store import contents, put
+from brimline.store import put
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,5 +203,7 @@ def _difference(home_dir: str, folder: str, texts: dict[str, str], document: dic
             return f"{name} does not hold what was written to it"
     for entry in document["files"]:
         if entry["key"]:
+            from brimline.store import contents
+
             contents.get(home_dir, entry["key"])  # raises where its content is not what it was
     return ""

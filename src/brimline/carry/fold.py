@@ -19,7 +19,7 @@ from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.transcript import read, row, words
-from brimline.transcript.copies import Copies
+from brimline.transcript.read import Copies
 from brimline.transcript.row import text_of
 
 if TYPE_CHECKING:
@@ -160,7 +160,13 @@ def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
 
 def _assistant(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
     for call in row.calls(fields):
-        _note_call(ledger, call)
+        arguments = {
+            name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
+            for name, value in call.arguments.items()
+            if name in _CALL_FIELDS
+        }
+        ledger.calls[call.id] = [call.name, arguments]
+        _trim(ledger.calls, _MOST_CALLS)
 
 
 def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
@@ -226,16 +232,6 @@ def _without_notes(ledger: Ledger, text: str, at: str | None) -> str:
 def has_marks(text: str) -> bool:
     """Whether a text has lines that would be notes."""
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
-
-
-def _note_call(ledger: Ledger, call: row.Call) -> None:
-    arguments = {
-        name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
-        for name, value in call.arguments.items()
-        if name in _CALL_FIELDS
-    }
-    ledger.calls[call.id] = [call.name, arguments]
-    _trim(ledger.calls, _MOST_CALLS)
 
 
 def _take_answer(ledger: Ledger, answer: _Answer) -> None:

@@ -84,7 +84,7 @@ def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
 
 def pointer(left: dict[str, Any]) -> str:
     """What a new session of a project is told of the last one, without going on from it."""
-    return _pointer("The last session in this project", left)
+    return _pointer("in the last session of this project", left)
 
 
 def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
@@ -95,7 +95,7 @@ def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) ->
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return _pointer("The conversation before /clear", _open_ends(old))
+    return _pointer("before /clear", _open_ends(old))
 
 
 def inherit(record: Ledger, origin: Ledger) -> None:
@@ -184,16 +184,18 @@ def _open_ends(record: Ledger) -> dict[str, Any]:
     }
 
 
-def _pointer(what: str, left: dict[str, Any]) -> str:
+def _pointer(where: str, left: dict[str, Any]) -> str:
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
         if left.get(name)
     ]
+    recorded = " and ".join(counts) or "No open tasks"
+    verb = "was" if sum(left.get(name) or 0 for name in ("tasks", "checks")) == 1 else "were"
     said = flatten(str(left.get("message") or ""), _MESSAGE_CHARACTERS + 1)
     return "\n".join(
         [
-            f"[brimline] {what} was left with {' and '.join(counts) or 'nothing open'}.",
+            f"[brimline] {recorded} {verb} recorded {where}.",
             *([f"The user's last message there: {said}"] if said else []),
             (
                 "If the user wants to go on from there: /brim:card, or "

@@ -11,6 +11,7 @@ import click
 from brimline import output
 from brimline.errors import ConfigError
 from brimline.fast import paths
+from brimline.foreign import flatten
 from brimline.gauge.window import FALLING_UNITS
 from brimline.settings import config
 from brimline.settings.values import BY_KEY, SETTINGS, coerce
@@ -37,7 +38,7 @@ def list_command(as_json: bool) -> None:
     ]
     for scope, file in _files().items():
         missing = "" if os.path.exists(file) else "  (not there)"
-        lines.append(f"# {scope}: {file}{missing}")
+        lines.append(f"# {scope}: {flatten(file, 4_096)}{missing}")
     output.answer(document, "\n".join(lines), as_json=as_json)
     _warn(loaded)
 
@@ -199,7 +200,7 @@ def _files() -> dict[str, str]:
 
 def _warn(loaded: config.Config) -> None:
     for problem in loaded.problems:
-        output.say(f"warning: {problem}", err=True)
+        output.complain(f"warning: {problem}")
 
 
 def _written(value: Any) -> str:

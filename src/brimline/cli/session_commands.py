@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _EXIT_CODES = """\b
 Exit codes:
   0  done, or nothing to do
-  1  failed, or not agreed to; nothing was changed
+  1  failed or cancelled; nothing was changed
   2  wrong usage
   3  the session is in use; nothing was changed
   4  another brimline command is at work on it

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from brimline import __version__, output
+from brimline import __version__, extras, output
 from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Entry(NamedTuple):
     target: str
     help: str = ""
     hidden: bool = False
+    extra: str = ""  # of the package, without which it does not run
 
 
 class Tree(click.Group):
@@ -61,7 +62,9 @@ class Tree(click.Group):
         for name, entry in self.entries.items():
             command = None if entry.help else self.get_command(ctx, name)
             if not entry.hidden:
-                rows.append((name, command.get_short_help_str(60) if command else entry.help))
+                line = command.get_short_help_str(60) if command else entry.help
+                missing = entry.extra and extras.is_missing(entry.extra)
+                rows.append((name, f"{line} (extra: {entry.extra})" if missing else line))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -87,7 +90,11 @@ def _within(
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
-@_within("brimline.cli.session_commands", "inspect purge repair restore backups")
+@_within(
+    "brimline.cli.session_commands",
+    "inspect purge repair restore backups",
+    replay=Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
+)
 def session() -> None:
     """Look into recorded sessions, shrink them, mend them, and put them back.
 
@@ -133,7 +140,11 @@ def carry() -> None:
     """
 
 
-@_within("brimline.cli.memory_commands", "search show add edit remove list lint index status sync")
+@_within(
+    "brimline.cli.memory_commands",
+    "search show add edit remove list lint index status",
+    sync=Entry("brimline.cli.memory_commands:sync_command", extra="team"),
+)
 def memory() -> None:
     """Keep what outlives a session: topics that every session begins with, and a search.
 
@@ -204,7 +215,7 @@ COMMANDS = {
     "status": Entry("brimline.cli.status_commands:status", "Show how full a session is."),
     "history": Entry("brimline.cli.history_commands:history", "Look back: turns, compactions."),
     "cost": Entry("brimline.cli.cost_command:cost", "Show what sessions cost."),
-    "session": Entry(f"{_HERE}session", "Inspect, purge and mend a session."),
+    "session": Entry(f"{_HERE}session", "Inspect, purge, mend and replay a session."),
     "store": Entry(f"{_HERE}store", "Look into what was kept out of the window."),
     "carry": Entry(f"{_HERE}carry", "See what crosses a compaction, and add to it."),
     "memory": Entry(f"{_HERE}memory", "Keep and find what outlives a session."),
@@ -216,12 +227,17 @@ COMMANDS = {
     "config": Entry(f"{_HERE}config", "Show, explain and change settings."),
     "scout": Entry(f"{_HERE}scout", "Watch reads of folders that fill the window."),
     "gateway": Entry(
-        "brimline.gateway.gateway_commands:gateway", "Shorten requests on their way to the service."
+        "brimline.gateway.gateway_commands:gateway",
+        "Shorten requests on their way to the service.",
+        extra="gateway",
     ),
-    "run": Entry("brimline.gateway.gateway_commands:run", "Run Claude Code behind a gateway."),
+    "run": Entry(
+        "brimline.gateway.gateway_commands:run",
+        "Run Claude Code behind a gateway.",
+        extra="gateway",
+    ),
     "dashboard": Entry(f"{_DASHBOARD}:dashboard", "Look at all sessions in the browser."),
     "report": Entry(f"{_DASHBOARD}:report", "Write a session's page into one file."),
-    "replay": Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
     "mcp": Entry("brimline.mcp.server:mcp", "Serve stored output to the model.", hidden=True),
     "hook": Entry("brimline.hooks.by_hand:hook", "Answer one hook event.", hidden=True),
     "mod": Entry("brimline.mod.mod_commands:mod", "Answer the mod.", hidden=True),
@@ -293,7 +309,7 @@ def run() -> int:
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
-        output.complain("brimline: not agreed to; nothing was changed")
+        output.complain("Cancelled; nothing was changed.")
         return 1
     except BrimlineError as error:
         output.complain(f"brimline: {error}")

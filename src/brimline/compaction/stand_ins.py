@@ -82,7 +82,7 @@ def preview_of(
         tool=block.tool or None,
         source=subject[:_SUBJECT_CHARACTERS] or None,
     )
-    rest = stub.way_back(key, again=", recall with this key, or the same call again")
+    rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
     instead = preview.reference(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"

@@ -118,7 +118,7 @@ def advice(period: Period) -> list[Advice]:
     return sorted(filter(None, given), reverse=True)[:_MOST_ADVICE]
 
 
-def _on_cache(period: Period) -> Advice | None:
+def _advise_on_cache(period: Period) -> Advice | None:
     missed = 1 - period.cache_share
     if missed <= 1 - _LOW_CACHE:
         return None
@@ -129,7 +129,7 @@ def _on_cache(period: Period) -> Advice | None:
     return Advice(missed, f"{text}.", "brimline history --cache")
 
 
-def _on_compactions(period: Period) -> Advice | None:
+def _advise_on_compactions(period: Period) -> Advice | None:
     share = period.compaction_dollars / (period.total["dollars"] or 1.0)
     if share <= _MUCH_COMPACTED:
         return None
@@ -138,7 +138,7 @@ def _on_compactions(period: Period) -> Advice | None:
     return Advice(share, text, "brimline session purge --dry-run")
 
 
-def _on_tools(period: Period) -> Advice | None:
+def _advise_on_tools(period: Period) -> Advice | None:
     for tool, tokens in period.tools.most_common(1):
         share = period.share_of_new(tokens)
         if share > _MUCH_OF_ONE_TOOL:
@@ -147,7 +147,7 @@ def _on_tools(period: Period) -> Advice | None:
     return None
 
 
-def _on_injections(period: Period) -> Advice | None:
+def _advise_on_injections(period: Period) -> Advice | None:
     share = period.share_of_new(period.injected_tokens)
     if share <= _MUCH_INJECTED:
         return None
@@ -155,7 +155,7 @@ def _on_injections(period: Period) -> Advice | None:
     return Advice(share, text, "brimline history --injections")
 
 
-_ADVISERS = (_on_cache, _on_compactions, _on_tools, _on_injections)
+_ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise_on_injections)
 
 
 def session_values(

@@ -1,4 +1,4 @@
-"""`brimline dashboard`, `report`, `replay`: their words; libraries are loaded when one runs."""
+"""`dashboard`, `report` and `session replay`: their words; libraries load when one runs."""
 
 from __future__ import annotations
 
@@ -61,11 +61,10 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     keys = [secrets.token_urlsafe(24) for _ in range(2)]
     enter = f"http://127.0.0.1:{port}/enter"
     file = _entrance(enter, keys[0])
-    told = (
-        f"{enter}?key={keys[1]}\nThe address opens one browser; it ends with this command: Ctrl-C."
-    )
-    document = {"url": f"{enter}?key={keys[1]}", "port": port, "file": file}
-    output.answer(document, told, as_json=as_json)
+    link = f"{enter}?key={keys[1]}"
+    warning = "This link opens one browser, which can then read your sessions. Ctrl-C stops it."
+    document = {"url": link, "port": port, "file": file}
+    output.answer(document, f"{link}\n{warning}", as_json=as_json)
     pages = web.Dashboard(paths.home())
     threading.Thread(target=pages.refresh_forever, daemon=True).start()
     if not no_open and sys.stdout.isatty():
@@ -149,12 +148,12 @@ def replay(
 
     \b
     Example:
-      brimline replay 1f0c2d3e --preset haios-80
-      brimline replay 1f0c2d3e --set offload.inline_bytes=4000 -o replay.html
+      brimline session replay 1f0c2d3e --preset haios-80
+      brimline session replay last --set offload.inline_bytes=4000 -o out.html
     """
     from brimline.dashboard.replay import play, table
 
-    path = _transcript(session)
+    path = _require_transcript(session)
     found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
     if file is not None:
         with _libraries():
@@ -164,7 +163,7 @@ def replay(
     output.answer(found, table, as_json=as_json)
 
 
-def _transcript(named: str) -> str:
+def _require_transcript(named: str) -> str:
     """The file of the session that is named."""
     path = find.named(named)
     find.require_transcript(path)
@@ -175,7 +174,7 @@ def _story(named: str) -> Story:
     """The same, read."""
     from brimline.dashboard import story
 
-    path = _transcript(named)
+    path = _require_transcript(named)
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         return story.tell(path, paths.home(), bar.update)
 
@@ -192,6 +191,4 @@ def _libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(
-            extras.hint("pages need Jinja, Starlette and Uvicorn", "dashboard")
-        ) from error
+        raise BrimlineError(extras.hint("pages need Jinja, Starlette and Uvicorn")) from error

@@ -55,7 +55,7 @@ def build() -> str:
 
 
 def _compiled(path: str) -> bytes:
-    """The module's code; its `__future__` import becomes a flag, sparing hooks that module."""
+    """The module's code without docstrings; its `__future__` import becomes a flag."""
     with open(path, "rb") as source:
         tree = ast.parse(source.read(), path)
     tree.body = [
@@ -64,7 +64,7 @@ def _compiled(path: str) -> bytes:
         if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
     ]
     flags = __future__.annotations.compiler_flag
-    return dumps(compile(tree, path, "exec", flags=flags, dont_inherit=True))
+    return dumps(compile(tree, path, "exec", flags=flags, dont_inherit=True, optimize=2))
 
 
 def _source_of(name: str) -> str:

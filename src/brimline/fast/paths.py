@@ -143,7 +143,7 @@ def carry_dir(home_dir: str) -> str:
 
 def carry_session_dir(home_dir: str, session_id: object) -> str:
     """The ledger, checkpoints and audits of one session."""
-    return f"{carry_dir(home_dir)}/{safe_session_id(session_id)}"
+    return f"{home_dir}/carry/{safe_session_id(session_id)}"
 
 
 def safe_session_id(session_id: object) -> str:

@@ -90,7 +90,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     upstream = _upstream(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        given = {serving.BASE_URL: serving.base_url(listening, secret)} | _around_proxies(env)
+        given = {serving.BASE_URL: serving.base_url(listening, secret)} | _no_proxy_variables(env)
         if compact_pct is not None:
             given[_PERCENT] = str(compact_pct)
             given[_WINDOW] = env.get(_WINDOW) or _ANY_WINDOW
@@ -172,7 +172,7 @@ def _variables(settings: dict[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
 
 
-def _around_proxies(env: Mapping[str, str]) -> dict[str, str]:
+def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     """The way to us is not by a proxy, which would read all that is sent."""
     told = serving.no_proxy(env)
     if not any(map(env.get, serving.PROXIES)) or "*" in told:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
 import logging
 import os
 import secrets
@@ -118,8 +117,8 @@ def require_libraries() -> None:
     Raises:
         BrimlineError: a library is.
     """
-    if not all(map(importlib.util.find_spec, ("httpx2", "uvicorn"))):
-        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2", "gateway"))
+    if extras.is_missing("gateway"):
+        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
 """The ceiling: an economy gate on what loads more into the context (skills; agents if asked).
 
-Fast path: imports only `fast.io` and `guard.monitor`; loaded for the few tool calls it gates. It
-looks at occupancy, not at the projection: what counts is what is already in use.
+Fast path: imports only `fast.io`, `guard.hook` and `guard.monitor`; loaded for the few tool calls
+it gates. It looks at occupancy, not at the projection: what counts is what is already in use.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from brimline import clienttools
 from brimline.fast import io
 from brimline.foreign import flatten
 from brimline.guard import monitor
+from brimline.guard.hook import CEILING_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +25,6 @@ BUCKET_POINTS = 5
 _LONGEST_NAME = 60
 # Multiples of the ceiling at which the advice becomes more pressing.
 BANDS = (1.0, 1.25, 1.5)
-# In a session's folder: bucket and band of an advice that was given.
-_MARK = "ceiling-"
 # How preset `adr11` calls where a window is known from; everything else was detected.
 _PROVENANCE = {"config": "override", "default": "default"}
 
@@ -174,18 +173,18 @@ def _is_news(state: SessionState, bucket: int, band: int) -> bool:
     for old, worn in known:
         if old > bucket:
             _release(state, old, worn)
-    return io.create_exclusively(f"{state.folder}/{_MARK}{bucket}.{band}", b"") and news
+    return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
 
 
 def _marks(state: SessionState) -> list[tuple[int, int]]:
     """Bucket and band of every advice that still counts."""
     found = []
     for name in state.names:
-        bucket, _, band = name.removeprefix(_MARK).partition(".")
-        if name.startswith(_MARK) and bucket.isdecimal() and band.isdecimal():
+        bucket, _, band = name.removeprefix(CEILING_MARK).partition(".")
+        if name.startswith(CEILING_MARK) and bucket.isdecimal() and band.isdecimal():
             found.append((int(bucket), int(band)))
     return found
 
 
 def _release(state: SessionState, bucket: int, band: int) -> None:
-    io.remove(f"{state.folder}/{_MARK}{bucket}.{band}")
+    io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from brimline.decision import Decision
     from brimline.hooks.turn import Turn
 
+# In a session's folder: bucket and band of an advice of the ceiling that was given.
+CEILING_MARK = "ceiling-"
+
 
 def post_tool_use(turn: Turn) -> Decision | None:
     """Announce a tier that was entered."""
@@ -63,8 +66,9 @@ def session_start(turn: Turn) -> Decision | None:
 
 def post_compact(turn: Turn) -> None:
     """The next climb is news, for tiers and ceiling alike."""
-    from brimline.guard import ceiling
+    if any(name.startswith(CEILING_MARK) for name in turn.state.names):
+        from brimline.guard import ceiling
 
-    ceiling.forget(turn.state)
+        ceiling.forget(turn.state)
     for level in turn.state.spoken_levels():
         turn.state.release_level(level)

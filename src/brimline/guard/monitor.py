@@ -44,7 +44,7 @@ def _speak(turn: Turn) -> Decision | None:
         return None  # a parallel call of the same request has spoken
     won = _claim(turn)
     if won:
-        _record(turn)
+        _record_entered_tier(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
@@ -117,7 +117,7 @@ def _claim(turn: Turn) -> bool:
     return won
 
 
-def _record(turn: Turn) -> None:
+def _record_entered_tier(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
     from brimline.state import logs

@@ -1,6 +1,6 @@
 """A recorded session played to the rooms again, under the settings in force: what they would do.
 
-A process of its own, for `brimline replay`: it goes by its environment, so its data folder has to
+A process of its own, for `session replay`: it goes by its environment, so its data folder has to
 be one to throw away. The rooms see a copy of the transcript that grows row by row, in which every
 request is as large as it would have been: less what was kept out, and with the compactions that
 would have come. What it finds is printed as lines of JSON.
@@ -22,7 +22,7 @@ from brimline.hooks.wire import Event
 from brimline.offload import tool_results
 from brimline.settings import config
 from brimline.transcript import compactions, find, read, row, words
-from brimline.transcript.copies import Copies
+from brimline.transcript.read import Copies
 
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000
@@ -146,7 +146,9 @@ class Rehearsal:
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
             texts = [
-                result.text if (result := tool_results.find(tool, arguments, response)) else ""
+                result.text
+                if (result := tool_results.read_result(tool, arguments, response))
+                else ""
                 for response in (fields["tool_response"], made.replacement)
             ]
             per_token = turn.reading.known_model.characters_per_token

@@ -100,9 +100,8 @@ class Turn:
         config.refresh(self.home, self.project)
 
     def keep_marked_rules(self, marked: list[list[str]]) -> None:
-        """Put the rules that survive a compaction into the compiled settings, where they differ."""
-        if marked != self.policy.marked:
-            from brimline.settings import config
+        """Put the rules that survive a compaction into the compiled settings."""
+        from brimline.settings import config
 
-            self.policy.marked = marked
-            self.attempt("settings", config.compile_policy, self.home, self.project, marked)
+        self.policy.marked = marked
+        self.attempt("settings", config.compile_policy, self.home, self.project, marked)

@@ -31,7 +31,7 @@ class Event:
         """
         self.name = name
         self.payload = payload = json.load_object(raw)
-        self.size_bytes = len(raw)
+        self.payload_bytes = len(raw)
         self.session_id = usage.text_of(payload.get("session_id"))
         self.transcript = usage.text_of(payload.get("transcript_path"))
         self.cwd = usage.text_of(payload.get("cwd"))

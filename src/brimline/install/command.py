@@ -232,7 +232,7 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     if any(isinstance(part, Mod) for part in found):
         lines += modfolder.EFFECT
     undo = ["undo    brimline uninstall", "diff    brimline install --dry-run --diff"]
-    kept = "keep    figures, large results, and what was said, in past sessions too"
+    kept = "stores  usage figures, large results, messages and replies, past sessions too"
     return [*lines, f"python  {wired.interpreter}", f"data    {wired.home}", kept, *undo]
 
 

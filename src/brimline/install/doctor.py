@@ -76,7 +76,7 @@ def render(document: dict[str, Any]) -> str:
         mark = ("BROKEN" if each["level"] == "broken" else each["level"]).ljust(_WIDTH)
         lines.append(output.wrapped(each["what"], mark, indent))
         lines += [output.wrapped(each["why"], indent)] if each["why"] else []
-        fix = f"fix: {each['fix']}" if each["fix"] else ""
+        fix = f"fix: {' '.join(each['fix'].splitlines())}" if each["fix"] else ""
         # A command with a path is to be copied, and stays on its line.
         lines += [indent + fix] if "/" in fix else output.wrapped(fix, indent).splitlines()
     return "\n".join([*lines, "", summary(document)])

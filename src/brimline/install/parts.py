@@ -373,4 +373,4 @@ def commands_folder() -> str:
 def sdk_to_do(started: pythons.Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
     why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
-    return f"{extras.command('mcp')} && {again}    # {why}"
+    return f"{extras.COMMAND} && {again}    # {why}"

@@ -120,7 +120,7 @@ def remember(project_dir: str, arguments: dict[str, Any]) -> str:
     names = ("name", "type", "description", "text")
     parts = [arguments.get(name) for name in names]
     if not all(isinstance(part, str) for part in parts):
-        raise BrimlineError(f"remember takes {', '.join(names)}, all of them texts")
+        raise BrimlineError("`remember` needs name, type, description and text (strings)")
     topic = hot.add(hot.folder(project_dir), *map(str, parts), source="model")
     return f"Kept in {topic.path}. Its line in the index is before you in every session."
 

@@ -44,9 +44,7 @@ def mcp() -> None:
             raise
         from brimline import extras
 
-        raise BrimlineError(
-            extras.hint("the MCP server needs the MCP SDK, version 2", "mcp")
-        ) from error
+        raise BrimlineError(extras.hint("the MCP server needs the MCP SDK, version 2")) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_share, daemon=True).start()

@@ -25,7 +25,7 @@ from brimline.search import stored, turns, vectors
 from brimline.search.turns import Entry, Memory
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
-from brimline.transcript.copies import Copies
+from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
     import sqlite3

@@ -75,7 +75,7 @@ def _instead(turn: Turn, row: dict[str, Any]) -> str | None:
     text, is_error = row["text"], bool(row.get("is_error"))
     if turn.event.agent_id or words.may_be_in(turn.event.tool, text, is_error=is_error):
         return None
-    decision = intercept.answer(turn, _result(turn.event.tool, row, is_error=is_error))
+    decision = intercept.judge_known_shape(turn, _result(turn.event.tool, row, is_error=is_error))
     if decision:
         return str(decision.replacement)
     if is_error and turn.event.tool == "Bash" and clienttools.has_lost_its_end(text):
@@ -87,7 +87,7 @@ def _result(tool: str, row: dict[str, Any], *, is_error: bool) -> ToolResult:
     """Return a result: from the tool's own answer where that tells more than the row."""
     text, whole = row["text"], row.get("whole")
     if not is_error and (tool != "Bash" or text.startswith(_PERSISTED)):
-        result = tool_results.find(tool, row["input"], row.get("response"))
+        result = tool_results.read_result(tool, row["input"], row.get("response"))
         if result:
             return result._replace(
                 replaced=str, was_persisted=result.was_persisted or text.startswith(_PERSISTED)

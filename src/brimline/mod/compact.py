@@ -46,7 +46,7 @@ class Conversation:
         self.tokens = self.thinking_tokens = 0.0
 
 
-def answer(
+def move_out_cold(
     request: dict[str, Any], home_dir: str, values: dict[str, Any]
 ) -> tuple[dict[str, Any], float]:
     """What is to be replaced in a conversation, or why nothing is; and the tokens that it frees.
@@ -64,8 +64,8 @@ def answer(
         return {"pass": "compaction.inside is off"}, 0
     if request["trigger"] not in _TRIGGERS or request.get("instructions"):
         return {"pass": "a summary was asked for"}, 0
-    conversation = read(request["messages"])
-    results, inputs = _cold(conversation, values["offload.never"])
+    conversation = read_conversation(request["messages"])
+    results, inputs = _calls_to_move(conversation, values["offload.never"])
     largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
@@ -82,7 +82,7 @@ def answer(
     return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
 
 
-def _cold(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
+def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
     """The calls whose results, and those whose inputs, can go.
 
     What the user keeps in the window stays, but for images, which cannot be rebuilt.
@@ -97,7 +97,7 @@ def _cold(conversation: Conversation, never: list[str]) -> tuple[list[Call], lis
     return [*filter(may_go, cold.cold_results(calls))], [*filter(may_go, long)]
 
 
-def read(messages: list[dict[str, Any]]) -> Conversation:
+def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
     """The calls of a conversation with their results, and how many tokens all of it takes, about.
 
     Raises:

@@ -42,17 +42,22 @@ export const register = on => {
     return h(Box, { flexDirection: "column" }, ...shown.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
   })
 
+  // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
+  // commands or prompts, the client puts a blocked prompt back into its box. So it is answered here before it gets there.
   on("command.run", async ($, e, next) => {
-    if (!e.command.startsWith("brim-")) return next(e)
+    const name = e.command.slice(5)
+    const hasFile = e.command === `brim:${name}`
+    if (!hasFile && e.command !== `brim-${name}`) return next(e)
     try {
-      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name: e.command.slice(5), arguments: e.args }
+      if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
+      const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
       if (!isInteractive) return { text }
       show($, text) // returned as text it would go to the model with the next prompt
       return {}
     } catch (problem) {
       report($, e.command, problem)
-      return { text: "brimline did not answer; `brimline doctor` may say why." }
+      return hasFile ? next(e) : { text: "brimline did not answer; `brimline doctor` may say why." }
     }
   })
 
@@ -119,6 +124,7 @@ const measure = async $ => {
 }
 
 const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 // Ask Python, which reads one JSON object and writes one.
 const run = async ($, name, question) => {

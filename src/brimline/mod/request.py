@@ -70,14 +70,14 @@ def respond(name: str, raw: bytes, home_dir: str) -> dict[str, Any]:
         return alive.answer(request, home_dir, values)
     from brimline.mod import compact
 
-    answer, freed_tokens = compact.answer(request, home_dir, values)
+    answer, freed_tokens = compact.move_out_cold(request, home_dir, values)
     seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     if "pass" not in answer:
         answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
         _save_checkpoint(home_dir, request, values)
-        _note(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
+        _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
     return answer
 
 
@@ -118,7 +118,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
         _log_failure(home_dir, error)
 
 
-def _note(
+def _spool_moved_out(
     home_dir: str, request: dict[str, Any], answer: dict[str, Any], freed: int, seconds: float
 ) -> None:
     """Leave word of the compaction for the hooks that the client calls next, and for the history.

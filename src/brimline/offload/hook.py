@@ -52,7 +52,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import intercept
 
-    decision = intercept.after(turn)
+    decision = intercept.on_result(turn)
     if decision is None and MOD_ALIVE in turn.state.names:
         io.append_line(f"{turn.state.folder}/{JUDGED}", turn.event.call_id)
     return decision
@@ -137,7 +137,7 @@ def _is_worth_a_look(turn: Turn) -> bool:
         return True
     if values["offload.preset"] == "off":
         return False
-    if event.size_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
+    if event.payload_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
         return True
     # Only a call that names us can have fetched a stored output.
     command = event.tool_input.get("command")

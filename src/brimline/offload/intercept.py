@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _SOURCE_CHARACTERS = 60
 
 
-def after(turn: Turn) -> Decision | None:
+def on_result(turn: Turn) -> Decision | None:
     """Answer a result that may be large: a reference in its place, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
-    1. Is its shape unknown? (`tool_results.find`)
+    1. Is its shape unknown? (`tool_results.read_result`)
     2. Does it come from us? (`judge.fetches`)
     3. Is replacing switched off?
     4. Do the user's own lists name it? `offload.never` passes, `offload.always` skips 5 to 8.
@@ -42,11 +42,11 @@ def after(turn: Turn) -> Decision | None:
     10. Would a reference save too little? (`judge.saves_enough`)
     """
     event = turn.event
-    result = tool_results.find(event.tool, event.tool_input, event.tool_response)
-    return answer(turn, result) if result else None
+    result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
+    return judge_known_shape(turn, result) if result else None
 
 
-def answer(turn: Turn, result: ToolResult) -> Decision | None:
+def judge_known_shape(turn: Turn, result: ToolResult) -> Decision | None:
     """Answer a result whose shape is known: questions 2 to 10."""
     event = turn.event
     if judge.fetches(event.tool, event.tool_input) is not None:
@@ -55,7 +55,7 @@ def answer(turn: Turn, result: ToolResult) -> Decision | None:
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
         from brimline.offload import looks
 
-        looks.take_over(turn)
+        looks.catch_up_from_transcript(turn)
     arrival = _Arrival(turn, result)
     decision = None if arrival.stays() else arrival.swap()
     if decision is None:
@@ -77,7 +77,9 @@ class _Arrival:
             event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
         )
         # How many characters the client shows of the result by itself.
-        self.would = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        self.client_shown_characters = (
+            clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        )
         agent = str(event.agent_id or "")
         self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
@@ -97,7 +99,7 @@ class _Arrival:
             return True
         if not verdict.is_listed and (self._comes_back() or not self._is_in_reach()):
             return True
-        return self._is_repeated()
+        return self._claim_repeat()
 
     def _comes_back(self) -> bool:
         """Question 7; that a result passed is experience too."""
@@ -113,11 +115,11 @@ class _Arrival:
             return True
         return turn.event.payload.get("permission_mode") == "bypassPermissions"
 
-    def _is_repeated(self) -> bool:
+    def _claim_repeat(self) -> bool:
         if self.case.is_cut or not claim_repeat(self.turn, self.call):
             return False
         learning.note(self.turn.home, learning.RECALL, self.learned_as)
-        self.turn.note("Recalled", tool=self.tool, shown=self.would)
+        self.turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def swap(self) -> Decision | None:
@@ -135,8 +137,8 @@ class _Arrival:
             total = self.result.lines[2] if self.result.lines else case.source.total
             looks.note_preview(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not case.is_cut and not offer(turn, self.call):
-            if self._is_repeated():
+        while not case.is_cut and not open_offer(turn, self.call):
+            if self._claim_repeat():
                 return None
         learning.note(turn.home, learning.STUB, self.learned_as, case.size_bytes, key)
         text = self._reference(key, shown)
@@ -145,7 +147,7 @@ class _Arrival:
             tool=case.tool,
             key=key,
             bytes=case.size_bytes,
-            would=self.would,
+            would=self.client_shown_characters,
             shown=len(text),
         )
         return Decision(replacement=self.result.replaced(text))
@@ -182,10 +184,9 @@ class _Arrival:
         source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
         size, lines = self.case.size_bytes, self.case.source.total
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
-        ways = ", recall with this key"
-        ways += ", Read with offset and limit" if is_file else ""
-        ways += ", or the same call again, which shows all of it once" if self.may_repeat else ""
-        rest = stub.way_back(key, _program(self.turn.home), ways)
+        also = ["Read takes offset and limit."] if is_file else []
+        also += ["The same call again shows all of it once."] if self.may_repeat else []
+        rest = stub.way_back(key, _program(self.turn.home), *also)
         return preview.reference(stored, result.note, shown, rest)
 
 
@@ -229,7 +230,7 @@ def read_mark(turn: Turn, name: str) -> str:
         return ""
 
 
-def offer(turn: Turn, call: str) -> bool:
+def open_offer(turn: Turn, call: str) -> bool:
     """Open the offer that the same call may pass; False where a parallel twin was first."""
     start = f"{OFFER}{call}-"
     numbers = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
@@ -239,7 +240,7 @@ def offer(turn: Turn, call: str) -> bool:
 
 
 def claim_repeat(turn: Turn, call: str) -> bool:
-    """Tell whether this is the same call again: takes the offer, which only one can."""
+    """Take the offer that the same call may pass, which only one can; False where there is none."""
     offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
     taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
     return any(io.create_exclusively(path, b"") for path in taken)

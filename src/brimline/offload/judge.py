@@ -1,7 +1,7 @@
 """The one judge of a tool result: it stays, with a reason, or is previewed, with its kind. Pure.
 
 Whoever asks (the hook, the layers, the mod) gets the same answer under the same settings. What is
-asked beside it, and the order of all questions, is told in `intercept.after`.
+asked beside it, and the order of all questions, is told in `intercept.on_result`.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Case:
 
 
 def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
-    """Decide about a result: the questions 2 and 4 to 6 of `intercept.after`."""
+    """Decide about a result: the questions 2 and 4 to 6 of `intercept.on_result`."""
     if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
         return Verdict(OURS)
     if case.tool not in clienttools.ANSWERING and not case.tool.startswith(clienttools.MCP_PREFIX):

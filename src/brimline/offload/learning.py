@@ -129,7 +129,7 @@ class Saved(NamedTuple):
 
     references: int = 0
     stored_bytes: int = 0
-    would: int = 0
+    client_shown_characters: int = 0
     """What the client would have shown without us."""
     shown: int = 0
     """What the references took."""
@@ -139,7 +139,7 @@ class Saved(NamedTuple):
     @property
     def kept_out(self) -> int:
         """The characters saved; below zero where previews show more than the client would have."""
-        return self.would - self.shown - self.recalled
+        return self.client_shown_characters - self.shown - self.recalled
 
     @property
     def kept_out_tokens(self) -> int:
@@ -165,7 +165,7 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
             except OSError:
                 continue
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
-            savings += [_saving(row) for line in lines for row in json.loads_all(line)]
+            savings += [_tally_of_line(row) for line in lines for row in json.loads_all(line)]
     return total(savings)
 
 
@@ -180,7 +180,7 @@ def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
         "references": saved.references,
         "stored_bytes": saved.stored_bytes,
         "recalls": saved.recalls,
-        "would_have_shown_characters": saved.would,
+        "would_have_shown_characters": saved.client_shown_characters,
         "reference_characters": saved.shown,
         "recalled_characters": saved.recalled,
         "tokens_estimated": saved.kept_out_tokens,
@@ -202,14 +202,14 @@ def total(savings: Iterable[Saved]) -> Saved:
     return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _saving(row: Any) -> Saved:
+def _tally_of_line(row: Any) -> Saved:
     """Return what one line of a spool adds."""
     if not isinstance(row, dict):
         return Saved()
     figures = [row.get(name) for name in ("bytes", "would", "shown")]
-    size, would, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
+    size, client_shown, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
     if row.get("event") == "Recalled":
         return Saved(recalls=1, recalled=shown)
     if row.get("event") != "Offloaded":
         return Saved()
-    return Saved(references=1, stored_bytes=size, would=would, shown=shown)
+    return Saved(references=1, stored_bytes=size, client_shown_characters=client_shown, shown=shown)

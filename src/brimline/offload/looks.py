@@ -20,7 +20,7 @@ from brimline.fast import io, json, paths
 from brimline.foreign import flatten
 from brimline.offload import hook, judge, tool_results
 from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
-from brimline.offload.intercept import call_name, offer, read_mark, was_edited
+from brimline.offload.intercept import call_name, open_offer, read_mark, was_edited
 from brimline.store import stub
 from brimline.transcript import row
 
@@ -105,11 +105,11 @@ def before_write(turn: Turn) -> Decision | None:
     if not isinstance(path, str):
         return None
     if PAST not in turn.state.names:
-        take_over(turn, waits=True)
+        catch_up_from_transcript(turn, waits=True)
     if not _claim_warning(turn, path):
         return None
     # However long ago the preview was: who is told to read the file again shall see it.
-    offer(turn, call_name(turn, "", "Read", {"file_path": path}, [path]))
+    open_offer(turn, call_name(turn, "", "Read", {"file_path": path}, [path]))
     return Decision(permission="deny", reason=_refusal(path))
 
 
@@ -175,7 +175,7 @@ def _offset_of(lines: list[str], number: str) -> int:
     return sum(len(line) + 1 for line in lines[: int(number) - 1])
 
 
-def take_over(turn: Turn, *, waits: bool = False) -> None:
+def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
     """Mark what the transcript shows as a preview, the looks at it since, and changed files.
 
     A fork's transcript is written while its first calls are on their way: what comes before a call
@@ -227,7 +227,7 @@ def _replay(turn: Turn) -> None:
             open_offers[call] = answer
     for answer in open_offers.values():
         files = judge.files_of(answer.tool, answer.arguments)
-        offer(turn, call_name(turn, "", answer.tool, answer.arguments, files))
+        open_offer(turn, call_name(turn, "", answer.tool, answer.arguments, files))
 
 
 def _note_answer(turn: Turn, answer: _Answer) -> None:
@@ -244,7 +244,7 @@ def _note_answer(turn: Turn, answer: _Answer) -> None:
         total = tool_results.total_lines(answer.head, reference.lines or 0)
         note_preview(turn, path, reference.key, total)
     elif tool == "Read" or judge.fetches(tool, arguments):
-        result = tool_results.find(tool, arguments, answer.response)
+        result = tool_results.read_result(tool, arguments, answer.response)
         if result and result.lines:
             note_lines(turn, path, result.lines)
         for key, _, _, lines in fetched(turn.home, tool, arguments, result) if result else ():

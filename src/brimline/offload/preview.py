@@ -38,7 +38,7 @@ _HEADINGS_SHARE = {kinds.CODE: 0.3, kinds.PROSE: 0.3, kinds.FOUND: 0.5}
 _NARROWEST_HEADING, _HEADING_WIDTH = 30, 100
 _ALARMS_SHARE = 0.45
 _ALARM_WITHIN_CHARACTERS = 600
-_LEGEND = '\n("A-B: x … y": line A, then names in the lines left out up to B.)'
+_LEGEND = '\n("A-B: x … y" shows line A, then identifiers from the omitted lines up to B.)'
 _LONG_LINE_CHARACTERS = 2_000
 _LONG_LINES = "\n(Lines are long: ask for --bytes A:B instead of --lines.)"
 # Of a text larger than both together: this much from its start, and this much from its end.

@@ -44,7 +44,7 @@ class ToolResult(NamedTuple):
     """Whether the call failed, was broken off or goes on elsewhere."""
 
 
-def find(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
+def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
     """The text of an answer; None for tools and shapes that are not known to be replaceable."""
     reader = _READERS.get("mcp" if tool.startswith(clienttools.MCP_PREFIX) else tool)
     try:

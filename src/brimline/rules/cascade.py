@@ -198,7 +198,7 @@ class _Walk:
         text = clientsettings.read_settings(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
-            self._take(template._replace(path=settings, why=why), text)
+            self._keep_if_in_scope(template._replace(path=settings, why=why), text)
         self._rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
         if configured:
             named = os.path.abspath(os.path.expanduser(configured))
@@ -237,7 +237,7 @@ class _Walk:
         template: Source,
         inside: str | None,
         chain: tuple[str, ...] = (),
-        base: str = "",
+        scope_base: str = "",
     ) -> bool:
         """Read one file and what it imports; whether there is one."""
         real = os.path.realpath(path)
@@ -257,20 +257,22 @@ class _Walk:
             self._complain("unreadable", path, None, "it is not read: it would be too much")
         elif text is not None:
             self._characters -= cost
-            source = self._take(template._replace(path=path), text, base)
+            source = self._keep_if_in_scope(template._replace(path=path), text, scope_base)
             self._follow(source, real, inside, (*chain, real))
         return True
 
-    def _take(self, source: Source, text: str, base: str = "") -> Source:
-        """Take a text apart and keep it; `base` is where the `paths:` of a rule file begin."""
+    def _keep_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
+        """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
         front, lines = read(text)
         source = source._replace(lines=tuple(lines), text=body(lines))
-        source = _scoped(source, front) if base else source
-        if self.all_scopes or not source.patterns or self._is_at_hand(source, base):
+        source = _scoped(source, front) if scope_base else source
+        if self.all_scopes or not source.patterns or self._is_at_hand(source, scope_base):
             self.sources.append(source)
         return source
 
-    def _rule_files(self, rules: str, template: Source, inside: str | None, base: str) -> None:
+    def _rule_files(
+        self, rules: str, template: Source, inside: str | None, scope_base: str
+    ) -> None:
         """Every Markdown file in a folder of rules and below it; links may lead in circles."""
         waiting, seen = [rules], set[str]()
         while waiting and len(seen) < _MOST_FOLDERS:
@@ -282,16 +284,16 @@ class _Walk:
             for name in sorted(io.names_in(current))[:_MOST_ENTRIES]:
                 path = f"{current}/{name}"
                 if name.endswith(".md"):
-                    self.add(path, template, inside, base=base)
+                    self.add(path, template, inside, scope_base=scope_base)
                 elif os.path.isdir(path):
                     waiting.append(path)
 
-    def _is_at_hand(self, source: Source, base: str) -> bool:
+    def _is_at_hand(self, source: Source, scope_base: str) -> bool:
         """Whether a rule with `paths:` is meant for the file at hand."""
         wanted = [patterns.parse(each.lower()) for each in source.patterns]
-        names = self.active[len(base.rstrip("/")) + 1 :].lower().split("/")
+        names = self.active[len(scope_base.rstrip("/")) + 1 :].lower().split("/")
         meant = [not each.negated for each in wanted if each.means(names)]
-        return is_within(self.active, base) and meant[-1:] == [True]
+        return is_within(self.active, scope_base) and meant[-1:] == [True]
 
     def _follow(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]

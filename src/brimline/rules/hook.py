@@ -21,7 +21,9 @@ def session_start(turn: Turn) -> Decision | None:
     from brimline.rules import cascade, marked
 
     files = cascade.gather(turn.project, organisation_file=turn.values["rules.organisation_file"])
-    turn.keep_marked_rules(marked.for_card(files))
+    rules = marked.for_card(files)
+    if rules != turn.policy.marked:
+        turn.keep_marked_rules(rules)
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     text = marked.unknown_to_client(files, min(_MOST_CHARACTERS, turn.note_room() - 2))

@@ -28,7 +28,7 @@ _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9ff
 
 def missing() -> str:
     """What is said where there are no vectors."""
-    return f"by words alone; `{extras.command('memory')}` in the clone adds meaning"
+    return f"by words alone; `{extras.COMMAND}` in the clone adds meaning"
 
 
 @functools.cache

@@ -16,8 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
-from brimline.transcript.copies import Copies
-from brimline.transcript.read import Line
+from brimline.transcript.read import Copies, Line
 from brimline.transcript.row import (
     BEGINNING,
     PARENT_FIELD,
@@ -297,7 +296,7 @@ class Finder:
             hash(data),
             line.exact or data.decode("utf-8", "ignore").encode() == data,
         )
-        if self._is_repeated(row):
+        if self._record_repeat(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
@@ -309,8 +308,8 @@ class Finder:
             self._take_boundary(value, thread, row)
         thread.go_on(row)
 
-    def _is_repeated(self, row: _Row) -> bool:
-        """Whether a row stands there a second time; another one with its id makes both doubtful."""
+    def _record_repeat(self, row: _Row) -> bool:
+        """Note a row that stands there a second time; another with its id makes both doubtful."""
         earlier = self._by_id.setdefault(row.uuid, row)
         if earlier is row:
             return False

@@ -44,7 +44,7 @@ def bring_back(home_dir: str, text: str) -> bool:
     if _is_forgotten(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
-    for path in _sessions():
+    for path in _transcripts_newest_first():
         if time.monotonic() > until:
             return False
         if _mentions(path, key) and _take_from(home_dir, path, digits):
@@ -58,7 +58,7 @@ def _is_forgotten(home_dir: str, key: str) -> bool:
     return bool(events) and events[-1].get("event") == _FORGOTTEN
 
 
-def _sessions() -> Iterator[str]:
+def _transcripts_newest_first() -> Iterator[str]:
     """The session this runs in, then all others, the newest first."""
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:

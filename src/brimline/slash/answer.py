@@ -219,8 +219,8 @@ def _pin(turn: Turn, arguments: str, _watch: Watch) -> str:
         first = arguments.partition(" ")[0]
         # A reason needs one of the words before it: a typo is not taken for one.
         if first and first.lower() not in pins.LEVELS and "=" not in first:
-            words = ", ".join((*_PIN_KINDS, pins.SOFT, pins.HARD))
-            return f"brimline: nothing was pinned: {first!r} is none of {words}."
+            kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
+            return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
     return pinning.obey(pins.from_arguments(kind, rest), turn)
 
 

@@ -14,6 +14,8 @@ from brimline.errors import StateError
 from brimline.fast import io, json
 from brimline.transcript import find
 
+_FILE = "/memory/forgotten.jsonl"
+
 
 class Asked(NamedTuple):
     """What is to be forgotten: some sessions, and those of a project or from before a moment."""
@@ -29,7 +31,7 @@ def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
     Raises:
         OSError: it cannot be written.
     """
-    json.append_line(_path(home_dir), {"at": round(at, 3)} | about)
+    json.append_line(home_dir + _FILE, {"at": round(at, 3)} | about)
 
 
 def lines(home_dir: str) -> list[dict[str, Any]]:
@@ -38,7 +40,7 @@ def lines(home_dir: str) -> list[dict[str, Any]]:
     Raises:
         OSError: it is there and cannot be read.
     """
-    return json.read_lines(_path(home_dir))
+    return json.read_lines(home_dir + _FILE)
 
 
 def sessions(home_dir: str) -> dict[str, dict[str, Any]]:
@@ -65,7 +67,3 @@ def delete_folder(folder: str, *, dry_run: bool) -> int:
             raise StateError(f"{folder} is a link; delete what it leads to yourself")
         shutil.rmtree(folder, ignore_errors=not os.path.isdir(folder))
     return len(names)
-
-
-def _path(home_dir: str) -> str:
-    return f"{home_dir}/memory/forgotten.jsonl"

@@ -16,6 +16,7 @@ from brimline.fast import json
 if TYPE_CHECKING:
     from brimline.state.session import SessionState
 
+_FILE = "/learned.jsonl"
 LAST_SAMPLES = 10
 LEAST_SAMPLES = 3
 # Ratio of the effective window: how far from an expected point a sample may lie.
@@ -58,7 +59,7 @@ def record(home_dir: str, sample: Sample) -> None:
     Raises:
         OSError: it could not be written.
     """
-    json.append_line(_path(home_dir), sample._asdict())
+    json.append_line(home_dir + _FILE, sample._asdict())
 
 
 def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
@@ -108,7 +109,7 @@ def points(home_dir: str) -> dict[str, int]:
 def samples(home_dir: str) -> list[Sample]:
     """Every sample that can be read, oldest first."""
     try:
-        lines = json.read_lines(_path(home_dir))
+        lines = json.read_lines(home_dir + _FILE)
     except OSError:
         return []
     return [sample for line in lines if (sample := _sample(line))]
@@ -126,10 +127,6 @@ def _median(values: list[int]) -> int:
     ordered = sorted(values)
     middle = len(ordered) // 2
     return round((ordered[middle] + ordered[~middle]) / 2)
-
-
-def _path(home_dir: str) -> str:
-    return home_dir + "/learned.jsonl"
 
 
 def _sample(line: dict[str, Any]) -> Sample | None:

@@ -87,15 +87,16 @@ def bytes_in_line(text: str) -> int | None:
     return int(told[1].replace(",", "")) if told else None
 
 
-def way_back(key: str, program: str = "brimline", again: str = "") -> str:
+def way_back(key: str, program: str = "brimline", *also: str) -> str:
     """How to get the rest, for the last line of what stands in for content.
 
     Args:
         key: of the content.
         program: how the model starts our command.
-        again: another way, such as `, or Read it again`.
+        also: sentences that name other ways.
     """
-    return f"The rest: {program} store get {key[:_SHORT_CHARACTERS]} --lines A:B{again}."
+    command = f"{program} store get {key[:_SHORT_CHARACTERS]} --lines A:B"
+    return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 
 def parse(text: str) -> Stub | None:

@@ -107,8 +107,9 @@ def newest(project_dir: str) -> str:
         if found:
             return max(found, key=_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
-    folder = paths.project_transcripts(project_dir)
-    raise SessionError(f"no session of this project was found in {folder}: name its file")
+    raise SessionError(
+        "no session in this folder yet: start Claude Code here, or name one by its id"
+    )
 
 
 def by_id(session_id: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
 from brimline.transcript import read, row
-from brimline.transcript.copies import Copies, as_said
+from brimline.transcript.read import Copies, as_said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,6 +12,7 @@ import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.fast import json
+from brimline.transcript import row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,6 +31,8 @@ BOM = b"\xef\xbb\xbf"
 # escaped, so only a real key can match the first.
 MEASURED = (b'"usage"', b"ompact")
 
+# The kinds of rows that a compaction without a model writes again.
+_COPIED_KINDS = ("user", "assistant", "attachment")
 _WHITESPACE = " \t\r\n"
 _SPACE_BYTES = _WHITESPACE.encode()
 
@@ -115,7 +118,7 @@ def rows(
         for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
-                yield from (row for row in found if isinstance(row, dict))
+                yield from (value for value in found if isinstance(value, dict))
             if progress:
                 progress(len(line.raw))
 
@@ -223,3 +226,38 @@ def _skip_whitespace(text: str, position: int) -> int:
     while position < len(text) and text[position] in _WHITESPACE:
         position += 1
     return position
+
+
+class Copies:
+    """Follows the rows of a session, first to last, and tells which have only been written again.
+
+    A compaction without a model leaves no summary: behind its boundary the client writes every row
+    that it kept once more, under a new name, with the time at which it was first written. So rows
+    behind such a boundary that are older than it are copies: they are in the context, but nothing
+    in them has happened again. Replies that a mod rebuilt bear the mark of replies that no model
+    wrote.
+    """
+
+    def __init__(self, boundary_at: str = "") -> None:
+        # When the last compaction was, as long as only copies came since; else empty.
+        self.boundary_at = boundary_at
+
+    def is_copy(self, fields: Any) -> bool:
+        """Tell whether the next row has only been written again."""
+        if row.is_boundary(fields):
+            # One with a summary keeps the names of the rows that stay.
+            self.boundary_at = "" if row.is_summary(fields) else row.timestamp_of(fields) or ""
+            return False
+        if not self.boundary_at or not isinstance(fields, dict) or row.is_sidechain(fields):
+            return False
+        written_at = row.timestamp_of(fields)
+        if row.kind_of(fields) not in _COPIED_KINDS or not written_at:
+            return False
+        if written_at >= self.boundary_at:
+            self.boundary_at = ""
+        return bool(self.boundary_at)
+
+
+def as_said(fields: dict[str, Any]) -> dict[str, Any]:
+    """A copy as the row that it is a copy of: a rebuilt reply is one of the assistant's."""
+    return row.without_model(fields) if row.is_synthetic(fields) else fields
