@@ -123,6 +123,13 @@ def test_the_card_is_in_a_full_report_only(played: Played) -> None:
     assert "[brimline card]" not in report(NAME)
 
 
+def test_what_a_summary_lost_is_in_a_full_report_only(played: Played) -> None:
+    """With the way back."""
+    told = "not in the summary (brimline carry show --session"
+    assert told in report(NAME, "--full")
+    assert told not in report(NAME)
+
+
 def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: Played) -> None:
     """Those of this session alone; what an error says is not for others."""
     payload = json.dumps(event("Stop", played.session)).encode()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
 from brimline import clienttools, output, shell
-from brimline.carry import card
+from brimline.carry import card, lost
 from brimline.cost import bill
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
@@ -79,6 +79,7 @@ def environment() -> Environment:
         "reference": stub.parse,
     }
     made.globals |= {"shown_item": shown_item, "shared_name": shared_name, "names": NAMES}
+    made.globals["loss_text"] = lost.text
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
@@ -125,6 +126,7 @@ def session_page(
         "hooks": hook_times(story.events),
         "gateway": figures.gateway_savings(story.events),
         "cards": [] if redacted else _cards(story),
+        "losses": {} if redacted or not story.figures.compactions else lost.losses(story.path),
     }
 
 

@@ -137,6 +137,8 @@ def _compaction(compaction: Compaction, session_id: str, model: str | None) -> d
         "account": compaction.account,
         "model": model,
         "dollars": None,
+        "uuid": compaction.uuid,
+        "lost": None,
     }
 
 

@@ -1,0 +1,127 @@
+"""What the summary of a compaction no longer names, each with its way back, and what was repeated.
+
+Made from the session's file when somebody asks; a compaction without a model loses nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from brimline import clienttools, output
+from brimline.carry import card
+from brimline.store import layout, stub
+from brimline.transcript import read, row, words
+
+# A look-up that is made again so many requests before or after a compaction is counted.
+NEAR_REQUESTS = 20
+_SHOWN = 5
+_TEXT_CHARACTERS = 60
+_MOST_KEPT = 1_000
+
+
+def losses(path: str) -> dict[str, dict[str, Any]]:
+    """By the row that a compaction begins with: messages, files and outputs, and look-ups repeated.
+
+    Raises:
+        OSError: the session's file cannot be read.
+    """
+    reader = _Reader()
+    for fields in read.rows(path):
+        reader.take(fields)
+    return reader.by_boundary
+
+
+def text(loss: dict[str, Any], session_id: str) -> list[str]:
+    """Lines for a person: what the summary no longer names, and how to have it back."""
+    ways = {
+        "messages": f"brimline carry show --session {session_id[:8]}",
+        "files": "to be read again",
+        "outputs": "brimline store get KEY",
+    }
+    lines = []
+    for kind, way in ways.items():
+        names = [output.line(name, _TEXT_CHARACTERS) for name in loss[kind][-_SHOWN:]]
+        if names:
+            count = output.count(len(loss[kind]), kind[:-1])
+            lines.append(f"{count} not in the summary ({way}): {'; '.join(names)}")
+    before, after = loss["repeated_before"], loss["repeated_after"]
+    if before or after:
+        near = f"{before} in the {NEAR_REQUESTS} requests before, {after} after"
+        lines.append(f"look-ups repeated: {near}")
+    return lines
+
+
+class _Reader:
+    """Takes the rows of a session, and notes what each summary leaves out of all until then."""
+
+    def __init__(self) -> None:
+        self.by_boundary: dict[str, dict[str, Any]] = {}
+        # Names, the latest last: messages, files, and keys of stored outputs with what they are of.
+        self._messages: dict[str, None] = {}
+        self._files: dict[str, None] = {}
+        self._outputs: dict[str, str] = {}
+        self._looked_up: set[tuple[str, ...]] = set()
+        # How many look-ups each of the last requests repeated.
+        self._repeated: deque[int] = deque([0], maxlen=NEAR_REQUESTS)
+        self._boundary = ""
+        self._open: dict[str, Any] | None = None
+        self._requests_since = 0
+
+    def take(self, fields: dict[str, Any]) -> None:
+        """Look at the next row."""
+        if row.is_summary(fields):
+            self._summarise(row.content_text(row.content_blocks(fields)), fields)
+        elif row.is_boundary(fields):
+            self._boundary = row.uuid_of(fields) or ""
+        else:
+            self._note_names(fields)
+
+    def _summarise(self, summary: str, fields: dict[str, Any]) -> None:
+        flat = " ".join(summary.split())
+        self._open = {
+            "messages": [each for each in self._messages if not card.is_held({"text": each}, flat)],
+            "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
+            "outputs": [
+                f"{layout.short(key)} {subject}".strip()
+                for key, subject in self._outputs.items()
+                if layout.short(key) not in flat and not (subject and subject in flat)
+            ],
+            "repeated_before": sum(self._repeated),
+            "repeated_after": 0,
+        }
+        self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = self._open
+        self._boundary, self._requests_since = "", 0
+
+    def _note_names(self, fields: dict[str, Any]) -> None:
+        if message := words.message(fields):
+            _keep(self._messages, message, None)
+        for result in row.results(fields):
+            if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
+                _keep(self._outputs, preview.key, preview.source or preview.tool or "")
+        calls = list(row.calls(fields))
+        if calls:
+            self._repeated.append(0)
+            self._requests_since += 1
+        for call in calls:
+            if call.name in clienttools.FILE_TOOLS and (
+                path := clienttools.file_of(call.arguments)
+            ):
+                _keep(self._files, path, None)
+            if call.name in clienttools.LOOKING_UP:
+                self._look_up((call.name, *map(str, sorted(call.arguments.items()))))
+
+    def _look_up(self, question: tuple[str, ...]) -> None:
+        if question in self._looked_up:
+            self._repeated[-1] += 1
+            if self._open and self._requests_since <= NEAR_REQUESTS:
+                self._open["repeated_after"] += 1
+        self._looked_up.add(question)
+
+
+def _keep(names: dict[str, Any], name: str, value: Any) -> None:
+    """Note a name as the latest; the oldest goes where there are too many."""
+    names.pop(name, None)
+    names[name] = value
+    if len(names) > _MOST_KEPT:
+        del names[next(iter(names))]

@@ -1,0 +1,58 @@
+"""What a summary no longer names, with the way back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from brimline.carry import lost
+from brimline.store import stub
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+KEY = "sha256:" + "ab" * 32
+
+
+def read(session: SessionBuilder, path: str) -> None:
+    """A file is read."""
+    session.tool_result(session.tool_call(9_000, "Read", file_path=path), "text")
+
+
+def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
+    session: SessionBuilder,
+) -> None:
+    """Messages, files and stored outputs; what it names is not lost."""
+    session.prompt("Never touch the orders table.")
+    session.prompt("Use port 5433.")
+    read(session, "/src/named.py")
+    read(session, "/src/gone.py")
+    read(session, "/src/gone.py")
+    preview = stub.build(stub.Stub(KEY, 9_000, tool="Bash", source="make docs"))
+    session.tool_result(session.tool_call(9_000, command="make docs"), preview)
+    session.compact(150_000, summary="The user said: Use port 5433. named.py is read.")
+    read(session, "/src/gone.py")
+    read(session, "/src/new.py")
+
+    (loss,) = lost.losses(session.path).values()
+
+    assert loss == {
+        "messages": ["Never touch the orders table."],
+        "files": ["/src/gone.py"],
+        "outputs": [f"{KEY[:19]} make docs"],
+        "repeated_before": 1,
+        "repeated_after": 1,
+    }
+    shown = "\n".join(lost.text(loss, session.session_id))
+    assert "(brimline carry show --session 11111111): Never touch the orders table." in shown
+    assert "1 file not in the summary (to be read again): /src/gone.py" in shown
+    assert f"(brimline store get KEY): {KEY[:19]} make docs" in shown
+    assert "look-ups repeated: 1 in the 20 requests before, 1 after" in shown
+
+
+def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) -> None:
+    """What the mod moves out has a line in its place."""
+    session.prompt("Never touch the orders table.")
+    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    read(session, "/src/new.py")
+
+    assert lost.losses(session.path) == {}
