@@ -46,3 +46,19 @@ def test_the_client_cuts_each_tool_at_its_own_size() -> None:
 
     assert whole == {"Bash": 30_000, "Grep": 20_000, "mcp__a__b": 50_000}
     assert clienttools.most_shown_whole("Read") > 1 << 40
+
+
+@pytest.mark.parametrize(
+    ("response", "size"),
+    [
+        ({"type": "text", "file": {"content": "a\nb", "startLine": 9}}, len("9\t10\t")),
+        ({"type": "text", "file": {"content": "a"}}, len("1\t")),
+        ({"type": "notebook", "file": {"cells": []}}, 0),
+        ({"type": "text", "file": None}, 0),
+        ({"stdout": "a\nb"}, 0),
+        ("a\nb", 0),
+    ],
+)
+def test_the_lines_of_a_file_are_sent_with_their_numbers(response: Any, size: int) -> None:
+    """Each behind its number and a tab; other results as they are."""
+    assert clienttools.numbering_bytes(response) == size

@@ -75,6 +75,18 @@ def asks_for_page(arguments: Mapping[str, Any]) -> bool:
     return any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
 
 
+def numbering_bytes(response: Any) -> int:
+    """Count the bytes that the client puts before the lines of a file: numbers, and tabs."""
+    file = response.get("file") if isinstance(response, dict) else None
+    if not isinstance(file, dict) or not isinstance(file.get("content"), str):
+        return 0
+    content: str = file["content"]
+    first = file.get("startLine")
+    first = first if isinstance(first, int) else 1
+    count = content.count("\n") + 1
+    return len("".join(map(str, range(first, first + count)))) + count
+
+
 def _first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         text = arguments.get(name)

@@ -183,9 +183,11 @@ def test_after_clear_and_in_a_new_session_there_is_a_pointer_and_no_more(
     cleared = answer(after, "SessionStart", source="clear")
     fresh = answer(after, "SessionStart", source="startup")
 
-    for text, what in ((cleared, "The conversation before /clear"), (fresh, "The last session in")):
-        assert text.startswith(f"[brimline] {what}")
-        assert "1 failed check" in text
+    for text, where in (
+        (cleared, "before /clear."),
+        (fresh, "in the last session of this project."),
+    ):
+        assert text.startswith(f"[brimline] 1 failed check was recorded {where}")
         assert f"brimline carry card --session {talk.session_id}" in text
         assert text.count("\n") == 2
 

@@ -75,6 +75,20 @@ def test_content_passes_at_arrival() -> None:
     assert not outcome.is_changed
 
 
+def test_the_echo_of_an_edited_file_is_a_preview_when_it_was_read() -> None:
+    """An edit's result shows the file again, as some clients do: whole at first, bulk later."""
+    talk, state = Talk(), State()
+    echo = f"The file /w/core.py has been updated.\n{source(12_000)}"
+    talk.step("Write", {"file_path": "/w/core.py", "content": "x"}, echo)
+    at_first = played(talk, state).body["messages"][2]["content"][0]["content"]
+    talk.idle(5)
+
+    later = played(talk, state, now=1_000.0).body["messages"][2]["content"][0]["content"]
+
+    assert at_first == echo
+    assert later.startswith("[brimline stored ")
+
+
 def test_the_same_call_again_passes() -> None:
     """A way out that needs no permission."""
     talk, state = Talk(), State()

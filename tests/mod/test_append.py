@@ -144,6 +144,22 @@ def test_a_file_is_stored_without_the_numbers_of_its_lines(client: Client) -> No
     assert any(name.startswith(hook.PREVIEWED) for name in names)
 
 
+@pytest.mark.parametrize(("sent_bytes", "is_previewed"), [(7_999, False), (8_000, True)])
+def test_a_file_counts_with_the_numbers_of_its_lines(
+    sent_bytes: int, is_previewed: bool, client: Client
+) -> None:
+    """As the hook counts them; without, this one has a quarter less."""
+    lines = [f"job {n % 10} ok" for n in range(500)]
+    sent = "\n".join(f"{n}\t{line}" for n, line in enumerate(lines, 1))
+    ending = "." * (sent_bytes - len(sent))
+    file = {"filePath": "/p/a.log", "content": "\n".join(lines) + ending, "numLines": 500}
+    response = {"type": "text", "file": file | {"startLine": 1, "totalLines": 500}}
+
+    shown = client.ask("Read", {"file_path": "/p/a.log"}, sent + ending, response=response)
+
+    assert (shown is not None) is is_previewed
+
+
 def test_a_failure_stays_and_says_where_its_end_is_lost(client: Client) -> None:
     """Where the client threw it away; where the mod has all of it, its end is in the preview."""
     assert client.bash("make test", FAILING, is_error=True) == (

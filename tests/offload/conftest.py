@@ -28,6 +28,17 @@ def cut(text: str, size: int) -> str:
     return text[: size - 1] + "x"
 
 
+def numbered(text: str) -> str:
+    """A file as the client sends it: each line behind its number and a tab."""
+    return "\n".join(f"{number}\t{line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+def cut_as_sent(text: str, size: int) -> str:
+    """The beginning of a file, of which exactly so many characters are sent."""
+    sent = cut(numbered(text), size)
+    return "\n".join(line.partition("\t")[2] for line in sent.split("\n"))
+
+
 class Player:
     """Plays the client for one session; recalls are allowed, as after a default install."""
 

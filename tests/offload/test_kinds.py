@@ -10,7 +10,7 @@ import pytest
 
 from brimline.offload import hook
 
-from .conftest import LOG, SOURCE, cut
+from .conftest import LOG, SOURCE, cut, cut_as_sent
 
 if TYPE_CHECKING:
     from .conftest import Player
@@ -53,14 +53,14 @@ def test_bulk_is_previewed_from_eight_thousand_bytes_on_and_content_from_twenty_
 def test_hits_by_the_thousand_and_json_are_bulk_and_a_file_counts_from_its_limit(
     player: Player,
 ) -> None:
-    """Of a file 24,999 bytes pass and 25,000 do not."""
+    """Of a file, with the numbers of its lines, 24,999 bytes pass and 25,000 do not."""
     few = "\n".join(HITS.split("\n")[:1_000])[:24_000]
     assert player.bash("rg needle", "x.py:1:\n" * 1_100 + few) is not None
     assert player.bash("curl -s localhost/rows", json.dumps(json.loads(ROWS)[:150])) is None
     assert player.bash("curl -s localhost/rows", ROWS[:-1] + ', {"a": 1}]') is not None
-    assert player.read("/p/app.py", cut(SOURCE, 24_999)) is None
+    assert player.read("/p/app.py", cut_as_sent(SOURCE, 24_999)) is None
 
-    shown = player.read("/p/app.py", cut(SOURCE, 25_000))
+    shown = player.read("/p/app.py", cut_as_sent(SOURCE, 25_000))
 
     assert shown is not None
     assert "handler_0" in shown

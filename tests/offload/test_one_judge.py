@@ -14,7 +14,7 @@ from brimline.offload import hook, judge
 from brimline.offload.judge import Rules, Verdict
 from brimline.settings.values import defaults
 
-from .conftest import LOG, SOURCE, cut
+from .conftest import LOG, SOURCE, cut, cut_as_sent, numbered
 from .test_kinds import CSV, DIFF, HITS, PASSED, PATHS, PROSE, ROWS
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ TEXTS |= {"paths": PATHS, "prose": PROSE, "rows": ROWS, "minified": "var a=1;" *
 TEXTS |= {"failed": f"{PASSED[:9_000]}\nFAILED tests/test_a.py::test_b\n3 failed, 90 passed\n"}
 TEXTS |= {"few hits": "\n".join(f"src/module_{n}.py:{n}: a long hit {'x' * 80}" for n in range(90))}
 TEXTS |= {"wide": "öäü日本" * 2_000, "short lines": "x.py:1:\n" * 1_100}
+TEXTS |= {"narrow": "\n".join(f"job {n % 97} ok" for n in range(2_000))}
 STAYS, PREVIEWED = False, True
 # Command, text, how much of it, and what becomes of it.
 COMMANDS = [
@@ -60,10 +61,12 @@ COMMANDS = [
     ("brimline store get 4bcfa5306820", "log", 20_000, STAYS),
     ("unknown-tool", "wide", 30_000, PREVIEWED),
 ]
-# Tool, arguments, text, how much of it, and what becomes of it.
+# Tool, arguments, text, how much of it (as sent), and what becomes of it.
 CALLS: list[tuple[str, dict[str, Any], str, int, bool]] = [
     ("Read", {"file_path": "/p/app.log"}, "log", 7_999, STAYS),
     ("Read", {"file_path": "/p/app.log"}, "log", 8_000, PREVIEWED),
+    ("Read", {"file_path": "/p/app.log"}, "narrow", 7_999, STAYS),
+    ("Read", {"file_path": "/p/app.log"}, "narrow", 8_000, PREVIEWED),
     ("Read", {"file_path": "/p/app.py"}, "source", 24_999, STAYS),
     ("Read", {"file_path": "/p/app.py"}, "source", 25_000, PREVIEWED),
     ("Read", {"file_path": "/p/app.py", "offset": 1}, "source", 29_000, STAYS),
@@ -135,7 +138,8 @@ def test_the_hook_and_the_gateway_give_the_same_verdict(
     player: Player,
 ) -> None:
     """Real shapes of results, and the user's settings: sizes, `never` and `always`."""
-    text = TEXTS[name] if len(TEXTS[name]) <= size else cut(TEXTS[name], size)
+    begin = cut_as_sent if tool == "Read" else cut
+    text = TEXTS[name] if len(TEXTS[name]) <= size else begin(TEXTS[name], size)
 
     by_hook = _by_hook(player, settings, tool, arguments, text)
     by_gateway = _by_gateway(settings, tool, arguments, text)
@@ -218,7 +222,7 @@ def _by_gateway(
     layers = () if values["offload.preset"] == "off" else (PREVIEWS,)
     rules = judge.rules_in(values)
     if tool == "Read":
-        text = "\n".join(f"{n:6}→{line}" for n, line in enumerate(text.split("\n"), 1))
+        text = numbered(text)
     edit = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/edited.py"}}
     call = {"type": "tool_use", "id": "t2", "name": tool, "input": arguments}
     messages: list[dict[str, Any]] = [

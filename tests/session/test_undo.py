@@ -23,8 +23,24 @@ from . import machines
 from .machines import LONG_AGO, Died, Machine
 from .recorded import QUIET_S, Recorded, output
 
-KILLS = 20
-_UNDO = "import sys; from brimline.session import undo; undo.undo(undo.plan(*sys.argv[1:]))"
+KILLS, FIRST_STEP = 20, 26
+# A process that kills itself at one of its writing system calls.
+_UNDO = """
+import os, signal, sys
+from brimline.session import disk, undo
+left = int(sys.argv[3])
+class Killer:
+    def __getattr__(self, name):
+        def call(*arguments):
+            global left
+            left -= name in ("open", "write", "fsync", "link", "replace", "unlink")
+            if left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return getattr(os, name)(*arguments)
+        return call
+disk.system = Killer()
+undo.undo(undo.plan(*sys.argv[1:3]), quiet_s=0.01)
+"""
 
 
 @pytest.fixture
@@ -190,27 +206,24 @@ def test_a_machine_that_stops_or_a_full_disk_at_any_step_loses_nothing(
 
 
 def test_twenty_kills_in_the_middle_lose_nothing(session: Recorded, before: bytes) -> None:
-    """Real processes, killed a little later each time."""
-    for _ in range(2_000):
-        session.raw(session.data[-2_000:].splitlines(keepends=True)[-1])
-    whole = session.data
-    for kill in range(KILLS):
+    """Real processes, each killed a step later than the one before."""
+    whole, outcomes = session.data, set()
+    for step in range(FIRST_STEP, FIRST_STEP + KILLS):
         session.data = whole
         plan = undo.plan(session.path, session.home_dir)
-        arguments = [sys.executable, "-c", _UNDO, session.path, session.home_dir]
-        process = subprocess.Popen(arguments)
-        try:
-            process.wait(0.15 + kill * 0.02)
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-        process.wait()
+        arguments = [sys.executable, "-c", _UNDO, session.path, session.home_dir, str(step)]
+        killed = subprocess.run(arguments, check=False)
+        assert killed.returncode == -signal.SIGKILL
         recovery.recover(session.path)
 
-        assert session.data in (whole, before)
+        outcomes.add(session.data)
         if session.data == whole:
             go_back(session)
+        assert session.data == before
         assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
-        os.unlink(plan.second)
+        for path in [plan.second, *[one.path for one in restoring.of_session(session.path)]]:
+            os.unlink(path)
+    assert outcomes == {whole, before}
 
 
 def test_the_command_says_what_it_will_do(

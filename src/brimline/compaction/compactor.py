@@ -47,8 +47,8 @@ class Settings:
     layers: tuple[Layer, ...] = LAYERS
     brim_tokens: int | None = 167_000
     """Where the client would compact; None where somebody else sees to that."""
-    near_brim_ratio: float = 0.84
-    """From here on the brim is near."""
+    near_brim_ratio: float = 0.838
+    """From here on the brim is near: 140,000 of the usual 167,000."""
     worth_ratio: float = 0.06
     """What an edit near the brim has to save, of the brim."""
     waiting_weight: float = 2.0

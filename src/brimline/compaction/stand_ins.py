@@ -61,12 +61,11 @@ def preview_of(
         layer: on whose account.
         was_read: whether it has been there for a while: then content is held to the rules for bulk.
     """
-    text = _plain(block.text)
-    # At arrival the verdict is the hook's, which sees a file without the numbers of its lines.
-    size = len(to_bytes(block.text if was_read else text))
-    if size < min(rules.inline_bytes, rules.read_bytes):
+    sent_bytes = len(to_bytes(block.text))
+    if sent_bytes < min(rules.inline_bytes, rules.read_bytes):
         return None
-    case = judge.Case(block.tool or "Read", block.arguments, text, size)
+    text = _plain(block.text)
+    case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
     if judge.judge(case, rules, clock.was_changed).reason:
         return None
@@ -77,7 +76,7 @@ def preview_of(
     key = key_of(block.text)
     stored = stub.Stub(
         key,
-        len(to_bytes(block.text)),
+        sent_bytes,
         case.source.total,
         tool=block.tool or None,
         source=subject[:_SUBJECT_CHARACTERS] or None,

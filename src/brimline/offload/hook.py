@@ -137,7 +137,8 @@ def _is_worth_a_look(turn: Turn) -> bool:
         return True
     if values["offload.preset"] == "off":
         return False
-    if event.payload_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
+    sent_bytes = event.payload_bytes + clienttools.numbering_bytes(event.tool_response)
+    if sent_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
         return True
     # Only a call that names us can have fetched a stored output.
     command = event.tool_input.get("command")

@@ -69,8 +69,9 @@ class _Arrival:
     def __init__(self, turn: Turn, result: ToolResult) -> None:
         event = turn.event
         self.turn, self.result, self.tool = turn, result, event.tool
-        case = judge.Case(event.tool, event.tool_input, result.text, len(result.data))
-        self.case = case
+        self.size_bytes = len(result.data)
+        sent_bytes = self.size_bytes + result.numbering_bytes
+        self.case = case = judge.Case(event.tool, event.tool_input, result.text, sent_bytes)
         case.failed = result.failed
         # A command's output is whole, or in the file that the client keeps it in.
         case.is_cut = result.was_persisted or (
@@ -106,7 +107,7 @@ class _Arrival:
         home = self.turn.home
         if not learning.passes(home, self.learned_as):
             return False
-        learning.note(home, learning.PASSED, self.learned_as, self.case.size_bytes)
+        learning.note(home, learning.PASSED, self.learned_as, self.size_bytes)
         return True
 
     def _is_in_reach(self) -> bool:
@@ -140,13 +141,13 @@ class _Arrival:
         while not case.is_cut and not open_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        learning.note(turn.home, learning.STUB, self.learned_as, case.size_bytes, key)
+        learning.note(turn.home, learning.STUB, self.learned_as, self.size_bytes, key)
         text = self._reference(key, shown)
         turn.note(
             "Offloaded",
             tool=case.tool,
             key=key,
-            bytes=case.size_bytes,
+            bytes=self.size_bytes,
             would=self.client_shown_characters,
             shown=len(text),
         )
@@ -158,7 +159,7 @@ class _Arrival:
             from brimline.offload import looks
 
             looks.note_lines(self.turn, self.result.subject, self.result.lines)
-        if PINS_WAIT in self.turn.state.names and self.case.size_bytes >= LARGE_BYTES:
+        if PINS_WAIT in self.turn.state.names and self.size_bytes >= LARGE_BYTES:
             self._store()
 
     def _store(self) -> str:
@@ -182,7 +183,7 @@ class _Arrival:
         """Make what the model gets instead: what it was, its preview, how to get the rest."""
         result, is_file = self.result, self.tool == "Read"
         source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
-        size, lines = self.case.size_bytes, self.case.source.total
+        size, lines = self.size_bytes, self.case.source.total
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []

@@ -57,9 +57,10 @@ class Verdict(NamedTuple):
 class Case:
     """A result, and what its call and its text tell of it."""
 
-    def __init__(self, tool: str, arguments: Mapping[str, Any], text: str, size_bytes: int) -> None:
+    def __init__(self, tool: str, arguments: Mapping[str, Any], text: str, sent_bytes: int) -> None:
         self.tool, self.arguments, self.text = tool, arguments, text
-        self.size_bytes = size_bytes
+        # As the model would be sent it: a file with the numbers of its lines.
+        self.sent_bytes = sent_bytes
         self.line: Line | None = None
         self.files: list[str] = []
         if tool == "Bash":
@@ -80,7 +81,7 @@ class Case:
 
     def is_configuration(self) -> bool:
         """Tell whether it shows files that are read to be obeyed, and is not huge."""
-        is_small = self.size_bytes <= _LARGEST_CONFIGURATION_BYTES
+        is_small = self.sent_bytes <= _LARGEST_CONFIGURATION_BYTES
         return is_small and any(map(kinds.is_configuration, self.files))
 
     def has_failed(self) -> bool:
@@ -93,7 +94,7 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
     """Decide about a result: the questions 2 and 4 to 6 of `intercept.on_result`."""
     if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
         return Verdict(OURS)
-    if case.tool not in clienttools.ANSWERING and not case.tool.startswith(clienttools.MCP_PREFIX):
+    if not _may_be_previewed(case):
         return Verdict(OTHER_TOOL)
     if is_named(rules.never, case.tool, case.arguments, case.line):
         return Verdict(NEVER)
@@ -101,9 +102,16 @@ def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdic
     is_bulk = is_listed or case.was_read or case.is_bulk
     least_bytes = min(rules.inline_bytes, rules.read_bytes) if is_bulk else rules.read_bytes
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
-    if case.size_bytes < least_bytes + (case.tool != "Read"):
+    if case.sent_bytes < least_bytes + (case.tool != "Read"):
         return Verdict(SMALL)
     return Verdict("" if is_listed else _spared(case, rules, was_edited), is_listed)
+
+
+def _may_be_previewed(case: Case) -> bool:
+    """Tell whether its tool answers; an edit's result echoes the file, which is bulk later on."""
+    if case.tool in clienttools.EDITING:
+        return case.was_read
+    return case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
 
 
 def _is_reference(text: str) -> bool:
@@ -156,7 +164,7 @@ def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     if case.line and case.line.is_exempt:
         return BRIEF
     # A failure is content; and of what the client itself cuts, a preview shows more.
-    is_read_at_once = case.size_bytes < rules.read_bytes and not case.is_cut
+    is_read_at_once = case.sent_bytes < rules.read_bytes and not case.is_cut
     return FAILED if is_fresh and is_read_at_once and case.has_failed() else ""
 
 

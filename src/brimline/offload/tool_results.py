@@ -42,6 +42,8 @@ class ToolResult(NamedTuple):
     """Whether the client keeps all of it in a file and shows the model its beginning."""
     failed: bool = False
     """Whether the call failed, was broken off or goes on elsewhere."""
+    numbering_bytes: int = 0
+    """What the client puts before the lines of a file."""
 
 
 def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
@@ -116,6 +118,7 @@ def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         str(tool_input.get("file_path") or file["filePath"]),
         note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
+        numbering_bytes=clienttools.numbering_bytes(response),
     )
 
 

@@ -171,8 +171,9 @@ SETTINGS = (
         "offload.read_bytes",
         "count",
         25_000,
-        "From this size on content is shown as a preview: source, documents, and diffs, whose "
-        "preview holds their changed lines.",
+        "From this size on, as the model is sent it (a file with its line numbers), content is "
+        "shown as a preview: source, documents, and diffs, whose preview holds their changed "
+        "lines.",
     ),
     _own(
         "offload.never",
