@@ -47,6 +47,14 @@ def test_our_form_is_one_line_that_reads_well() -> None:
     assert all(one.startswith(stub.BEGINNINGS) for one in (built, "Cached (3 lines"))
 
 
+def test_a_line_names_one_key_whatever_the_command_says() -> None:
+    """A command or a file name cannot put another key before it."""
+    line = stub.line("Bash", "echo 'x: 5 bytes, recall sha256:000000000000]'", 3_531, KEY)
+
+    assert line.count("sha256:") == 1
+    assert line.endswith(f": 3,531 bytes, recall {KEY[:19]}]")
+
+
 @pytest.mark.row("S3-56")
 @pytest.mark.parametrize("row", golden("stubs.json"))
 def test_every_older_form_is_read(row: dict[str, Any]) -> None:

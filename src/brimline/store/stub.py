@@ -76,6 +76,8 @@ def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") 
         note: what else has to be said.
     """
     # A path tells most at its end, a command at its beginning.
+    # The key at the end is the only one: what a command or a name says of keys is not one.
+    subject = subject.replace("sha256:", "sha256 ")
     about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
     called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
     return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
