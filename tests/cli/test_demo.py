@@ -60,6 +60,6 @@ def test_a_pipe_gets_plain_text(world: Path) -> None:
     assert "the client compacts, and the model is given back" in text
     assert "as tool calls lef…" in text, "what is cut says so"
     assert " 81%  L4" in text
-    assert "~162,561 of 200,000 tokens" in text
+    assert "~162,571 of 200,000 tokens" in text
     assert "messages to the model  6" in text
     assert text.count("[brimline]") == 5, "and the card"

@@ -184,7 +184,7 @@ def test_what_is_no_transcript_is_told_in_one_sentence(
 def test_a_session_is_named_one_way_only(brimline: Run) -> None:
     """File and id together are a usage error; a project without sessions is a problem."""
     assert brimline("status", "--transcript", "a", "--session", "b").code == 2
-    assert "no session of this project" in brimline("status").err
+    assert "no session in this folder yet" in brimline("status").err
 
 
 def test_looking_changes_nothing(session: SessionBuilder, world: Path, brimline: Run) -> None:

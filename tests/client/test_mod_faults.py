@@ -178,7 +178,12 @@ def test_two_clients_on_one_project(client: Client, stub: StubApi, installed: In
         thread.join()
 
     assert stub.requests("compaction") == []
-    last = {request.body["metadata"]["user_id"]: request for request in stub.requests("main")}
+    last = {
+        run.session_id: request
+        for request in stub.requests("main")
+        for run in runs
+        if run.session_id in request.body["metadata"]["user_id"]
+    }
     assert len(last) == len(runs)
     assert sorted(len(lines_in(request)) > 0 for request in last.values()) == [True, True]
     assert installed.errors() == ""
