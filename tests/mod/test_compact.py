@@ -205,6 +205,7 @@ def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) ->
     talk.fill(20)
     answer = ask(talk)
     assert answer["keys"][kept] == key
+    assert f" {len(content):,} bytes, recall " in answer["results"][kept]
     assert contents.get(home_dir, answer["keys"][lost]).decode().endswith(BULK)
 
 

@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         log_failure(home_dir, name, error, turn)
         turn = None
-    _write(answer)
+    io.write_out(answer)
     if turn and name == table.TIDY_AFTER:
         try:
             # Whatever housekeeping finds, and wherever it hangs: the process ends.
@@ -142,14 +142,6 @@ def log_failure(
         logs.record_failure(home_dir or paths.home(), name, error, session)
     except BaseException:  # noqa: BLE001, S110 - there is nobody left to tell
         pass
-
-
-def _write(answer: bytes) -> None:
-    try:
-        while answer:
-            answer = answer[io.system.write(1, answer) :]
-    except OSError:
-        pass  # the client is gone
 
 
 def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:

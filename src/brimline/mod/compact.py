@@ -161,7 +161,8 @@ class _Mover:
         if image:
             note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
             data = data or _decoded(image)
-        key, size = self._key_of_preview(call, text) or self._put(data, call), len(data)
+        preview = self._own_preview(call, text)
+        key, size = preview or (self._put(data, call), len(data))
         if key is None:
             return
         line = stub.line(call.tool, call.subject, size, key, note)
@@ -183,8 +184,8 @@ class _Mover:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _key_of_preview(self, call: Call, text: str) -> str | None:
-        """The key that a result names which is a preview of ours, if its content is there.
+    def _own_preview(self, call: Call, text: str) -> tuple[str, int] | None:
+        """The key and the size of what a preview of ours stands for, if its content is there.
 
         Any program can print one, with the key of something else: what is stored has to be of the
         same tool and subject, or the result counts as its own.
@@ -197,7 +198,7 @@ class _Mover:
         if about.get("tool") != call.tool or source not in ("", call.subject):
             return None
         is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
-        return preview.key if is_there else None
+        return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
     def _put(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""

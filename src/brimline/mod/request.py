@@ -52,7 +52,7 @@ def main(name: str, installed_home: str = "") -> None:
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
-    _write(json.dumps(answer).encode())
+    io.write_out(json.dumps(answer).encode())
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
@@ -171,14 +171,6 @@ def _spool_moved_out(
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
     figures |= {"freed_tokens": freed, "seconds": seconds, "trigger": request["trigger"]}
     SessionState(home_dir, request["session"]).add_line(MOVED_OUT, figures)
-
-
-def _write(answer: bytes) -> None:
-    try:
-        while answer:
-            answer = answer[io.system.write(1, answer) :]
-    except OSError:
-        pass  # the client is gone
 
 
 def _log_failure(home_dir: str | None, error: BaseException) -> None:
