@@ -10,6 +10,7 @@ sends one JSON object on standard input and reads one from standard output:
              to stay, as text). The keys of the originals, keys and input_keys, are for others.
     alive    sends session, cwd, client; reads inside (how it is set) and folder.
     command  sends session, cwd, name, arguments; reads text.
+    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
     failed   sends message, a failure of its own for the error log; reads nothing.
     append   rows before they are sent (see `append`); this `register.js` does not ask for it.
 
@@ -75,7 +76,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "command", "compact", "failed"):
+    if name not in ("alive", "append", "command", "compact", "failed", "pane"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -92,6 +93,10 @@ def respond(
         from brimline.mod import append
 
         return append.answer(request, home_dir)
+    if name == "pane":
+        from brimline.mod import pane
+
+        return pane.answer(request, home_dir)
     settings = policy.load(home_dir, request["cwd"])
     values = settings.values
     if name == "alive":
