@@ -18,6 +18,8 @@ let signed = null // the session that was last told of, how brimline is set ther
 let inside = null
 let folder = null
 let isInteractive = false
+let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
+let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
   draw(on)
@@ -32,11 +34,13 @@ export const register = on => {
   on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
     show($, null)
+    clearTimeout(pause)
     const result = await next(e)
     if (isInteractive && folder) tellTier($, folder)
     return result
   })
   on("turn.complete", ($, e, next) => {
+    if (isInteractive && cold) awaitCold($, cold.after_s)
     if (isInteractive && folder && e.agentId === undefined) answered($, folder, true)
     return next(e)
   })
@@ -92,10 +96,24 @@ const tell = async $ => {
     signed = session
     folder = null
     const { version: client } = await $.session.version()
-    ;({ inside, folder } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
+    ;({ inside, folder, cold } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
   } catch (problem) {
     report($, "sign of life", problem)
   }
+}
+
+// Once the cache of a large context has expired, tell the person what that costs, before it is paid.
+const awaitCold = ($, seconds) => {
+  clearTimeout(pause)
+  pause = setTimeout(async () => {
+    try {
+      const { context } = await $.session.usage()
+      if (!(context.tokens >= cold.tokens)) return
+      const { text, wait_s } = await run($, "pause", { session: await $.session.id(), cwd: await $.session.cwd() })
+      if (text) show($, text)
+      if (wait_s) awaitCold($, wait_s)
+    } catch (problem) { report($, "pause", problem) }
+  }, seconds * 1000)
 }
 
 // Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call
