@@ -32,6 +32,7 @@ _WIDTH = 80
 _LEAST_WIDTH = 40
 _GAP, _LEAST_CELL = "  ", 8
 _KILO = 1_000
+_MINUTE_S = 60
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
@@ -226,6 +227,15 @@ def count(number: int, noun: str) -> str:
 def figure(value: int | None) -> str:
     """A number that may be unknown."""
     return "unknown" if value is None else f"{value:,}"
+
+
+def duration(seconds: float | None) -> str:
+    """How long something took, in minutes where it is one or more; empty where nobody knows."""
+    if seconds is None:
+        return ""
+    if seconds >= _MINUTE_S:
+        return f"{seconds / _MINUTE_S:,.1f} min"
+    return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
 
 
 def minute(timestamp: str | None) -> str:

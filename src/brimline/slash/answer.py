@@ -112,7 +112,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
-    from brimline.cost import bill
+    from brimline.cost import aftermath
     from brimline.offload import learning
     from brimline.settings import config
     from brimline.state import history, lookback
@@ -121,14 +121,14 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     options.add_argument("--compactions", action="store_true")
     options.add_argument("--session")
     chosen = options.parse_args(arguments.split())
-    files = lookback.files(chosen.session)
-    notes = history.update(turn.home, files, until=time.monotonic() + TIMEOUT_S)
+    files, until = lookback.files(chosen.session), time.monotonic() + TIMEOUT_S
+    notes = history.update(turn.home, files, until=until)
     document = lookback.document(
         turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
     )
-    bill.price_compactions(document.get("compactions", []), config.user_models(turn.home))
+    aftermath.complete(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
-    return "\n".join([lookback.text(document), *notes])
+    return "\n".join([aftermath.text(document), *notes])
 
 
 def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
