@@ -45,7 +45,7 @@ def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> Non
 
     shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())
 
-    assert "in use 140,000 of 200,000 tokens (70%), L3 Yellow Alert" in shown
+    assert "in use 140,000 of 200,000 tokens (70%), tier L3" in shown
     assert f"{found['compaction_tokens']:,}, {found['margin_tokens']:,} tokens left" in shown
     assert "What its 140,000 tokens are" in shown
     assert "kept out nothing yet" in shown

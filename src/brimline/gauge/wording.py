@@ -125,8 +125,7 @@ def status_line(document: dict[str, Any]) -> dict[str, str]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]
         parts["forecast"] = f"~{document['forecast_ops']} req. ({low}–{high})"
     if document["tier"]:
-        # The last word of a name is enough beside its number.
-        parts["tier"] = f"L{document['tier']} {document['tier_name'].split()[-1].lower()}"
+        parts["tier"] = tier(document)
     return parts
 
 
@@ -170,8 +169,8 @@ def _requests(document: dict[str, Any]) -> str:
 
 
 def tier(document: dict[str, Any]) -> str:
-    """The tier with its number, which says how it ranks."""
-    return f"L{document['tier']} {document['tier_name']}"
+    """The tier by its number, which says how it ranks."""
+    return f"L{document['tier']}" if document["tier"] else "L0 (calm)"
 
 
 def colour(level: int, last_level: int) -> str:

@@ -93,7 +93,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     document = now.document()
     if now.occupancy_tokens is None:
         return [("in use", wording.NOT_MEASURED)]
-    tier = f", {wording.tier(document)}" if now.tier else ""
+    tier = f", tier {wording.tier(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
         ("the brim", f"{wording.outlook(document)}, {wording.room(document)}"),
