@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def test_every_capability_speaks_and_nothing_is_left_behind(
     monkeypatch: pytest.MonkeyPatch, world: Path
 ) -> None:
-    """All tiers, advice about a skill, a reference, a few lines of it, a compaction without loss."""
+    """All tiers, advice on a skill, a reference, a few lines of it, a compaction without loss."""
     monkeypatch.setenv("TMPDIR", str(world))
     monkeypatch.setattr("tempfile.tempdir", str(world))
     result = CliRunner().invoke(demo.demo, ["--json"])
