@@ -108,7 +108,8 @@ def test_every_door_shows_the_same_figures(
         live.wait_for("68% of 200k window")
         assert asked(installed).count("pane") == before
 
-    (called,) = [found for found in stub.requests("main")[3].results() if "context_status" in found]
+    results = stub.requests("main")[3].results()
+    (called,) = [found for found in results if found.startswith("[brimline context_status]")]
     assert "In use: 101,234 of 200,000 tokens" in called
     assert "brim-pane" not in stub.requests("main")[-1].seen_text()
     printed = client.run_print("/brim-pane", args=["--resume", transcript.stem])
