@@ -173,9 +173,7 @@ def label(moment: Moment, *, single: bool = False) -> str:
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     if moment.reading:
         text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
-        text += (
-            f"; L{moment.reading.tier} {moment.reading.tier_name}" if moment.reading.tier else ""
-        )
+        text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
         text += f"; {moment.outlook.low} to {moment.outlook.high} requests left by the forecast"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
