@@ -133,6 +133,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
         "thoughts": len(survey.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
+        "thoughts_tokens_estimated": planned.thinking_tokens,
     }
 
 
