@@ -75,7 +75,7 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
     if not document["blobs"]:
         return "Nothing is stored."
     rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
-    head = ["key", "size", "lines", "last used", "pin", "tool", "why" if reasons else "what"]
+    head = ["key", "size", "lines", "last used", "pin", *(["why"] if reasons else ["tool", "what"])]
     lines = [output.table(head, rows, right={1, 2})] if rows else []
     blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
     held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
@@ -88,15 +88,17 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
 
 
 def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
-    return [
+    cells = [
         short(row["key"]),
         "?" if row["bytes"] is None else output.size(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
         output.minute(row["used"]),
         row["pin"].removeprefix(pins.NONE),
-        output.line(row["tool"] or "", _TOOL_CHARACTERS),
-        row["reason"] or "" if reasons else output.source(row["tool"], row["source"]),
     ]
+    if reasons:
+        return [*cells, row["reason"] or ""]
+    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.source(row["tool"], row["source"])]
 
 
 def short(key: str) -> str:
