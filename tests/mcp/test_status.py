@@ -10,7 +10,7 @@ from brimline import clock
 from brimline.fast import paths, policy
 from brimline.gauge import hook, reading
 from brimline.mcp import status
-from brimline.state.session import SessionState
+from brimline.state.session import TELEMETRY, SessionState
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -37,7 +37,7 @@ def test_the_figures_are_those_that_the_hooks_recorded(
         built.reply(tokens)
     publish(home_dir, built)
 
-    at = SessionState(home_dir, ID).telemetry()["at"]
+    at = SessionState(home_dir, ID).read(TELEMETRY)["at"]
     monkeypatch.setattr(clock, "now", lambda: at + 90.5)
     lines = status.answer(home_dir, project_dir).splitlines()
 
@@ -77,7 +77,7 @@ def test_the_distance_is_told_on_both_sides_of_the_point(
     built.reply(50_000)
     publish(home_dir, built)
     state = SessionState(home_dir, ID)
-    state.save_telemetry(state.telemetry() | {"margin_tokens": margin})
+    state.save_telemetry(state.read(TELEMETRY) | {"margin_tokens": margin})
 
     text = status.answer(home_dir, project_dir)
 

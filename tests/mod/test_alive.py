@@ -7,7 +7,7 @@ from pathlib import Path
 
 import brimline
 from brimline.mod import request
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 
 
 def say(home_dir: str, project_dir: str) -> dict[str, object]:
@@ -20,9 +20,9 @@ def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir:
     """In the session's folder, where the gateway and `doctor` look."""
     folder = SessionState(home_dir, "s1").folder
     assert say(home_dir, project_dir) == {"inside": "balanced", "folder": folder}
-    sign = SessionState(home_dir, "s1").sign_of_mod()
+    sign = SessionState(home_dir, "s1").read(MOD_ALIVE)
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
-    assert SessionState(home_dir, "s2").sign_of_mod() == {}
+    assert SessionState(home_dir, "s2").read(MOD_ALIVE) == {}
 
 
 def test_a_module_of_another_version_is_renewed(home_dir: str, project_dir: str) -> None:

@@ -12,7 +12,7 @@ from brimline import output
 from brimline.carry import lost
 from brimline.cost import bill
 from brimline.fast import paths
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.session import injected
 from brimline.settings import config
 from brimline.state import cache_history, lookback
@@ -58,7 +58,7 @@ def history(
     size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
     with output.Progress("Reading", size) as bar:
         notes = update(home_dir, files, progress=bar.update)
-    document = lookback.document(home_dir, learning.kept_out, session_id, compactions=compactions)
+    document = lookback.document(home_dir, savings.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     listed = document.get("compactions")
     if isinstance(listed, list):

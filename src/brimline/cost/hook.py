@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def session_start(turn: Turn) -> Decision | None:
     """Tell the person, before it is paid, what the next request writes to the cache again."""
-    if turn.event.source not in ("resume", "fork") or not turn.values["cost.cold_cache"]:
+    if not turn.values["cost.cold_cache"]:
         return None
     from brimline.cost import expiry
 

@@ -6,7 +6,7 @@ from brimline import clock
 from brimline.errors import SessionError
 from brimline.fast import io
 from brimline.gauge import wording
-from brimline.state.session import SessionState
+from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
 
 
@@ -21,7 +21,7 @@ def answer(home_dir: str, project_dir: str) -> str:
         except SessionError:
             return "[brimline context_status] Unknown: this project has no session yet."
         session, which = find.session_id_of(path), "the newest session of this project"
-    told = SessionState(home_dir, session).telemetry()
+    told = SessionState(home_dir, session).read(TELEMETRY)
     head = f"[brimline context_status] Session {session[:60]} ({which})"
     if not told:
         return (

@@ -7,7 +7,7 @@ from typing import Any
 
 from brimline.fast import io
 from brimline.launch import PACKAGE_DIR
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 
 _MOST_BYTES = 1 << 20
 
@@ -21,7 +21,7 @@ def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> di
     inside = values["compaction.inside"]
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
-    state.save_sign_of_mod(sign)
+    state.save(MOD_ALIVE, sign)
     _renew(f"{home_dir}/mod/brimline/hooks/register.js")
     return {"inside": inside, "folder": state.folder}
 

@@ -113,7 +113,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.cost import bill
-    from brimline.offload import learning
+    from brimline.offload import savings
     from brimline.settings import config
     from brimline.state import history, lookback
 
@@ -124,7 +124,7 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     files = lookback.files(chosen.session)
     notes = history.update(turn.home, files, until=time.monotonic() + TIMEOUT_S)
     document = lookback.document(
-        turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
+        turn.home, savings.kept_out, chosen.session, compactions=chosen.compactions
     )
     bill.price_compactions(document.get("compactions", []), config.user_models(turn.home))
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
