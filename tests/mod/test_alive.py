@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import brimline
+from brimline.install import modsource
 from brimline.mod import request
 from brimline.state.session import MOD_ALIVE, SessionState
 
@@ -19,7 +19,9 @@ def say(home_dir: str, project_dir: str) -> dict[str, object]:
 def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir: str) -> None:
     """In the session's folder, where the gateway and `doctor` look."""
     folder = SessionState(home_dir, "s1").folder
-    assert say(home_dir, project_dir) == {"inside": "balanced", "folder": folder}
+    cold = {"tokens": 100_000, "after_s": 300}
+    told = {"inside": "balanced", "folder": folder, "cold": cold}
+    assert say(home_dir, project_dir) == told
     sign = SessionState(home_dir, "s1").read(MOD_ALIVE)
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
     assert SessionState(home_dir, "s2").read(MOD_ALIVE) == {}
@@ -33,7 +35,4 @@ def test_a_module_of_another_version_is_renewed(home_dir: str, project_dir: str)
     module.parent.mkdir(parents=True)
     module.write_text("old")
     say(home_dir, project_dir)
-    assert (
-        module.read_bytes()
-        == Path(brimline.__file__).with_name("mod").joinpath("register.js").read_bytes()
-    )
+    assert module.read_bytes() == modsource.joined()

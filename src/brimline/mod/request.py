@@ -8,8 +8,11 @@ sends one JSON object on standard input and reads one from standard output:
              used_tokens, messages; reads results and inputs (what stands in, by call), add
              (texts to put in, always none so far) and thoughts (whether readable thinking is
              to stay, as text). The keys of the originals, keys and input_keys, are for others.
-    alive    sends session, cwd, client; reads inside (how it is set) and folder.
+    alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
+             many tokens on, and after how many seconds, to ask for `pause`; null for never).
+    pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
     command  sends session, cwd, name, arguments; reads text.
+    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
     failed   sends message, a failure of its own for the error log; reads nothing.
     append   rows before they are sent (see `append`); this `register.js` does not ask for it.
 
@@ -40,8 +43,7 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, `append`, `command`, `alive` when a session begins, or
-            `failed`, to have a failure of its own in the error log.
+        name: what it asks for, one of the names above.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     elapsed_s = _stopwatch()
@@ -75,7 +77,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "command", "compact", "failed"):
+    if name not in ("alive", "append", "command", "compact", "failed", "pane", "pause"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -92,6 +94,14 @@ def respond(
         from brimline.mod import append
 
         return append.answer(request, home_dir)
+    if name == "pane":
+        from brimline.mod import pane
+
+        return pane.answer(request, home_dir)
+    if name == "pause":
+        from brimline.mod import pause
+
+        return pause.respond(request, home_dir)
     settings = policy.load(home_dir, request["cwd"])
     values = settings.values
     if name == "alive":

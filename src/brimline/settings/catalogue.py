@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# They say where what was said goes, and a project can set variables.
-_FILE_ONLY = ("memory.url", "memory.share_outputs")
+# It decides where conversations are sent, and a project can set variables.
+_FILE_ONLY = ("memory.url",)
 
 
 class Setting:
@@ -142,8 +142,8 @@ SETTINGS = (
         "cost.cold_cache",
         "flag",
         True,
-        "Whether you are told, when you resume a session of 100,000 tokens or more, that its "
-        "prompt cache has expired, and what the next request costs.",
+        "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
+        "expired, and what the next request costs: when you resume it, and in a pause.",
     ),
     _own(
         "reminder.file",
@@ -248,12 +248,6 @@ SETTINGS = (
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
         "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
-    ),
-    _own(
-        "memory.share_outputs",
-        "flag",
-        False,
-        "Whether stored outputs go there too: of each its command and first 1,500 characters.",
     ),
     _own(
         "rules.organisation_file",

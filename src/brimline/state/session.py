@@ -38,6 +38,7 @@ TELEMETRY = "telemetry.json"
 # What the mod last said of itself: when, in which client, how set.
 MOD_ALIVE = "mod-alive"
 _MOD_READING = "mod-reading"
+_MOD_NOTICE = "mod-notice"
 _OFF = "off"
 
 
@@ -143,6 +144,11 @@ class SessionState:
         except (OSError, ValueError):
             return {}
         return stored if stored.pop("v", None) == FORMAT else {}
+
+    def save_notice(self, text: str) -> None:
+        """Leave a line for the mod to show to the person."""
+        document = {"v": FORMAT, "at": time.time(), "text": text}
+        io.replace_file(f"{self.folder}/{_MOD_NOTICE}", json.dumps(document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
