@@ -39,8 +39,6 @@ _BOOKKEEPING = frozenset(
 ) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
 # What the client says once it has compacted a session that nobody used.
 _IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
-# What the client answers to a read whose result is still in the conversation.
-_UNCHANGED = "File unchanged since last read"
 
 
 class Call:
@@ -104,10 +102,17 @@ def is_synthetic(row: Any) -> bool:
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
-def without_model(row: dict[str, Any]) -> dict[str, Any]:
-    """A reply that does not say who wrote it."""
+def as_said(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that a compaction wrote again, as it was: a reply that a mod rebuilt has no model."""
+    if not is_synthetic(row):
+        return row
     message = {name: value for name, value in message_of(row).items() if name != "model"}
     return row | {"message": message}
+
+
+def is_rebuilt(row: Any) -> bool:
+    """Whether the client says that a mod made this reply, in a compaction."""
+    return is_synthetic(row) and row.get("madeBy") == "other"
 
 
 def kind_of(row: dict[str, Any]) -> str:
@@ -320,7 +325,9 @@ def billed_of(row: Any) -> Billed | None:
     an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
     written_1h = min(written, count_of(an_hour) or 0)
     output = count_of(usage.get("output_tokens")) or 0
-    return Billed(row, message, (fresh, written - written_1h, written_1h, read, output))
+    tokens = (fresh, written - written_1h, written_1h, read, output)
+    # A reply that a compaction wrote again was not paid for again.
+    return Billed(row, message, tokens) if any(tokens) else None
 
 
 def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
@@ -437,11 +444,6 @@ def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, .
                 yield call_id, (*path, inner, "text"), part["text"], failed
 
 
-def is_unchanged_notice(text: str) -> bool:
-    """Whether a read returned no content because an earlier result still holds it."""
-    return text.lstrip().startswith(_UNCHANGED)
-
-
 def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
     metadata = row.get("compactMetadata")
@@ -454,14 +456,10 @@ def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | No
     )
 
 
-def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None] | None:
-    """What a compaction kept from before it: rows by name, and the first and last of a stretch.
-
-    None for rows that are no compaction.
-    """
+def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
+    """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
     metadata = row.get("compactMetadata")
-    if not isinstance(metadata, dict):
-        return None
+    metadata = metadata if isinstance(metadata, dict) else {}
     segment = metadata.get("preservedSegment")
     segment = segment if isinstance(segment, dict) else {}
     named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
