@@ -277,6 +277,29 @@ def test_a_high_tier_saves_a_checkpoint_by_itself(tokens: int, level: int, talk:
     assert (found["reading"]["tier"], found["trigger"]) == (level, f"L{level}")
 
 
+def test_a_tier_is_a_line_for_the_mod_to_show(talk: Talk) -> None:
+    """Only where the mod runs."""
+    talk.use(guard__velocity_points=0)
+    assert talk.heard(120_000) == "1"
+    assert not talk.kept("mod-notice").exists()
+    talk.kept("mod-alive").write_text("{}")
+
+    assert talk.heard(145_000) == "2"
+    notice = talk.kept("mod-notice").read_bytes()
+    assert json.loads(notice)["text"] == (
+        "brimline: 21,880 tokens to compaction; from here on tier L2"
+    )
+
+
+def test_what_a_person_is_told_at_the_end_of_a_turn_is_not_told_twice(talk: Talk) -> None:
+    """The client shows it as it is."""
+    talk.use(guard__preset="ccm-70-80-90")
+    assert talk.at_stop(69 * POINT).kind == "silent"
+    talk.kept("mod-alive").write_text("{}")
+    assert talk.at_stop(71 * POINT).kind == "told"
+    assert not talk.kept("mod-notice").exists()
+
+
 @pytest.mark.row("S3-34", "S3-12")
 @pytest.mark.parametrize("speak", ["after_tool", "at_stop"])
 def test_preset_ccm_speaks_once_per_threshold_and_climb(speak: str, talk: Talk) -> None:

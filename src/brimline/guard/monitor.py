@@ -123,12 +123,17 @@ def _claim(turn: Turn) -> bool:
 def _record_entered_tier(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
+    from brimline.gauge import wording
     from brimline.state import logs
+    from brimline.state.session import MOD_ALIVE
 
     reading, session = turn.reading, turn.state.session_id
     level = reading.tier or 0
     turn.note("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level}
     turn.attempt("audit", logs.record_pressure, turn.home, session, reading.figures(), fields)
+    # At the end of a turn the person is told as it is.
+    if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
+        turn.attempt("notice", turn.state.save_notice, wording.entered(reading.document()))
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

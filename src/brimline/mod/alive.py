@@ -7,7 +7,7 @@ from typing import Any
 
 from brimline.cost.hook import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io
-from brimline.launch import PACKAGE_DIR
+from brimline.install import modsource
 from brimline.state.session import SessionState
 
 
@@ -28,7 +28,7 @@ def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> di
 
 def _renew(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = io.read_file(f"{PACKAGE_DIR}/mod/register.js")
+    current = modsource.joined()
     try:
         if io.read_file(installed) != current:
             io.replace_file(installed, current)

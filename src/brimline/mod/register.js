@@ -8,22 +8,21 @@
 // back before the compaction, and everything would return. Rebuilt rows have no such links. Only what a person wrote is
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
-const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
+import { answered, draw, pane, show, tellTier } from "./pane.js"
+
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
-
-class Doubt extends Error {}
-const doubt = reason => { throw new Doubt(reason) }
 
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
 let inside = null
 let folder = null
 let isInteractive = false
-let shown = null // what stands above the prompt
 let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
 let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
+  draw(on)
   on("session.start", async ($, e, next) => {
     isInteractive = e.isInteractive
     tell($)
@@ -32,21 +31,18 @@ export const register = on => {
     } catch (problem) { report($, "commands", problem) }
     return next(e)
   })
-  on("prompt.submit", ($, e, next) => {
+  on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
     show($, null)
     clearTimeout(pause)
-    return next(e)
+    const result = await next(e)
+    if (isInteractive && folder) tellTier($, folder)
+    return result
   })
   on("turn.complete", ($, e, next) => {
     if (isInteractive && cold) awaitCold($, cold.after_s)
+    if (isInteractive && folder && e.agentId === undefined) answered($, folder, true)
     return next(e)
-  })
-
-  on("ui.render", { component: "AbovePrompt" }, async ($, e, next) => {
-    if (!shown) return next(e)
-    const { Box, Text } = $.ui.resolve(e)
-    return h(Box, { flexDirection: "column" }, ...shown.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
   })
 
   // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
@@ -57,6 +53,7 @@ export const register = on => {
     if (!hasFile && e.command !== `brim-${name}`) return next(e)
     try {
       if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
+      if (name === "pane") return await pane($, e, isInteractive)
       const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
       if (!isInteractive) return { text }
@@ -69,8 +66,11 @@ export const register = on => {
   })
 
   on("tool.call", async ($, e, next) => {
-    if (e.agentId === undefined) await measure($)
-    return next(e)
+    if (e.agentId !== undefined) return next(e)
+    await measure($)
+    const result = await next(e)
+    if (isInteractive && folder) answered($, folder)
+    return result
   })
 
   on("session.compact", async ($, e, next) => {
@@ -79,28 +79,13 @@ export const register = on => {
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`)
+      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
       return next(e)
     }
   })
-}
-
-// A text above the prompt, for the person alone, until the next prompt.
-const show = ($, text) => {
-  if (shown === text) return
-  shown = text
-  $.ui.invalidate("ui.render")
-}
-
-// To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
-const report = async ($, where, problem) => {
-  const message = `${where}: ${problem?.message ?? problem}`
-  $.ui.log(`brimline: ${message}`, { to: "debug" })
-  if (problem instanceof Doubt) return
-  try { await run($, "failed", { message: message.slice(0, 200) }) } catch { /* it answers by passing */ }
 }
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
@@ -144,22 +129,7 @@ const measure = async $ => {
   }
 }
 
-const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
-
-// Ask Python, which reads one JSON object and writes one.
-const run = async ($, name, question) => {
-  const { command } = await setup($)
-  const done = await $.process.run([...command, name], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
-  const answer = JSON.parse(done.stdout)
-  return typeof answer.pass === "string" ? doubt(answer.pass) : answer
-}
-
-const within = (limitMs, work) => {
-  let timer
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new Doubt(`no answer in ${limitMs} ms`)), limitMs) })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
 
 const compacted = async ($, e) => {
   checkShape(e.messages)

@@ -184,7 +184,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out in these: {_kept_out(document['kept_out'])}")
+        lines.append(f"Kept out in these: {kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 
@@ -201,7 +201,8 @@ def _summary_sizes(document: dict[str, Any]) -> str:
     return "\n".join(lines) or "Summary size: no compaction with a summary is known."
 
 
-def _kept_out(saved: dict[str, int]) -> str:
+def kept_out_text(saved: dict[str, int]) -> str:
+    """Say what was kept out of the window, and by whom."""
     parts = []
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
@@ -224,7 +225,7 @@ def _session_text(document: dict[str, Any]) -> str:
         ("active", output.span(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
         ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
-        ("kept out", _kept_out(document["kept_out"])),
+        ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
