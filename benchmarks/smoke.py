@@ -101,9 +101,7 @@ class Smoke:
     def install_wheel(self) -> str:
         """Install it with what it needs to run and nothing else."""
         self._pip([sys.executable, "-m", "venv", f"{self.folder}/venv"])
-        self._pip(
-            [self._program("python"), "-m", "pip", "install", "--quiet", self._built(".whl")]
-        )
+        self._pip([self._program("python"), "-m", "pip", "install", "--quiet", self._built(".whl")])
         return self._run([self._program("python"), "-I", "-c", _INSTALLED]).stdout.strip()
 
     def brimline(self, *arguments: str) -> str:
