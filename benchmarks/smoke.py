@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _TIMEOUT_S = 600
 _PAST_A_TIER_TOKENS = 125_000
-# What was installed, each with the megabytes that its files take, the largest first; pip is not ours.
+# What was installed, each with the megabytes that its files take, the largest first.
 _INSTALLED = """
 import importlib.metadata as m
 sizes = {}

@@ -38,9 +38,8 @@ def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_fo
 
     wide, narrow = chart.by_day(days, series, "$")
 
-    assert [shape.style[-2:] for shape in wide.shapes] == [
-        f"s{n}" for n in (0, 1, 2, 3, 4, 5, 5, 5)
-    ]
+    styles = [f"fill s{number}" for number in (0, 1, 2, 3, 4, 5, 5, 5)]
+    assert [shape.style for shape in wide.shapes] == styles
     assert [label for _, label in wide.below] == [f"11-{day:02d}" for day in range(1, 30, 3)]
     assert [label for _, label in narrow.below] == [f"11-{day:02d}" for day in range(1, 30, 6)]
     assert wide.below[:2] == [(58.0, "11-01"), (152.2, "11-04")]
