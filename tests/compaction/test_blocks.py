@@ -41,8 +41,11 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     said = [{"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
     call, prose, shown = blocks.read({"messages": said}) or []
 
-    fields = ({"input": CALL["input"]}, {"text": TEXT}, {"content": "x" * 285})
-    taken = [blocks.estimate(*each) for each in zip((call, prose, shown), fields, strict=True)]
+    taken = [
+        blocks.estimate(call, {"input": CALL["input"]}),
+        blocks.estimate(prose, {"text": TEXT}),
+        blocks.estimate(shown, {"content": "x" * 285}),
+    ]
 
     assert taken == pytest.approx([125, 104, 112])
     assert blocks.estimate(prose, None) == prose.tokens
