@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 # The versions that development and CI use; `make lock` writes them anew, `make LOCKED=` goes without.
 LOCKED ?= --constraint constraints.txt
 
-.PHONY: demo test test-long test-versions check bench smoke docs lock clean
+.PHONY: demo test test-long test-versions recordings check bench smoke docs lock clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(READY)
@@ -27,6 +27,10 @@ test-long: $(READY)
 # What the mod relies on, in the first client that has mods, one in between and the pinned one.
 test-versions: $(READY)
 	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 tests/client/test_mod_versions.py
+
+# Record the sessions of tests/transcript/test_recordings.py anew, in the pinned client.
+recordings: $(READY)
+	$(BIN)/python -m tests.client.recordings
 
 # Lint, format, types, layers, generated docs.
 check: $(READY)

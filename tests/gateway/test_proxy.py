@@ -20,10 +20,11 @@ from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 from uvicorn.server import ServerState
 
+from brimline import connections
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
-from brimline.gateway import connections, proxy
+from brimline.gateway import proxy
 from brimline.settings import config
 from brimline.store import contents, stub
 
