@@ -10,8 +10,8 @@ from tests.hooks.processes import run_hook
 
 from brimline.hooks import entry
 from brimline.mod import append
-from brimline.offload import hook, learning
-from brimline.state.session import SessionState
+from brimline.offload import hook, savings
+from brimline.state.session import MOD_ALIVE, SessionState
 from brimline.store import contents, stub
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_bulk_is_previewed_and_comes_back_and_content_stays(client: Client) -> N
         assert client.stored(client.ask(tool, {"prompt": "x"}, report)) == report
     assert client.bash("cat a.py", "def a():\n    return 1\n" * 400) is None
     assert client.bash("git status", LOG) is None
-    saved = learning.saved_by(client.home_dir, "s1")
+    saved = savings.saved_by(client.home_dir, "s1")
     assert saved.references == 3
     assert saved.kept_out_tokens > 20_000
 
@@ -90,7 +90,7 @@ def test_a_result_is_never_answered_twice(client: Client) -> None:
 
 def test_what_the_hook_let_pass_is_not_judged_again(client: Client, home_dir: str) -> None:
     """The same call again is whole; the hook took the offer, and the mod must not preview it."""
-    client.state.save_sign_of_mod({"at": 0.0})
+    client.state.save(MOD_ALIVE, {"at": 0.0})
     assert client.bash("cat app.log", LOG) is not None
     response = {"stdout": LOG, "stderr": "", "interrupted": False, "isImage": False}
     event: dict[str, Any] = {"session_id": "s1", "cwd": client.project_dir}

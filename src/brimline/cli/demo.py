@@ -20,7 +20,7 @@ from brimline import models, output, testing
 from brimline.fast import policy
 from brimline.gauge import reading
 from brimline.launch import bootstrap
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.state.session import SessionState
 from brimline.store import contents
 
@@ -248,7 +248,7 @@ class Player:
 
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
-        saved = learning.saved_by(self.home_dir, self.session.session_id)
+        saved = savings.saved_by(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
             "messages_to_the_model": sum(m.note.count("[brimline]") for m in self.moments),

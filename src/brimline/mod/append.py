@@ -75,7 +75,7 @@ def _instead(turn: Turn, row: dict[str, Any]) -> str | None:
     text, is_error = row["text"], bool(row.get("is_error"))
     if turn.event.agent_id or words.may_be_in(turn.event.tool, text, is_error=is_error):
         return None
-    decision = intercept.judge_known_shape(turn, _result(turn.event.tool, row, is_error=is_error))
+    decision = intercept.on_result(turn, _result(turn.event.tool, row, is_error=is_error))
     if decision:
         return str(decision.replacement)
     if is_error and turn.event.tool == "Bash" and clienttools.has_lost_its_end(text):
@@ -97,7 +97,7 @@ def _result(tool: str, row: dict[str, Any], *, is_error: bool) -> ToolResult:
         shown,
         str,
         clienttools.subject_of(row["input"]),
-        tool_results.to_bytes(shown),
+        shown.encode(*tool_results.ANY_TEXT),
         exit_code=None if is_error or tool != "Bash" else 0,
         was_persisted=shown is whole,
         failed=is_error,

@@ -128,17 +128,17 @@ def kind_of(row: dict[str, Any]) -> str:
 
 def uuid_of(row: dict[str, Any]) -> str | None:
     """The row's own name; a fork's copy of a row keeps it."""
-    return text_or_none(row.get("uuid"))
+    return text_of(row.get("uuid")) or None
 
 
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
-    return text_or_none(row.get("sessionId"))
+    return text_of(row.get("sessionId")) or None
 
 
 def client_session_of(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return text_or_none(row.get("session_id")) if isinstance(row, dict) else None
+    return text_of(row.get("session_id") if isinstance(row, dict) else None) or None
 
 
 def client_session_mark(session_id: str) -> bytes:
@@ -148,17 +148,18 @@ def client_session_mark(session_id: str) -> bytes:
 
 def cwd_of(row: dict[str, Any]) -> str | None:
     """The folder in which the client was."""
-    return text_or_none(row.get("cwd")) or None
+    return text_of(row.get("cwd")) or None
 
 
 def branch_of(row: dict[str, Any]) -> str | None:
     """The branch that was checked out."""
-    return text_or_none(row.get("gitBranch")) or None
+    return text_of(row.get("gitBranch")) or None
 
 
 def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
-    return text_or_none(message_of(row).get("id")) if row.get("type") == "assistant" else None
+    message = message_of(row) if row.get("type") == "assistant" else {}
+    return text_of(message.get("id")) or None
 
 
 def references(row: dict[str, Any]) -> list[str]:
@@ -181,8 +182,7 @@ def thread_of(row: dict[str, Any]) -> str:
 
 def type_name(row: dict[str, Any]) -> str:
     """The row's type with what the client adds to it, for a person."""
-    kind, subtype = text_or_none(row.get("type")), text_of(row.get("subtype"))
-    name = "without a type" if kind is None else kind
+    name, subtype = text_of(row.get("type")) or "without a type", text_of(row.get("subtype"))
     return f"{name}/{subtype}" if subtype else name
 
 
@@ -398,9 +398,9 @@ def holds_persons_words(row: dict[str, Any]) -> bool:
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
-def holds_thinking(row: dict[str, Any]) -> bool:
-    """Whether a reply holds thinking."""
-    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The thinking in a reply."""
+    return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
 
 
 def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
@@ -450,7 +450,7 @@ def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | No
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
     metadata = row.get("compactMetadata")
     figures = metadata if isinstance(metadata, dict) else {}
-    trigger = text_or_none(figures.get("trigger"))
+    trigger = text_of(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
         count_of(figures.get("preTokens")) or None,
@@ -465,7 +465,7 @@ def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | No
     segment = metadata.get("preservedSegment")
     segment = segment if isinstance(segment, dict) else {}
     named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
-    return named, text_or_none(segment.get("headUuid")), text_or_none(segment.get("tailUuid"))
+    return named, text_of(segment.get("headUuid")) or None, text_of(segment.get("tailUuid")) or None
 
 
 def anchored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -500,8 +500,9 @@ def lost_thinking(row: Any) -> str:
     attachment = attachment_of(row)
     kind = attachment.get("type")
     if kind == "thinking_stripped":
-        is_all = attachment.get("scope") == "all"
-        return f"{'all' if is_all else 'those from one reply on'}, by the client after a refusal"
+        if attachment.get("scope") == "all":
+            return "all, by the client after a refusal"
+        return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
     dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
