@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import brimline
+from brimline.install import modsource
 from brimline.mod import request
 from brimline.state.session import SessionState
 
@@ -33,7 +33,4 @@ def test_a_module_of_another_version_is_renewed(home_dir: str, project_dir: str)
     module.parent.mkdir(parents=True)
     module.write_text("old")
     say(home_dir, project_dir)
-    assert (
-        module.read_bytes()
-        == Path(brimline.__file__).with_name("mod").joinpath("register.js").read_bytes()
-    )
+    assert module.read_bytes() == modsource.joined()

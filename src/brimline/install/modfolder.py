@@ -9,16 +9,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from pathlib import Path
 from typing import Any
 
 from brimline import __version__
 from brimline.errors import InstallError
 from brimline.fast import io
-from brimline.install import client, entries
+from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_plain
-from brimline.launch import PACKAGE_DIR
 from brimline.slash import command_files
 
 EFFECT = (
@@ -29,7 +27,6 @@ _FOLDER = "/mod"
 _ABOUT = "Compacts a Claude Code session without asking a model."
 _OWNER = {"name": "brimline"}
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
-_SOURCE_FILE = f"{PACKAGE_DIR}/mod/register.js"
 # By this a settings hook is known as ours where no launcher could be written.
 _CODE = "from brimline.launch import main"
 
@@ -89,12 +86,12 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
         for command in command_files.ANSWERED
     ]
     started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
-    started["commands"] = commands
+    started["hook"], started["commands"] = wired.command("")[:-1], commands
     return {
         _MARKETPLACE_FILE: _document(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(about | {"author": _OWNER}),
         f"{client.PLUGIN}/hooks/hooks.json": _document({"modules": ["./register.js"]}),
-        f"{client.PLUGIN}/hooks/register.js": Path(_SOURCE_FILE).read_bytes(),
+        f"{client.PLUGIN}/hooks/register.js": modsource.joined(),
         f"{client.PLUGIN}/brimline.json": _document(started),
     }
 

@@ -6,10 +6,8 @@ import time
 from typing import Any
 
 from brimline.fast import io
-from brimline.launch import PACKAGE_DIR
+from brimline.install import modsource
 from brimline.state.session import SessionState
-
-_MOST_BYTES = 1 << 20
 
 
 def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -28,9 +26,9 @@ def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> di
 
 def _renew(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = io.read_file(f"{PACKAGE_DIR}/mod/register.js", _MOST_BYTES)
+    current = modsource.joined()
     try:
-        if io.read_file(installed, _MOST_BYTES) != current:
+        if io.read_file(installed, len(current) + 1) != current:
             io.replace_file(installed, current)
     except OSError:
         pass  # not installed, or not writable: it works as it is

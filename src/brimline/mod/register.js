@@ -8,12 +8,11 @@
 // back before the compaction, and everything would return. Rebuilt rows have no such links. Only what a person wrote is
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
-const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
+import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
+import { answerCalls, askAgain, isOwn, measured } from "./calls.js"
+
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
-
-class Doubt extends Error {}
-const doubt = reason => { throw new Doubt(reason) }
 
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
 let inside = null
@@ -22,6 +21,7 @@ let isInteractive = false
 let shown = null // what stands above the prompt
 
 export const register = on => {
+  answerCalls(on)
   on("session.start", async ($, e, next) => {
     isInteractive = e.isInteractive
     tell($)
@@ -33,6 +33,7 @@ export const register = on => {
   on("prompt.submit", ($, e, next) => {
     tell($) // `/clear` begins a session, too
     show($, null)
+    askAgain()
     return next(e)
   })
 
@@ -48,6 +49,7 @@ export const register = on => {
     const name = e.command.slice(5)
     const hasFile = e.command === `brim:${name}`
     if (!hasFile && e.command !== `brim-${name}`) return next(e)
+    askAgain()
     try {
       if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
       const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
@@ -68,6 +70,7 @@ export const register = on => {
 
   on("session.compact", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
+    askAgain()
     if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
@@ -88,14 +91,6 @@ const show = ($, text) => {
   $.ui.invalidate("ui.render")
 }
 
-// To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
-const report = async ($, where, problem) => {
-  const message = `${where}: ${problem?.message ?? problem}`
-  $.ui.log(`brimline: ${message}`, { to: "debug" })
-  if (problem instanceof Doubt) return
-  try { await run($, "failed", { message: message.slice(0, 200) }) } catch { /* it answers by passing */ }
-}
-
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
 const tell = async $ => {
   try {
@@ -113,32 +108,18 @@ const tell = async $ => {
 // Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call
 // read it there; the session's file may not hold the reply yet.
 const measure = async $ => {
-  if (!folder) return
   try {
     const { context } = await $.session.usage()
+    if (!context.tokens) return
+    measured(context.tokens)
     const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: context.tokens, source: "client" }
-    if (context.tokens) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
+    if (folder) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
   } catch (problem) {
     report($, "reading", problem)
   }
 }
 
-const setup = async $ => JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
-
-// Ask Python, which reads one JSON object and writes one.
-const run = async ($, name, question) => {
-  const { command } = await setup($)
-  const done = await $.process.run([...command, name], { stdin: JSON.stringify(question), timeoutMs: LIMIT_MS })
-  const answer = JSON.parse(done.stdout)
-  return typeof answer.pass === "string" ? doubt(answer.pass) : answer
-}
-
-const within = (limitMs, work) => {
-  let timer
-  const late = new Promise((_, fail) => { timer = setTimeout(() => fail(new Doubt(`no answer in ${limitMs} ms`)), limitMs) })
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
-}
 
 const compacted = async ($, e) => {
   checkShape(e.messages)
@@ -160,7 +141,7 @@ const checkShape = entries => {
 
 // Whether settings start a program that is not ours.
 const foreign = (groups, own) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(hook => ![hook.command, ...(hook.args ?? [])].join(" ").includes(own)))
+  (groups ?? []).some(group => (group.hooks ?? []).some(hook => !isOwn(hook, own)))
 
 const ask = async ($, e, pictured) => {
   const usage = await $.session.usage({ breakdown: "summary" })

@@ -11,7 +11,6 @@ sends one JSON object on standard input and reads one from standard output:
     alive    sends session, cwd, client; reads inside (how it is set) and folder.
     command  sends session, cwd, name, arguments; reads text.
     failed   sends message, a failure of its own for the error log; reads nothing.
-    append   rows before they are sent (see `append`); this `register.js` does not ask for it.
 
 `{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
 here, the answer is to pass, with exit code 0, and the failure becomes one line in the error log.
@@ -40,8 +39,8 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, `append`, `command`, `alive` when a session begins, or
-            `failed`, to have a failure of its own in the error log.
+        name: what it asks for: `compact`, `command`, `alive` when a session begins, or `failed`, to
+            have a failure of its own in the error log.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     elapsed_s = _stopwatch()
@@ -75,7 +74,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "command", "compact", "failed"):
+    if name not in ("alive", "command", "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -88,10 +87,6 @@ def respond(
         from brimline.mod import typed
 
         return typed.respond(request, home_dir)
-    if name == "append":
-        from brimline.mod import append
-
-        return append.answer(request, home_dir)
     settings = policy.load(home_dir, request["cwd"])
     values = settings.values
     if name == "alive":

@@ -1,0 +1,35 @@
+"""The module that the client loads: the files of the mod in one.
+
+Clients before 2.1.306 let `$`, by which a mod does everything, into no function of another file.
+"""
+
+from __future__ import annotations
+
+import re
+
+from brimline.fast import io
+from brimline.launch import PACKAGE_DIR
+
+_MOST_BYTES = 1 << 20
+# The last of them: it registers what the others offer.
+_ENTRY = "register.js"
+_IMPORT = re.compile(r'^import .* from "\./.*"\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export ", re.MULTILINE)
+
+
+def joined() -> bytes:
+    """Return the files behind each other, without what leads from one to the other.
+
+    Raises:
+        OSError: one cannot be read.
+    """
+    folder = f"{PACKAGE_DIR}/mod"
+    others = sorted(name for name in io.names_in(folder) if name.endswith(".js") and name != _ENTRY)
+    texts = [_EXPORT.sub("", _read(f"{folder}/{name}")) for name in others]
+    return "\n".join(
+        _IMPORT.sub("", text) for text in [*texts, _read(f"{folder}/{_ENTRY}")]
+    ).encode()
+
+
+def _read(path: str) -> str:
+    return io.read_file(path, _MOST_BYTES).decode()
