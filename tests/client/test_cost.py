@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +12,38 @@ import pytest
 
 from brimline import clock
 
+from .modded import answer_with
 from .stub_api import agent, bash, text
 
 if TYPE_CHECKING:
     from .brimline_home import Installed
     from .stub_api import StubApi
 
+# Answers the mod as brimline does, but has it ask every second, and while `short` is there a cache
+# lives for one second, which begins when it is first asked for; `answers` has what was answered.
+_SHORT_LIVED = """
+import json, pathlib, sys
+sys.path.insert(0, {root!r})
+from brimline import clock
+from brimline.cost import expiry
+from brimline.mod import request
+folder, last_cache = pathlib.Path({folder!r}), expiry.last_cache
+def short_lived(transcript):
+    cache = last_cache(transcript)
+    if cache is None or not (folder / "short").exists():
+        return cache
+    mark = folder / str(cache.at)
+    at = cache.at if mark.exists() else clock.now()
+    mark.touch()
+    return cache._replace(at=at, lifetime_s=1)
+expiry.last_cache = short_lived
+answer = request.respond(sys.argv[1], sys.stdin.buffer.read(), {data!r})
+with (folder / "answers").open("a") as file:
+    file.write(sys.argv[1] + " " + json.dumps(answer) + "\\n")
+if sys.argv[1] == "alive":
+    answer["cold"]["after_s"] = 1
+print(json.dumps(answer | {{"wait_s": 1}}))
+"""
 MODELS = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-4-5")
 
 
@@ -94,4 +121,44 @@ def test_a_resumed_session_says_what_its_cold_cache_costs(
     marks = list(Path(installed.data, "sessions", done.session_id).glob("cost-cold-*"))
     assert len(marks) == is_cold
     assert again.rc == 0
+    assert installed.errors() == ""
+
+
+def test_a_running_session_says_when_its_cache_expires(
+    installed: Installed, stub: StubApi, tmp_path: Path
+) -> None:
+    """Once, to the person alone; not of a small context, and not of a warm cache."""
+    short = tmp_path / "short"
+    short.touch()
+    program = _SHORT_LIVED.format(
+        root=str(installed.root), folder=str(tmp_path), data=str(installed.data)
+    )
+    answer_with(installed, sys.executable, "-c", program)
+    sizes = {"SMALL": 60_000, "LARGE": 212_000, "WARM": 213_000}
+    stub.script(*[text(name, _usage(tokens)) for name, tokens in sizes.items()])
+    notice = "expired just now: the next request writes 212,700 tokens again, about $1.06."
+
+    def answers(name: str) -> list[dict[str, Any]]:
+        path = tmp_path / "answers"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line.split(" ", 1)[1]) for line in lines if line.startswith(name)]
+
+    with installed.client.interactive(model="claude-opus-5-5") as session:
+        session.say("first", "SMALL")
+        session.wait_until(lambda: bool(answers("alive")))
+        session.say("second", "LARGE")
+        screen = session.wait_for("The cache of this session expired")
+        session.wait_until(lambda: len(answers("pause")) > len(("waits", "tells", "is silent")))
+        during = answers("pause")
+        short.unlink()
+        session.say("third", "WARM")
+        session.wait_until(lambda: len(answers("pause")) > len(during) + 1)
+        after = session.wait_until(lambda: "expired" not in session.text)
+
+    assert notice in " ".join(screen.split())
+    assert [list(answer) for answer in during if answer][:2] == [["wait_s"], ["text"]]
+    assert sum("text" in answer for answer in answers("pause")) == 1
+    assert answers("pause")[-1]["wait_s"] > 200
+    assert "WARM" in after
+    assert "expired" not in json.dumps([request.body for request in stub.requests()])
     assert installed.errors() == ""

@@ -86,7 +86,8 @@ def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) 
     [
         ("claude-opus-5-5", 3_600, 2 * 3_600, "expired 60 min ago: {}, about $1.70."),
         ("claude-opus-5-5", 300, 50 * 3_600, "expired 2 days ago: {}, about $1.06."),
-        ("my-own-model", 300, 310, "expired 1 min ago: {}."),
+        ("my-own-model", 300, 310, "expired just now: {}."),
+        ("my-own-model", 300, 360, "expired 1 min ago: {}."),
     ],
 )
 def test_the_price_is_that_of_the_model_and_the_caches_lifetime(

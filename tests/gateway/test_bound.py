@@ -5,14 +5,16 @@ from __future__ import annotations
 import copy
 import json
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from tests.binding import Binding
 from tests.compaction.talks import Talk, flat
-from tests.gateway.upstream import Answer, Gateway, Upstream
+from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 
 from brimline.state.session import SessionState
 
@@ -213,6 +215,40 @@ def test_tokens_are_counted_of_what_would_be_sent(upstream: Upstream, binding: B
     assert lines(sent.body) > 0
     assert counted.raw == sent.raw == again.raw
     assert set(thinker.statuses) == {200}
+
+
+def test_what_an_answer_says_counts_before_the_client_can_read_it(upstream: Upstream) -> None:
+    """Its next request may come at once."""
+    start = {"type": "message_start", "message": {"usage": {"input_tokens": BRIM}}}
+    is_read = threading.Event()
+
+    def stream(handler: Any) -> None:
+        for part in (f"data: {json.dumps(start)}\n\n".encode(), b"data: {}\n\n", b""):
+            handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+            handler.wfile.flush()
+            is_read.wait(TIMEOUT_S)
+
+    thinker = Thinker()
+    for number in range(12):
+        thinker.talk.read(f"/w/file{number}.py", SOURCE_BYTES)
+    raw = json.dumps(thinker.body()).encode()
+    upstream.answers = [Answer(headers=(("content-type", "text/event-stream"),), stream=stream)]
+    with Gateway(upstream.url, "--test-clock") as gateway:
+        headers = {"X-Claude-Code-Session-Id": SESSION, "x-replay-time": str(thinker.at)}
+        connection = gateway.connect()
+        connection.request("POST", f"{urlsplit(gateway.url).path}/v1/messages", raw, headers)
+        response = connection.getresponse()
+        response.read1(10)
+        thinker.talk.read("/w/next.py", SOURCE_BYTES)
+        for path in ("/v1/messages/count_tokens", "/v1/messages"):
+            thinker.ask(gateway, path=path)
+        is_read.set()
+        response.read()
+        connection.close()
+
+    first, counted, sent = upstream.arrived
+    assert (lines(first.body), lines(sent.body) > 0) == (0, True)
+    assert counted.raw == sent.raw
 
 
 def test_after_a_refusal_for_its_length_the_past_goes_too(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -321,6 +323,32 @@ def test_a_damaged_search_is_made_again_from_its_sources(
     assert brimline(*topic).code == 0
     assert brimline("memory", "list", "--json").document["topics"][0]["name"] == "one"
     brimline("memory", "index")
+    assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
+
+
+def test_a_rebuild_begins_a_file_anew_that_is_damaged_where_it_would_not_look(
+    home_dir: str, project_dir: str, brimline: Run
+) -> None:
+    """A page of an index that no reading of sessions needs."""
+    talked(project_dir)
+    brimline("memory", "index")
+    (path,) = Path(home_dir, "search").glob("*.sqlite3")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+        ((page,),) = connection.execute(
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'by_session'"
+        ).fetchall()
+        ((size,),) = connection.execute("PRAGMA page_size").fetchall()
+    data = bytearray(path.read_bytes())
+    data[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(data)
+
+    done = brimline("memory", "index", "--rebuild")
+
+    assert "the search file was damaged and begun anew" in done.err
+    (path,) = Path(home_dir, "search").glob("*.sqlite3")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert found(brimline, "why was the store dropped")[0]["text"] == QUESTION
 
 

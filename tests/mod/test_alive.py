@@ -19,7 +19,9 @@ def say(home_dir: str, project_dir: str) -> dict[str, object]:
 def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir: str) -> None:
     """In the session's folder, where the gateway and `doctor` look."""
     folder = SessionState(home_dir, "s1").folder
-    assert say(home_dir, project_dir) == {"inside": "balanced", "folder": folder}
+    cold = {"tokens": 100_000, "after_s": 300}
+    told = {"inside": "balanced", "folder": folder, "cold": cold}
+    assert say(home_dir, project_dir) == told
     sign = SessionState(home_dir, "s1").sign_of_mod()
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
     assert SessionState(home_dir, "s2").sign_of_mod() == {}

@@ -10,7 +10,7 @@ import pytest
 from brimline.fast import io
 from brimline.hooks import entry
 from brimline.offload.hook import PINS_WAIT
-from brimline.store import contents, layout, pins, put
+from brimline.store import contents, layout, pins, put, stub
 
 from .conftest import LOG
 
@@ -69,6 +69,22 @@ def test_the_last_result_is_pinned_by_its_reference(
     player.say("brim:pin last")
 
     assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["soft"]
+
+
+def test_a_printed_reference_pins_nothing_of_another_session(
+    player: Player, session: SessionBuilder
+) -> None:
+    """The result that printed it is pinned itself; a fork's reference is its origin's."""
+    other = put.put(player.home_dir, LOG.encode(), {"tool": "Bash", "session": "s2"})
+    printed = stub.build(stub.Stub(other, len(LOG))) + "\n" + SMALL
+    session.tool_result("t1", printed)
+
+    player.say("brim:pin last")
+
+    assert pinned(player, other, "sha256:" + put.sha256(printed.encode())) == ["none", "soft"]
+    session.tool_result("t2", printed, forkedFrom={"sessionId": "s2"})
+    player.say("brim:pin last")
+    assert pinned(player, other) == ["soft"]
 
 
 @pytest.mark.parametrize(

@@ -353,6 +353,12 @@ def _given(text: str) -> str:
 
 
 def _read_again(connection: sqlite3.Connection) -> None:
+    """Let every source count as unread; a file with any damage in it is begun anew."""
+    import sqlite3
+
+    ((state,),) = connection.execute("PRAGMA integrity_check(1)").fetchall()
+    if state != "ok":
+        raise sqlite3.DatabaseError(f"malformed: {state}")
     connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from brimline import clienttools, clock, models
 from brimline.compaction import cold
 from brimline.cost.bill import amount
+from brimline.cost.hook import LEAST_TOKENS
 from brimline.decision import Decision
 from brimline.fast import io, json
 from brimline.offload import judge
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from brimline.hooks.turn import Turn
 
-# A smaller context costs cents.
-LEAST_TOKENS = 100_000
 _LOOK_BYTES = 4 << 20
 # So much of a conversation is read to see what a compaction would leave of it.
 _MOST_BYTES = 8 << 20
@@ -40,21 +39,31 @@ class Cache(NamedTuple):
     lifetime_s: int
     model: str | None
 
+    def left_s(self) -> float:
+        """How long it still lives; below 0 once it has expired."""
+        return self.at + self.lifetime_s - clock.now()
+
 
 def decide(turn: Turn) -> Decision | None:
     """Tell the person of an expired cache, once per pause and only of a large context."""
-    tokens = turn.reading.projected_tokens or 0
-    cache = last_cache(turn.event.transcript) if tokens >= LEAST_TOKENS else None
-    if cache is None or clock.now() - cache.at <= cache.lifetime_s:
+    cache = cache_of_large(turn)
+    if cache is None or cache.left_s() >= 0:
         return None
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
+    tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
     text = notice(cache, tokens, clock.now(), model)
     if turn.state.sign_of_mod():
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
+
+
+def cache_of_large(turn: Turn) -> Cache | None:
+    """What the last request left in the cache, where the context is large enough to matter."""
+    is_large = (turn.reading.projected_tokens or 0) >= LEAST_TOKENS
+    return last_cache(turn.event.transcript) if is_large else None
 
 
 def last_cache(transcript: str) -> Cache | None:
@@ -73,13 +82,13 @@ def last_cache(transcript: str) -> Cache | None:
 
 def notice(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
     """The sentence for the person. Pure."""
-    ago = _duration(now - cache.at - cache.lifetime_s)
+    since = _since(now - cache.at - cache.lifetime_s)
     prices = model.prices(tokens)
     price = ""
     if prices:
         price = f", about {amount(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
     written = f"the next request writes {tokens:,} tokens again{price}"
-    return f"brimline: The cache of this session expired {ago} ago: {written}."
+    return f"brimline: The cache of this session expired {since}: {written}."
 
 
 def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
@@ -133,8 +142,10 @@ def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 
-def _duration(seconds: float) -> str:
+def _since(seconds: float) -> str:
+    if seconds < _MINUTE_S:
+        return "just now"
     for size, unit in ((_DAY_S, "days"), (_HOUR_S, "h")):
         if seconds >= 2 * size:
-            return f"{seconds // size:.0f} {unit}"
-    return f"{max(1, seconds // _MINUTE_S):.0f} min"
+            return f"{seconds // size:.0f} {unit} ago"
+    return f"{seconds // _MINUTE_S:.0f} min ago"

@@ -162,22 +162,28 @@ class Proxy:
         return _Answer(again)
 
     async def _hand_back(self, answer: _Answer, passing: Passing | None, send: Send) -> None:
-        usage = _Usage(answer.response)
+        """Give every chunk as it comes; learn what it says of the request before that."""
+        response, usage = answer.response, _Usage(answer.response)
         try:
-            await _stream(send, answer, usage)
+            await _start(send, response.status_code, _handed_on(response.headers.raw))
+            async for chunk in answer.chunks():
+                # A client that has read it may send its next request at once.
+                if passing and usage.feed(chunk):
+                    await asyncio.to_thread(self._note, passing, usage)
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
         except httpx2.RequestError:
             pass  # the service broke off; an answer without its end tells the client the same
         finally:
-            if passing and self._conversations:
-                note = partial(
-                    self._conversations.answered,
-                    passing,
-                    usage.found(),
-                    has_dropped_thinking=usage.has_dropped_thinking(),
-                )
-                # Not awaited: many clients leave as soon as they have heard the last event.
-                asyncio.get_running_loop().run_in_executor(None, note)
-            await answer.response.aclose()
+            if passing and usage.tokens is None:
+                asyncio.get_running_loop().run_in_executor(None, self._note, passing, usage)
+            await response.aclose()
+
+    def _note(self, passing: Passing, usage: _Usage) -> None:
+        if self._conversations:
+            self._conversations.answered(
+                passing, usage.tokens, has_dropped_thinking=usage.has_dropped_thinking
+            )
 
     async def _otherwise(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
@@ -324,16 +330,6 @@ class _Answer:
             yield chunk
 
 
-async def _stream(send: Send, answer: _Answer, usage: _Usage) -> None:
-    """Give every chunk as it comes."""
-    response = answer.response
-    await _start(send, response.status_code, _handed_on(response.headers.raw))
-    async for chunk in answer.chunks():
-        await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        usage.feed(chunk)
-    await send({"type": "http.response.body", "body": b""})
-
-
 async def _start(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
@@ -378,28 +374,28 @@ class _Usage:
     """Listens for the usage in an answer that passes by; never holds it up."""
 
     def __init__(self, response: httpx2.Response) -> None:
-        is_stream = "event-stream" in response.headers.get("content-type", "")
-        self._is_stream = is_stream
-        self._left = _LARGEST_START_BYTES if is_stream else _LARGEST_ANSWER_BYTES
+        self._is_stream = "event-stream" in response.headers.get("content-type", "")
+        self._left = _LARGEST_START_BYTES if self._is_stream else _LARGEST_ANSWER_BYTES
         self._parts: list[bytes] = []
         self._response = response
+        self.tokens: dict[str, Any] | None = None
+        self.has_dropped_thinking = False
+        """Whether the service left out thinking because something before it changed."""
 
-    def feed(self, chunk: bytes) -> None:
-        """One more piece."""
-        if self._left > 0:
-            self._left -= len(chunk)
-            self._parts.append(chunk)
-        elif not self._is_stream:
-            self._parts = []  # no message of a model is that long
-
-    def has_dropped_thinking(self) -> bool:
-        """Tell whether the service left out thinking because something before it changed."""
+    def feed(self, chunk: bytes) -> bool:
+        """Hear one more piece; True where it completes what is said about the usage."""
+        if self.tokens is not None or self._left <= 0:
+            return False
+        self._left -= len(chunk)
+        self._parts.append(chunk)
         data = _decoded(self._response, b"".join(self._parts))
-        return b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
+        self.tokens = self._find(data)
+        self.has_dropped_thinking = (
+            b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
+        )
+        return self.tokens is not None
 
-    def found(self) -> dict[str, Any] | None:
-        """The usage; None where it cannot be told."""
-        data = _decoded(self._response, b"".join(self._parts))
+    def _find(self, data: bytes) -> dict[str, Any] | None:
         for line in data.split(b"\n") if self._is_stream else [data]:
             text = line.removeprefix(b"data:") if self._is_stream else line
             if b'"usage"' not in text:

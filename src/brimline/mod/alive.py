@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from brimline.cost.hook import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io
 from brimline.install import modsource
 from brimline.state.session import SessionState
@@ -21,14 +22,15 @@ def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> di
     state = SessionState(home_dir, request["session"])
     state.save_sign_of_mod(sign)
     _renew(f"{home_dir}/mod/brimline/hooks/register.js")
-    return {"inside": inside, "folder": state.folder}
+    cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
+    return {"inside": inside, "folder": state.folder, "cold": cold}
 
 
 def _renew(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
     current = modsource.joined()
     try:
-        if io.read_file(installed, len(current) + 1) != current:
+        if io.read_file(installed) != current:
             io.replace_file(installed, current)
     except OSError:
         pass  # not installed, or not writable: it works as it is

@@ -19,6 +19,8 @@ let inside = null
 let folder = null
 let isInteractive = false
 let shown = null // what stands above the prompt
+let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
+let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
   answerCalls(on)
@@ -34,6 +36,11 @@ export const register = on => {
     tell($) // `/clear` begins a session, too
     show($, null)
     askAgain()
+    clearTimeout(pause)
+    return next(e)
+  })
+  on("turn.complete", ($, e, next) => {
+    if (isInteractive && cold) awaitCold($, cold.after_s)
     return next(e)
   })
 
@@ -99,10 +106,24 @@ const tell = async $ => {
     signed = session
     folder = null
     const { version: client } = await $.session.version()
-    ;({ inside, folder } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
+    ;({ inside, folder, cold } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
   } catch (problem) {
     report($, "sign of life", problem)
   }
+}
+
+// Once the cache of a large context has expired, tell the person what that costs, before it is paid.
+const awaitCold = ($, seconds) => {
+  clearTimeout(pause)
+  pause = setTimeout(async () => {
+    try {
+      const { context } = await $.session.usage()
+      if (!(context.tokens >= cold.tokens)) return
+      const { text, wait_s } = await run($, "pause", { session: await $.session.id(), cwd: await $.session.cwd() })
+      if (text) show($, text)
+      if (wait_s) awaitCold($, wait_s)
+    } catch (problem) { report($, "pause", problem) }
+  }, seconds * 1000)
 }
 
 // Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call

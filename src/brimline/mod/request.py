@@ -8,7 +8,9 @@ sends one JSON object on standard input and reads one from standard output:
              used_tokens, messages; reads results and inputs (what stands in, by call), add
              (texts to put in, always none so far) and thoughts (whether readable thinking is
              to stay, as text). The keys of the originals, keys and input_keys, are for others.
-    alive    sends session, cwd, client; reads inside (how it is set) and folder.
+    alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
+             many tokens on, and after how many seconds, to ask for `pause`; null for never).
+    pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
     command  sends session, cwd, name, arguments; reads text.
     failed   sends message, a failure of its own for the error log; reads nothing.
 
@@ -39,8 +41,7 @@ def main(name: str, installed_home: str = "") -> None:
     """Answer what the mod asks, and end the process.
 
     Args:
-        name: what it asks for: `compact`, `command`, `alive` when a session begins, or `failed`, to
-            have a failure of its own in the error log.
+        name: what it asks for, one of the names above.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
     elapsed_s = _stopwatch()
@@ -74,7 +75,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "command", "compact", "failed"):
+    if name not in ("alive", "command", "compact", "failed", "pause"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -87,6 +88,10 @@ def respond(
         from brimline.mod import typed
 
         return typed.respond(request, home_dir)
+    if name == "pause":
+        from brimline.mod import pause
+
+        return pause.respond(request, home_dir)
     settings = policy.load(home_dir, request["cwd"])
     values = settings.values
     if name == "alive":

@@ -19,17 +19,21 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     Raises:
         KeyError, ValueError: it names no session, or no command of ours.
     """
-    decision = answer.to_prompt(Turn(_Event(request), home_dir))  # type: ignore[arg-type]
+    decision = answer.to_prompt(Turn(Event(request), home_dir))  # type: ignore[arg-type]
     if decision is None:
         raise ValueError(f"there is no command {request['name']!r}")
     return {"text": decision.reason}
 
 
-class _Event:
-    """A typed command in the words of a hook's event."""
+class Event:
+    """What the mod asks, in the words of a hook's event."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.name, self.payload, self.agent_id = "UserPromptSubmit", request, None
         self.session_id, self.cwd = request["session"], request["cwd"]
-        self.prompt = f"/brim:{request['name']} {request['arguments']}"
+        self.prompt = f"/brim:{request.get('name')} {request.get('arguments')}"
         self.transcript = next(iter(find.beginning_with(f"{self.session_id}.jsonl")), "")
+
+    def added_characters(self) -> int:
+        """Nothing: what is typed here is not sent."""
+        return 0

@@ -14,7 +14,7 @@ from brimline.fast import io, json
 from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, layout, pins, put, stub
-from brimline.transcript.row import results
+from brimline.transcript.row import forked_from, results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -42,8 +42,9 @@ def last_key(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
+            sessions = {turn.state.session_id, forked_from(row)}
             for text in reversed([result.text for result in results(row)]):
-                key = _key_of(text, turn.state, turn.home)
+                key = _key_of(text, sessions, turn)
                 if key:
                     return key
     except OSError:
@@ -80,17 +81,21 @@ def _pin_last(directive: pins.Directive, turn: Turn) -> str:
     return _pin(turn.home, key, directive)
 
 
-def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
-    """The key of what a result shows; None where that is too small to be pinned.
+def _key_of(text: str, sessions: set[str | None], turn: Turn) -> str | None:
+    """Return the key of what a result shows; None where that is too small to be pinned.
 
     What a stub stands for and what was recalled is in the store already. A search through the store
-    is no result of its own.
+    is no result of its own. Any program can print a stub: it counts where one of these sessions,
+    this one or the one it was forked from, stored what it names.
     """
+    home_dir = turn.home
     if text.startswith(_OWN_ANSWER):
         return _recalled_key(text, home_dir)
     reference = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
     if reference:
-        return reference.key
+        storing = contents.sessions_of_keys(home_dir).get(reference.key, {})
+        if not sessions.isdisjoint(storing):
+            return reference.key
     content = text.encode("utf-8", "surrogatepass")
     if len(content) < LARGE_BYTES:
         return None
@@ -99,7 +104,7 @@ def _key_of(text: str, state: SessionState, home_dir: str) -> str | None:
         key = layout.PREFIX + put.sha256(original)
         if contents.matching(home_dir, layout.digest_of(key)):
             return key
-    return put.put(home_dir, content, {"session": state.session_id})
+    return put.put(home_dir, content, {"session": turn.state.session_id})
 
 
 def _recalled_key(text: str, home_dir: str) -> str | None:

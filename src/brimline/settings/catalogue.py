@@ -142,8 +142,8 @@ SETTINGS = (
         "cost.cold_cache",
         "flag",
         True,
-        "Whether you are told, when you resume a session of 100,000 tokens or more, that its "
-        "prompt cache has expired, and what the next request costs.",
+        "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
+        "expired, and what the next request costs: when you resume it, and in a pause.",
     ),
     _own(
         "reminder.file",

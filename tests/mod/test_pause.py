@@ -1,0 +1,56 @@
+"""A pause in a running session: when its cache expires, and what the person hears."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import clock
+from brimline.mod import request
+from brimline.state.session import SessionState
+from brimline.transcript import find
+
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
+
+MINUTE_S = 60
+
+
+@pytest.mark.parametrize(
+    ("minutes", "tokens", "is_off", "answer"),
+    [
+        (1, 212_000, False, "wait_s"),
+        (6, 212_000, False, "text"),
+        (6, 99_000, False, None),
+        (6, 212_000, True, None),
+        (1, 212_000, True, None),
+    ],
+)
+def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
+    minutes: int,
+    tokens: int,
+    is_off: bool,
+    answer: str | None,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With nothing for a small context and where the person wants silence; and told once."""
+    talk.session.model = "claude-opus-5-5"
+    talk.session.reply(tokens, output_tokens=0)
+    moment = talk.session.now + minutes * MINUTE_S
+    monkeypatch.setattr(clock, "now", lambda: moment)
+    monkeypatch.setattr(find, "beginning_with", lambda _: [str(talk.session.path)])
+    if is_off:
+        SessionState(talk.home_dir, talk.session.session_id).switch(off=True)
+
+    def ask() -> dict[str, Any]:
+        question = {"session": talk.session.session_id, "cwd": "/"}
+        return request.respond("pause", json.dumps(question).encode(), talk.home_dir)
+
+    first = ask()
+
+    assert list(first) == ([answer] if answer else [])
+    assert ("text" in first) is ("about $1.06" in first.get("text", ""))
+    assert "text" not in ask()
