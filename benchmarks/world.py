@@ -341,4 +341,4 @@ def _speaks_once(output: bytes) -> str | None:
         note = document["hookSpecificOutput"]["additionalContext"]
     except (ValueError, KeyError, TypeError):
         return "did not print one JSON document with additionalContext"
-    return None if "L1 Warning" in note else "did not announce the tier that was entered"
+    return None if "L1" in note else "did not announce the tier that was entered"

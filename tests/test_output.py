@@ -74,3 +74,10 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
     assert sparkline([50, 100], None) == "▅█"
     long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
     assert (len(long), long.count("█")) == (60, 1)
+
+
+def test_a_duration_is_told_in_the_unit_that_fits() -> None:
+    """Seconds as they are known, minutes to a tenth; unknown is empty."""
+    durations = [output.duration(seconds) for seconds in (0.42, 16, 59.9, 60, 95, None)]
+
+    assert durations == ["0.4 s", "16 s", "59.9 s", "1.0 min", "1.6 min", ""]

@@ -32,6 +32,7 @@ _WIDTH = 80
 _LEAST_WIDTH = 40
 _GAP, _LEAST_CELL = "  ", 8
 _KILO = 1_000
+_MINUTE_S = 60
 _MINUTE_CHARACTERS = len("2026-01-08T15:49")
 _LINE_CHARACTERS = 60
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
@@ -176,10 +177,25 @@ def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
     blocks = drawn(_BLOCKS, _PLAIN_BLOCKS)
     top = max(full or 0, *values)
-    count = min(len(values), _SPARK_CELLS)
-    edges = [len(values) * cell // count for cell in range(count + 1)]
-    largest = [max(values[low:high]) for low, high in itertools.pairwise(edges)]
+    largest = peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
+
+
+def bars(values: Sequence[int], top: int, rows: int) -> list[str]:
+    """Values as bars side by side over several rows, the uppermost first; a full one is `top`."""
+    blocks = " " + _BLOCKS
+    eighths = [max(1, round(8 * rows * min(value, top) / top)) for value in values]
+    return [
+        "".join(blocks[min(8, max(0, height - 8 * below))] for height in eighths)
+        for below in reversed(range(rows))
+    ]
+
+
+def peaks(values: Sequence[int], most: int) -> list[int]:
+    """Return at most so many values, each the largest of its share."""
+    count = min(len(values), most)
+    edges = [len(values) * cell // count for cell in range(count + 1)] if count else []
+    return [max(values[low:high]) for low, high in itertools.pairwise(edges)]
 
 
 def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
@@ -228,6 +244,15 @@ def figure(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
+def duration(seconds: float | None) -> str:
+    """How long something took, in minutes where it is one or more; empty where nobody knows."""
+    if seconds is None:
+        return ""
+    if seconds >= _MINUTE_S:
+        return f"{seconds / _MINUTE_S:,.1f} min"
+    return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
+
+
 def minute(timestamp: str | None) -> str:
     """A time to the minute, in UTC as documents have it."""
     if timestamp is None:
@@ -243,6 +268,19 @@ def span(first: str | None, last: str | None) -> str:
 def width() -> int:
     """How many columns there are to fill."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
+
+
+@contextlib.contextmanager
+def narrowed(columns: int) -> Iterator[None]:
+    """Make texts as wide as where they will be shown, whatever this process was started in."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = str(columns)
+    try:
+        yield
+    finally:
+        del os.environ["COLUMNS"]
+        if before is not None:
+            os.environ["COLUMNS"] = before
 
 
 def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:

@@ -34,7 +34,7 @@ def test_the_json_has_its_documented_keys_and_adds_up(session: SessionBuilder, r
     for tokens in (31_000, 45_000):
         call = session.tool_call(tokens, "Read", file_path="src/importer.py")
         session.tool_result(call, "r" * 31_000)
-    note = "[brimline] Context tier L1 Warning. There is room to work."
+    note = "[brimline] Context tier L1. There is room to work."
     attachment = {"type": "hook_additional_context", "hookName": "PostToolUse:Bash"}
     session.row("attachment", attachment=attachment | {"content": [note]}, rendered=[note])
     session.reply(60_000)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
-OVERVIEW = "session_count sessions compaction_count summary_characters kept_out notes"
+OVERVIEW = "session_count sessions compaction_count compactions_without_a_model "
+OVERVIEW += "summary_characters kept_out notes"
 LINE = (
     "session_id project model window_tokens first_at last_at turns requests "
     "peak_occupancy_tokens compactions messages blocks"
@@ -271,3 +272,24 @@ def test_a_figure_that_only_the_status_line_knew_is_shown(world: Path, brimline:
     assert [turn["occupancy_tokens"] for turn in found["turns"]] == [31_000]
     assert [one["occupancy_tokens"] for one in found["messages"]] == [31_000]
     assert " 31,000 " in brimline("history", "--session", NAME).out
+
+
+def test_a_compaction_without_a_model_is_named_among_the_others(
+    recorded_session: str, home_dir: str, brimline: Run
+) -> None:
+    """At a glance, and in the list with what it moved out."""
+    moved = {"results": 15, "inputs": 0, "freed_tokens": 36_000, "seconds": 0.4}
+    lines: list[dict[str, Any]] = [
+        {"event": "UserPromptSubmit", "occupancy": 166_000, "offset": 50},
+        {"event": "MovedOut", "trigger": "manual"} | moved,
+        {"event": "SessionStart", "source": "compact"},
+        {"event": "PostCompact", "summary_characters": 0},
+        {"event": "PostToolUse", "occupancy": 90_000, "offset": 60},
+    ]
+    folder = SessionState(home_dir, recorded_session).folder
+    for number, line in enumerate(lines):
+        text = json.dumps({"v": 1, "at": START + 100 + number, "window": 200_000} | line)
+        append_line(f"{folder}/spool.jsonl", text)
+
+    assert "1 of 2 compactions without a model" in brimline("history").out
+    assert "without a model, 15 results moved out" in brimline("history", "--compactions").out

@@ -24,7 +24,7 @@ SUMMARY = "<analysis>\nstub\n</analysis>\n\n<summary>\nSTUB-SUMMARY of the work 
 # Valid for every helper met so far: title generation asks for JSON, the others take any text.
 HELPER_REPLY = '{"title": "stub title", "isNewTopic": false}'
 
-_GATE_TIMEOUT_S = 60.0
+_GATE_TIMEOUT_S = 120.0
 
 
 def filled(occupancy_tokens: int, output_tokens: int = 20) -> Json:
@@ -171,6 +171,8 @@ class StubApi:
         """Where it is set, the model thinks before each answer, and takes that back by a rule."""
         self._requests: list[Request] = []
         self._turns: deque[Turn] = deque()
+        self._each: tuple[Turn, ...] = ()
+        self._turns_of_sessions: dict[str, deque[Turn]] = {}
         self._subagent_turns: deque[Turn] = deque()
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
@@ -199,6 +201,10 @@ class StubApi:
         with self._lock:
             self._turns.extend(turns)
 
+    def script_each(self, *turns: Turn) -> None:
+        """Give the same answers to every session, whichever of them asks first."""
+        self._each = turns
+
     def script_subagents(self, *turns: Turn) -> None:
         """Queue answers for subagents, whichever asks first."""
         with self._lock:
@@ -214,7 +220,11 @@ class StubApi:
         with self._lock:
             self._requests.append(request)
             if request.kind == "main":
-                return self._turns.popleft() if self._turns else _FALLBACK
+                turns = self._turns
+                if self._each:
+                    session = str(request.body["metadata"]["user_id"])
+                    turns = self._turns_of_sessions.setdefault(session, deque(self._each))
+                return turns.popleft() if turns else _FALLBACK
             if request.kind == "subagent":
                 return self._subagent_turns.popleft() if self._subagent_turns else _FALLBACK
         return text(SUMMARY if request.kind == "compaction" else self.helper_reply)

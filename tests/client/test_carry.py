@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import pytest
 
 from brimline.carry import card
 
-from .stub_api import agent, bash, rounds, text, too_long, tool
+from .stub_api import agent, bash, held, rounds, text, too_long, tool
 from .test_mcp import Registered
 
 if TYPE_CHECKING:
@@ -156,11 +157,14 @@ def test_what_is_typed_while_the_model_works_and_refusals_with_words_are_carried
 ) -> None:
     """Word for word, once each."""
     write = tool("Write", {"file_path": str(client.project / "x.txt"), "content": "x"})
-    stub.script(bash("sleep 2"), write, text("REFUSAL-HEARD"), OVERFLOW, text("end"))
+    gate = threading.Event()
+    turns = [held(bash("sleep 2"), gate), write, text("REFUSAL-HEARD"), OVERFLOW, text("end")]
+    stub.script(*turns)
     with client.interactive(args=["--permission-mode", "default"]) as session:
         session.say(PROMPT)
         session.wait_until(lambda: len(stub.requests("main")) >= 1)
         session.send_line("please do not amend commits")
+        gate.set()
         session.wait_for("Do you want")
         for keys, shown in (
             ("\x1b[B", "❯ 2. Yes"),
@@ -176,6 +180,6 @@ def test_what_is_typed_while_the_model_works_and_refusals_with_words_are_carried
         session.wait_until(lambda: card.OPENING in stub.requests("main")[-1].seen_text())
 
     seen = stub.requests("main")[-1].seen_text()
-    held = seen[seen.index(card.OPENING) :]
-    assert held.count("- please do not amend commits") == 1
-    assert held.count("- (refusing Write) no, not that file") == 1
+    carded = seen[seen.index(card.OPENING) :]
+    assert carded.count("- please do not amend commits") == 1
+    assert carded.count("- (refusing Write) no, not that file") == 1

@@ -58,9 +58,9 @@ def test_commands_make_no_request_nor_stay(
     assert [answer in found for found, answer in zip(told, ANSWERS.values(), strict=True)] == (
         [True] * len(ANSWERS)
     )
-    assert len(stub.requests()) == 3
+    assert len(stub.requests("main")) == 3
     assert "brim:" not in json.dumps([request.body for request in stub.requests()])
-    assert "pinned" not in json.dumps(stub.requests()[-1].messages)
+    assert "pinned" not in json.dumps(stub.requests("main")[-1].messages)
     # The server that was registered with it is connected, and the model offered its tools.
     servers = {server["name"]: server["status"] for server in begun["mcp_servers"]}
     assert servers == {"brimline": "connected"}
@@ -74,14 +74,14 @@ def test_commands_on_the_screen(client: Client, stub: StubApi, here: OwnEnvironm
     shown = ANSWERS | {"status": "156,770 tokens left", "pin": "no large", "unpin": "no large"}
     with client.interactive(columns=80) as screen:
         screen.say("hello", "hi there")
-        before = len(stub.requests())
+        before = len(stub.requests("main"))
         for words, answer in shown.items():
             screen.send_line(f"/brim:{words}")
             screen.wait_for(answer)
-            assert len(stub.requests()) == before, words
+            assert len(stub.requests("main")) == before, words
         screen.say("go on", "all done")
 
-    assert "brim:" not in json.dumps(stub.requests()[-1].messages)
+    assert "brim:" not in json.dumps(stub.requests("main")[-1].messages)
     assert here.errors() == ""
 
 

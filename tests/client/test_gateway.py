@@ -336,6 +336,7 @@ def test_a_live_session_is_interrupted_cleared_and_left(behind: Behind, stub: St
         gate.set()
         live.ready()
         live.send_line("/clear")
+        live.wait_for(lambda screen: "SLOW" not in screen)
         live.ready()
         live.send_line("and now")
         live.wait_for("AFTER-CLEAR")

@@ -32,7 +32,7 @@ _RUN = (
     "import os, sys; sys.path.insert(0, {root!r}); open({pid!r}, 'w').write(str(os.getpid())); "
     "from brimline.mcp.server import mcp; mcp()"
 )
-_GONE_TIMEOUT_S = 20
+_GONE_TIMEOUT_S = 120
 
 
 class Registered:

@@ -166,8 +166,7 @@ def test_two_clients_on_one_project(client: Client, stub: StubApi, installed: In
     """Both compact at the same time; each keeps its own history, and every key leads somewhere."""
     client.write_settings(WINDOW)
     files = write_files(client)
-    turns = [read_all(files, FULL), read_all(files, FULL)]
-    stub.script(*turns, text("END"), text("END"))
+    stub.script_each(read_all(files, FULL), text("END"))
     runs: list[PrintResult] = []
     threads = [
         threading.Thread(target=lambda: runs.append(client.run_print(PROMPT))) for _ in range(2)

@@ -47,7 +47,7 @@ def test_the_line_is_whole_in_a_narrow_terminal_beside_the_one_from_before(
 
     (line,) = [line.strip() for line in screen.splitlines() if "to compaction" in line]
     assert re.fullmatch(
-        r"[\d.]+k to compaction · ~\d+ req\. \(\d+–\d+\)( · L1 warning)?( · \d+% of \w+ window)?",
+        r"[\d.]+k to compaction · ~\d+ req\. \(\d+–\d+\)( · L1)?( · \d+% of \w+ window)?",
         line,
     )
     assert ("window" in line) is (columns == 80)

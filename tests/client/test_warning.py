@@ -119,7 +119,7 @@ def test_a_prompt_comes_with_the_tier_and_a_reminder_that_changed(
     run = client.run_print("go on", args=["--resume", first.session_id])
 
     assert run.requests[-1].seen_text().count("RULE-TWO") == 1
-    assert "Context tier L1 Warning" in run.requests[-1].seen_text()
+    assert "Context tier L1" in run.requests[-1].seen_text()
 
 
 @pytest.mark.parametrize("_run", range(4))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.cost import bill, spending, traces
+from brimline.cost import aftermath, bill, spending, traces
 from brimline.fast import paths
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
@@ -226,6 +226,6 @@ def test_a_compaction_has_a_price(figures: dict[str, Any], dollars: float | None
     """Without a summary no model was asked; where a size is unknown there is none."""
     compaction = {"model": "claude-opus-5-5", "dollars": None} | figures
 
-    bill.price_compactions([compaction])
+    aftermath.price([compaction])
 
     assert compaction["dollars"] == pytest.approx(dollars)

@@ -130,6 +130,15 @@ def test_what_a_summary_lost_is_in_a_full_report_only(played: Played) -> None:
     assert told not in report(NAME)
 
 
+def test_a_compaction_has_its_price_and_how_long_it_took(played: Played) -> None:
+    """In every report; how long it took is unknown here."""
+    table = report(NAME).partition("<h2>Compactions</h2>")[2].partition("</table>")[0]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table)
+
+    assert cells[-1].startswith("$")
+    assert cells[-2] == "–"
+
+
 def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: Played) -> None:
     """Those of this session alone; what an error says is not for others."""
     payload = json.dumps(event("Stop", played.session)).encode()

@@ -31,7 +31,7 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
 
     note = talk.after_tool(_with_left(22)).note
 
-    assert "tier L4 Critical" in note
+    assert "tier L4" in note
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
     shown = session_status.read_status(

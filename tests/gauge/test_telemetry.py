@@ -27,7 +27,7 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
 
     point = (168_000, "preset") if preset.startswith("guard-") else (167_000, "window")
     assert (told["v"], told["session_id"]) == (1, talk.session.session_id)
-    assert (told["level"], told["tier_name"]) == (1, "Warning")
+    assert (told["level"], told["tier"]) == (1, 1)
     assert told["velocity_tokens_per_op"] == 2_000
     assert (told["occupancy_tokens"], told["projected_tokens"]) == (126_000, 126_120)
     assert (told["window_tokens"], told["window_source"]) == (200_000, "model")

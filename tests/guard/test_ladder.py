@@ -72,14 +72,14 @@ def test_ladders_begin_to_the_token(
 
 @pytest.mark.row("S4-13", "S4-19")
 def test_a_ladder_has_any_number_of_tiers(talk: Talk) -> None:
-    """The last of several is the critical one; a ladder of one has no critical end."""
+    """The last of several speaks as the last; a ladder of one has no such end."""
     tiers = [45, 40, 35, 30, 25, 20, 15, 10, 5]
     talk.use(guard__tiers=tiers, guard__velocity_points=0)
 
     notes = [talk.after_tool(167_000 - points * POINT).note for points in tiers]
 
-    names = ["Warning", "Advisory", "Yellow Alert", *[f"Level {n}" for n in range(4, 9)]]
-    assert re.findall(r"tier L\d ([\w ]+)\.", " ".join(notes)) == [*names, "Critical"]
+    assert re.findall(r"tier L(\d)\.", " ".join(notes)) == list("123456789")
+    assert ["in small steps" in note for note in notes] == [False] * 8 + [True]
     talk.anew("single")
     talk.use(guard__tiers=30)
     assert talk.heard(165_000, 165_010) == "1-"
@@ -221,7 +221,7 @@ def test_tokens_decide_and_not_rounded_percentages(talk: Talk) -> None:
 
     note = talk.after_tool().note
 
-    assert "tier L4 Critical" in note
+    assert "tier L4" in note
     assert "Next: ~83,550 of 100,000 tokens (statusline), compaction expected at 84,000" in note
 
 
@@ -232,7 +232,7 @@ def test_the_result_at_hand_counts(talk: Talk) -> None:
 
     note = talk.after_tool(None, "x" * 28_500, tool_name="Unheard").note
 
-    assert "tier L1 Warning" in note
+    assert "tier L1" in note
     assert "Next: ~110,120 of 200,000" in note
 
 
@@ -275,6 +275,29 @@ def test_a_high_tier_saves_a_checkpoint_by_itself(tokens: int, level: int, talk:
     found = json.loads(saved.read_bytes())
     assert "never touch prod_db" in str(found["ledger"]["messages"])
     assert (found["reading"]["tier"], found["trigger"]) == (level, f"L{level}")
+
+
+def test_a_tier_is_a_line_for_the_mod_to_show(talk: Talk) -> None:
+    """Only where the mod runs."""
+    talk.use(guard__velocity_points=0)
+    assert talk.heard(120_000) == "1"
+    assert not talk.kept("mod-notice").exists()
+    talk.kept("mod-alive").write_text("{}")
+
+    assert talk.heard(145_000) == "2"
+    notice = talk.kept("mod-notice").read_bytes()
+    assert json.loads(notice)["text"] == (
+        "brimline: 21,880 tokens to compaction; from here on tier L2"
+    )
+
+
+def test_what_a_person_is_told_at_the_end_of_a_turn_is_not_told_twice(talk: Talk) -> None:
+    """The client shows it as it is."""
+    talk.use(guard__preset="ccm-70-80-90")
+    assert talk.at_stop(69 * POINT).kind == "silent"
+    talk.kept("mod-alive").write_text("{}")
+    assert talk.at_stop(71 * POINT).kind == "told"
+    assert not talk.kept("mod-notice").exists()
 
 
 @pytest.mark.row("S3-34", "S3-12")

@@ -31,7 +31,7 @@ from .processes import (
 EVENTS = tuple(table.EVENTS)
 MEASURING = ("UserPromptSubmit", "PostToolUse", "PreCompact", "Stop")
 NOTE = (
-    "[brimline] Context tier L2 Advisory. A good moment to write plan and open items to a file, "
+    "[brimline] Context tier L2. A good moment to write plan and open items to a file, "
     "then carry on. Next: ~145,120 of 200,000 tokens (transcript; window unverified), compaction "
     "expected at 167,000: 21,880 tokens left."
 )
@@ -324,7 +324,7 @@ def test_an_unsound_bundle_costs_time_only(
     whole = bundle.read_bytes()
     if damage == "stale":
         window = Path(root) / "brimline" / "gauge" / "window.py"
-        window.write_text(window.read_text().replace("Yellow Alert", "Newer Alert"))
+        window.write_text(window.read_text().replace("compaction expected", "an end expected"))
     else:
         bundle.write_bytes(
             {
@@ -343,7 +343,7 @@ def test_an_unsound_bundle_costs_time_only(
         session.session_id = "without"
         bundle.unlink()
         assert answer == _answer(run_hook(world, "PostToolUse", bash_event(session), root=root))
-    assert (b"L3 Newer Alert" if damage == "stale" else b"L3 Yellow Alert") in answer
+    assert (b"an end expected" if damage == "stale" else b"compaction expected") in answer
     assert errors(world) == []
 
 

@@ -49,9 +49,9 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("payload", "line"),
     [
-        (SMALL, "6.95k to compaction · L3 alert · 80% of 200k window\n"),
+        (SMALL, "6.95k to compaction · L3 · 80% of 200k window\n"),
         (LARGE, "717k to compaction · 25% of 1M window\n"),
-        (REFUSED, "40k to refusal · L1 warning · 80% of 200k window\n"),
+        (REFUSED, "40k to refusal · L1 · 80% of 200k window\n"),
         (FRESH, UNKNOWN),
         (COMPACTED, UNKNOWN),
         ({}, UNKNOWN),
@@ -99,7 +99,7 @@ def test_the_line_is_whole_at_any_width(columns: str, fields: int, window: int, 
     assert len(parts) == fields
     distance = "18.9k to compaction" if window == 200_000 else "227k to compaction"
     forecast = r"~\d+ req\. \(\d+–\d+\)"
-    shapes = [distance, forecast, "L2 advisory|L1 warning", "74% of (200k|1M) window"]
+    shapes = [distance, forecast, "L2|L1", "74% of (200k|1M) window"]
     if fields == 2:
         del shapes[1]
     for part, shape in zip(parts, shapes, strict=False):
@@ -117,10 +117,10 @@ def test_the_fields_are_the_users_choice(talk: Talk, project_dir: str) -> None:
 
     assert _shown(payload, talk.home_dir) == (
         "6.95k to compaction · 80% of 200k window · fix/the-brim[2J · 5h 42% 7d 7% · $0.13 · "
-        "Sonnet 4.6 · L3 alert\n"
+        "Sonnet 4.6 · L3\n"
     )
     bare = {key: payload[key] for key in ("session_id", "context_window")}
-    assert _shown(bare, talk.home_dir) == "6.95k to compaction · 80% of 200k window · L3 alert\n"
+    assert _shown(bare, talk.home_dir) == "6.95k to compaction · 80% of 200k window · L3\n"
 
 
 def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
@@ -270,7 +270,7 @@ def test_a_hook_error_does_not_push_the_tier_out(columns: str, shown: bool, talk
 
     line = _shown(statusline_event(talk.session, 200_000, 148_000), talk.home_dir)
 
-    assert line.rstrip("\n").split(" · ")[2] in ("L1 warning", "L2 advisory")
+    assert line.rstrip("\n").split(" · ")[2] in ("L1", "L2")
     assert ("1 hook error: doctor" in line) is shown
 
 

@@ -166,3 +166,15 @@ def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
     assert any("not what this version would write" in text for text in said)
     config.change(f"{home.data}/config.toml", "compaction.inside", "off", project=False)
     assert "compaction.inside is off" in told(home, "note")[0]
+
+
+def test_the_client_loads_one_file(home: Home) -> None:
+    """Older clients let nothing of theirs into functions of another file."""
+    home.install()
+    module = Path(home.data, MODULE).read_text(encoding="utf-8")
+    lines = module.splitlines()
+    assert not [line for line in lines if line.startswith("import ")]
+    assert [line for line in lines if line.startswith("export ")] == [
+        "export const register = on => {"
+    ]
+    assert "function draw(on)" in module

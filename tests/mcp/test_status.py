@@ -48,7 +48,7 @@ def test_the_figures_are_those_that_the_hooks_recorded(
     assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
     assert "Ahead: compaction expected at 167,000" in lines[4]
     assert lines[4].endswith("tokens left.")
-    assert lines[5] == "Tier: L1 Warning."
+    assert lines[5] == "Tier: L1."
     assert lines[6].endswith("), at the pace of the last two requests.")
     assert lines[6].startswith("Growth: about 4,000 tokens per request lately; about 15 requests (")
 

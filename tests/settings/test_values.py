@@ -86,3 +86,8 @@ def test_every_default_is_a_value_the_setting_takes() -> None:
     for setting in SETTINGS:
         assert setting.default is None or coerce(setting, setting.default) == setting.default
         assert setting.doc.endswith(".")
+
+
+def test_there_are_few_enough_settings_to_read() -> None:
+    """Thirty at most, each with a use that somebody can name."""
+    assert len(SETTINGS) <= 30

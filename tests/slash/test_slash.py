@@ -248,6 +248,22 @@ def test_history_shows_what_there_was_time_for(
     assert "run it again" not in said("/brim:history", home_dir, session)
 
 
+def test_history_tells_what_a_summary_lost(
+    world: Path, home_dir: str, session: SessionBuilder
+) -> None:
+    """With the way back, as in a shell."""
+    folder = world / "home" / ".claude" / "projects" / "-p"
+    folder.mkdir(parents=True)
+    session.path = str(folder / f"{session.session_id}.jsonl")
+    session.prompt("Never deploy on Fridays.")
+    session.compact(155_301, summary="Nothing of it.")
+
+    text = said("/brim:history --compactions", home_dir, session)
+
+    assert "1 message not in the summary" in text
+    assert "carry show" in text
+
+
 @pytest.mark.parametrize(
     ("prompt", "told"),
     [

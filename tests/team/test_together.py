@@ -155,28 +155,6 @@ def test_only_the_project_at_hand_is_searched_unless_everywhere(
     assert team.find("importer retries")[0]["author"] == "anna"
 
 
-def test_outputs_stay_here_unless_they_are_shared(team: Homes, node: Node, collection: str) -> None:
-    """Of each its command and beginning, masked; switched off again, they leave."""
-    from brimline.fast import paths
-    from brimline.search import stored
-    from brimline.store import put
-
-    project = team.enter("anna")
-    output = b"walrus log\npassword=hunter2hunter2\n" + b"x" * 5_000
-    put.put(paths.home(), output, {"tool": "Bash", "source": "make walrus", "cwd": project})
-    stored.tidy(paths.home(), until=float("inf"))
-    assert team.sync()["sent"] == 4
-    team("config", "set", "memory.share_outputs", "true")
-    assert team.sync()["sent"] == 1
-    kept = [
-        p["payload"] for p in everything(node, collection) if p["payload"]["source"] == "output"
-    ]
-    assert kept[0]["text"].startswith("Bash make walrus\nwalrus log\npassword=[masked]")
-    assert len(kept[0]["text"]) < 1_600
-    team("config", "unset", "memory.share_outputs")
-    assert team.sync()["deleted"] == 1
-
-
 def test_the_model_is_told_whose_it_is_and_can_read_it_whole(team: Homes) -> None:
     """A hit of the server has a key as any other."""
     team.sync()

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-from typing import Any
 
 import click
 
 from brimline import output
-from brimline.carry import lost
-from brimline.cost import bill
+from brimline.cost import aftermath
 from brimline.fast import paths
 from brimline.offload import learning
 from brimline.session import injected
@@ -18,9 +15,6 @@ from brimline.settings import config
 from brimline.state import cache_history, lookback
 from brimline.state.history import update
 from brimline.transcript import find
-
-# Sessions are read again for what summaries lost, so only of the last ones.
-_LOST_OF_LAST = 5
 
 
 @output.command("history")
@@ -60,36 +54,10 @@ def history(
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, learning.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
-    listed = document.get("compactions")
-    if isinstance(listed, list):
-        bill.price_compactions(listed, config.user_models(home_dir))
-        _tell_lost(listed[-_LOST_OF_LAST:])
-    output.answer(document, _text, as_json=as_json)
+    aftermath.complete(document, config.user_models(home_dir))
+    output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.note(note)
-
-
-def _tell_lost(compactions: list[dict[str, Any]]) -> None:
-    """Fill in what the summaries of these no longer name, where their sessions are still there."""
-    losses: dict[str, Any] = {}
-    for name in {each["session_id"] for each in compactions}:
-        for file in find.beginning_with(f"{name}.jsonl"):
-            with contextlib.suppress(OSError):
-                losses |= lost.losses(file)
-    for each in compactions:
-        each["lost"] = losses.get(each["uuid"])
-
-
-def _text(document: dict[str, Any]) -> str:
-    """The history for a person, with what the last summaries lost."""
-    lines = [lookback.text(document)]
-    listed = document.get("compactions")
-    for each in listed if isinstance(listed, list) else []:
-        told = lost.text(each["lost"], each["session_id"]) if each["lost"] else []
-        if told:
-            lines += ["", f"Compaction of {output.minute(each['at'])}"]
-            lines += [output.wrapped(line) for line in told]
-    return "\n".join(lines)
 
 
 def _size(session_id: str | None) -> int:

@@ -79,25 +79,6 @@ def dollars_of(request: Request, model: models.Model) -> float | None:
     ) / _MILLION
 
 
-def price_compactions(
-    compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, Any]] = ()
-) -> None:
-    """Fill in what compactions of the history cost, about: their documents get `dollars`.
-
-    The client sends the whole context once more, from the cache, for a summary; the next request
-    writes what is left to the cache again.
-    """
-    for compaction in compactions:
-        before, after = compaction["pre_tokens"], compaction["post_tokens"]
-        model = models.lookup(compaction["model"], user_rows)
-        prices = model.prices(before or 0)
-        if before is None or after is None or prices is None:
-            continue
-        summary_tokens = (compaction["summary_characters"] or 0) / model.characters_per_token
-        asked = before * prices.read + summary_tokens * prices.output if summary_tokens else 0
-        compaction["dollars"] = round((asked + after * prices.write_5m) / _MILLION, 6)
-
-
 class _Prices:
     """Looks every model up once."""
 

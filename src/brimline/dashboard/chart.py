@@ -12,6 +12,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from brimline import output
 from brimline.gauge.composition import NAMES
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -
 
 def cells(values: Sequence[int]) -> list[int]:
     """At most `SPARK_CELLS` values, each the largest of its share."""
-    return [max(group) for group in _groups(values, SPARK_CELLS)]
+    return output.peaks(values, SPARK_CELLS)
 
 
 def _groups(values: Sequence[Value], most: int) -> list[Sequence[Value]]:

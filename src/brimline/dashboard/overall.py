@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
-from brimline.cost import bill
+from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
 from brimline.state.figures import percentiles
 
@@ -88,7 +88,7 @@ def values(
     first, last = min(bins), max(bins)
     since = time.mktime(time.strptime(first, "%Y-%m-%d"))
     compacted = [each for each in compactions(rows) if first <= _day(each["at"]) <= last]
-    bill.price_compactions(compacted, user_models)
+    aftermath.price(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
     period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))

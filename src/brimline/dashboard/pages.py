@@ -15,16 +15,18 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
 from brimline import clienttools, output, shell
 from brimline.carry import card, lost
-from brimline.cost import bill
+from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
 from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
-from brimline.state import figures
+from brimline.state import figures, lookback
 from brimline.store import stub
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brimline.dashboard.story import Item, Moment, Story
     from brimline.state.figures import Notice
 
@@ -76,6 +78,7 @@ def environment() -> Environment:
         "money": lambda dollars: "–" if dollars is None else bill.amount(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.curve,
+        "duration": output.duration,
         "reference": stub.parse,
     }
     made.globals |= {"shown_item": shown_item, "shared_name": shared_name, "names": NAMES}
@@ -103,7 +106,12 @@ def render(template: str, **values: Any) -> str:
 
 
 def session_page(
-    story: Story, *, redacted: bool, single: bool = False, replay: dict[str, Any] | None = None
+    story: Story,
+    user_models: Sequence[dict[str, Any]] = (),
+    *,
+    redacted: bool,
+    single: bool = False,
+    replay: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown = chart.columns(story.moments)
@@ -126,7 +134,7 @@ def session_page(
         "hooks": hook_times(story.events),
         "gateway": figures.gateway_savings(story.events),
         "cards": [] if redacted else _cards(story),
-        "losses": {} if redacted or not story.figures.compactions else lost.losses(story.path),
+        "compactions": _compactions(story, user_models, redacted=redacted),
     }
 
 
@@ -138,6 +146,19 @@ def _plots(
         "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
         "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
     }
+
+
+def _compactions(
+    story: Story, user_models: Sequence[dict[str, Any]], *, redacted: bool
+) -> list[dict[str, Any]]:
+    """The session's compactions with what each cost and, unless texts are to stay out, lost."""
+    compactions = lookback.compactions_of(story.session_id, story.figures)
+    aftermath.price(compactions, user_models)
+    if compactions and not redacted:
+        aftermath.fill_in_losses(compactions, story.path)
+    for each, of_story in zip(compactions, story.figures.compactions, strict=True):
+        each["at"] = of_story.at
+    return compactions
 
 
 def headline(story: Story) -> str:
@@ -152,9 +173,7 @@ def label(moment: Moment, *, single: bool = False) -> str:
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     if moment.reading:
         text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
-        text += (
-            f"; L{moment.reading.tier} {moment.reading.tier_name}" if moment.reading.tier else ""
-        )
+        text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
         text += f"; {moment.outlook.low} to {moment.outlook.high} requests left by the forecast"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")

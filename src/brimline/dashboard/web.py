@@ -222,8 +222,8 @@ class Dashboard:
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._story(path, now)
-        values = pages.session_page(found, redacted=False) | {"within": within}
         own = config.user_models(self.home_dir)
+        values = pages.session_page(found, own, redacted=False) | {"within": within}
         values |= overall.session_values(self.spendings, found.session_id, own)
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 

@@ -53,11 +53,6 @@ class Reading:
         self.growth: dict[str, list[float]] | None = None
 
     @property
-    def tier_name(self) -> str | None:
-        """The tier in words."""
-        return None if self.tier is None else window.tier_name(self.tier, self.tier_count)
-
-    @property
     def used_ratio(self) -> float | None:
         """Occupancy as a share of the window."""
         if self.occupancy_tokens is None:
@@ -95,7 +90,6 @@ class Reading:
             "ending": self.compaction.ending,
             "idle_compaction_tokens": window.idle_tokens(self.client, self.version),
             "tier": self.tier,
-            "tier_name": self.tier_name,
             "velocity_tokens_per_op": self.velocity(),
             "forecast_ops": ahead.ops if ahead else None,
             "forecast_ops_low": ahead.low if ahead else None,

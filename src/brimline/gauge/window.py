@@ -27,7 +27,6 @@ _LAST_ALWAYS_ENFORCING = (2, 1, 42)
 # The first to compact a large context before its cache of an hour expires, and from where on.
 _FIRST_IDLING = (2, 1, 299)
 _IDLE_TOKENS, _LEAST_IDLE_TOKENS = 200_000, 100_000
-TIER_NAMES = ("Calm", "Warning", "Advisory", "Yellow Alert", "Critical")
 # A pace that leaves this many requests is no longer calm; one step alone is no pace.
 NEAR_REQUESTS = 5
 _PACE_READINGS = 3
@@ -239,13 +238,6 @@ def _enforced(
         return True
     most = model.compacts_up_to_tokens
     return None if most is None else window.tokens <= most
-
-
-def tier_name(level: int, count: int = 4) -> str:
-    """The name of a tier in a ladder of `count`; the last of several is always the critical one."""
-    if count > 1 and level == count:
-        return TIER_NAMES[-1]
-    return TIER_NAMES[level] if level < len(TIER_NAMES) - 1 else f"Level {level}"
 
 
 def position(reading: Reading, unit: str) -> float | None:

@@ -17,6 +17,8 @@ _NOTES = {
     "refusal": "not compacted before that; `brimline config autocompact` changes it",
     "stop": "automatic compaction is off in the client's settings",
 }
+# By tier; the last tier of any ladder is red.
+_COLOURS = ("green", "cyan", "yellow", "magenta", "red")
 _NUMBERS = ("", "one", "two", "three", "four", "five")
 
 
@@ -123,8 +125,7 @@ def status_line(document: dict[str, Any]) -> dict[str, str]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]
         parts["forecast"] = f"~{document['forecast_ops']} req. ({low}–{high})"
     if document["tier"]:
-        # The last word of a name is enough beside its number.
-        parts["tier"] = f"L{document['tier']} {document['tier_name'].split()[-1].lower()}"
+        parts["tier"] = tier(document)
     return parts
 
 
@@ -168,8 +169,21 @@ def _requests(document: dict[str, Any]) -> str:
 
 
 def tier(document: dict[str, Any]) -> str:
-    """The tier with its number, which says how it ranks."""
-    return f"L{document['tier']} {document['tier_name']}"
+    """The tier by its number, which says how it ranks."""
+    return f"L{document['tier']}" if document["tier"] else "L0 (calm)"
+
+
+def colour(level: int, last_level: int) -> str:
+    """The colour of a tier: the last of any ladder is red, the others take theirs in turn."""
+    is_last = level == last_level > 1
+    return _COLOURS[-1] if is_last else _COLOURS[min(level, len(_COLOURS) - 2)]
+
+
+def entered(document: dict[str, Any]) -> str:
+    """A tier that was entered, in a line that fits above the prompt."""
+    goal = window.goal_of(document["ending"])
+    left = _count(max(0, document["margin_tokens"]), "token")
+    return f"brimline: {left} to {goal}; from here on tier {tier(document)}"
 
 
 def short(tokens: int) -> str:

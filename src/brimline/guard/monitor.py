@@ -49,7 +49,7 @@ def _speak(turn: Turn) -> Decision | None:
         return None
     from brimline.decision import Decision
 
-    text = _announcement(preset["tiers"], reading, first=won)
+    text = _announcement(preset, reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
     return (
         Decision(person_notes=(text,))
@@ -70,17 +70,20 @@ def figures(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _announcement(words: dict[str, str], reading: Reading, *, first: bool) -> str:
+def _announcement(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
     """The text for a tier when it is entered, or while it lasts."""
     from brimline.gauge.wording import distance
 
-    name = reading.tier_name or ""
-    template = words.get(name, words["other"])
+    words: dict[str, str] = preset["tiers"]
+    level = reading.tier or 0
+    is_last = level == reading.tier_count > 1
+    template = words.get("last" if is_last else f"L{level}", words["other"])
+    name = preset["names"].get(f"L{level}", f"L{level}")
     steep = " (raised one level because the context is filling fast)" if reading.raised else ""
     return (template if first else words.get("again", template)).format_map(
         figures(reading)
         | {
-            "head": f"[brimline] Context tier L{reading.tier} {name}{steep}.",
+            "head": f"[brimline] Context tier {name}{steep}.",
             "thinking": THINKING if reading.known_model.binds_thinking else "",
             "distance": distance(reading.document()),
         }
@@ -120,12 +123,17 @@ def _claim(turn: Turn) -> bool:
 def _record_entered_tier(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
+    from brimline.gauge import wording
     from brimline.state import logs
+    from brimline.state.session import MOD_ALIVE
 
     reading, session = turn.reading, turn.state.session_id
     level = reading.tier or 0
     turn.note("Announced", spoke=level)
-    fields = {"kind": "escalation", "level": level, "name": reading.tier_name}
+    fields = {"kind": "escalation", "level": level}
     turn.attempt("audit", logs.record_pressure, turn.home, session, reading.figures(), fields)
+    # At the end of a turn the person is told as it is.
+    if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
+        turn.attempt("notice", turn.state.save_notice, wording.entered(reading.document()))
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

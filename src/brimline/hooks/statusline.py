@@ -25,7 +25,7 @@ _SILENT_REQUESTS = 6
 _LONGEST_NAME = 40
 _LONGEST_HEAD = 300
 _LIMITS = (("five_hour", "5h"), ("seven_day", "7d"))
-_COLOURS = ("32", "36", "33", "35", "1;31")  # by tier: green, cyan, yellow, magenta, bold red
+_CODES = {"green": "32", "cyan": "36", "yellow": "33", "magenta": "35", "red": "1;31"}
 _FORECAST_REQUESTS = 60
 _ERROR_WINDOW_S = 3_600
 _WRAPPED_TIMEOUT_S = 10
@@ -159,13 +159,11 @@ def _fit(parts: list[str], tier: str | None) -> str:
 
 
 def _colour(text: str, reading: Reading) -> str:
-    """The last tier of any ladder is red, the others take the colours in turn."""
-    tier = reading.tier
-    if io.env("NO_COLOR") or tier is None:
+    """The line in the colour of its tier."""
+    if io.env("NO_COLOR") or reading.tier is None:
         return text
-    last = tier == reading.tier_count > 1
-    colour = _COLOURS[-1] if last else _COLOURS[min(tier, len(_COLOURS) - 2)]
-    return f"\x1b[{colour}m{text}\x1b[0m"
+    code = _CODES[wording.colour(reading.tier, reading.tier_count)]
+    return f"\x1b[{code}m{text}\x1b[0m"
 
 
 def _payload(raw: bytes) -> dict[str, Any]:

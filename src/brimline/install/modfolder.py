@@ -83,7 +83,7 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
     commands = [
         {"name": f"{command_files.NAMESPACE}-{command.name}", "description": command.description}
         | ({"argumentHint": command.hint} if command.hint else {})
-        for command in command_files.ANSWERED
+        for command in (*command_files.ANSWERED, command_files.PANE)
     ]
     started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
     started["hook"], started["commands"] = wired.command("")[:-1], commands

@@ -18,6 +18,8 @@ let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
+let written = null // the folder that this figure is in
+let reading = Promise.resolve() // while it is being read
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -63,12 +65,22 @@ export function answerCalls(on) {
 // A prompt, a command or a compaction may have changed anything.
 export const askAgain = () => { gate = null }
 
-// The client knows how full the window is before the calls of a reply begin.
-export const measured = tokens => {
-  if (tokens === sent) return
-  if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+// Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
+// the session's file may not hold that reply yet when a hook reads it.
+export const measure = ($, folder) => {
+  reading = read($, folder).catch(problem => report($, "reading", problem))
+  return reading
+}
+
+const read = async ($, folder) => {
+  const { tokens } = (await $.session.usage()).context
+  if (!tokens || (tokens === sent && folder === written)) return
+  if (sent && tokens !== sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+  if (tokens !== sent) tail = 0
   sent = tokens
-  tail = 0
+  if (!folder) return
+  await $.fs.write(`${folder}/mod-reading`, JSON.stringify({ v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client" }))
+  written = folder
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -77,6 +89,7 @@ const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
 const after = async ($, e, below) => {
+  await reading
   results += 1
   // What another hook has put in the place of the output is the output.
   const output = below.updatedToolOutput ?? below.updatedMCPToolOutput ?? e.tool_response

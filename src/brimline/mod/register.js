@@ -9,21 +9,23 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
-import { answerCalls, askAgain, isOwn, measured } from "./calls.js"
+import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
+import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
+const LOADING = ["Agent", "Task", "Skill"]
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
 let inside = null
 let folder = null
 let isInteractive = false
-let shown = null // what stands above the prompt
 let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
 let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
   answerCalls(on)
+  draw(on)
   on("session.start", async ($, e, next) => {
     isInteractive = e.isInteractive
     tell($)
@@ -32,22 +34,19 @@ export const register = on => {
     } catch (problem) { report($, "commands", problem) }
     return next(e)
   })
-  on("prompt.submit", ($, e, next) => {
+  on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
     show($, null)
     askAgain()
     clearTimeout(pause)
-    return next(e)
+    const result = await next(e)
+    if (isInteractive && folder) tellTier($, folder)
+    return result
   })
   on("turn.complete", ($, e, next) => {
     if (isInteractive && cold) awaitCold($, cold.after_s)
+    if (isInteractive && folder && e.agentId === undefined) answered($, folder, true)
     return next(e)
-  })
-
-  on("ui.render", { component: "AbovePrompt" }, async ($, e, next) => {
-    if (!shown) return next(e)
-    const { Box, Text } = $.ui.resolve(e)
-    return h(Box, { flexDirection: "column" }, ...shown.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
   })
 
   // `/brim-status` is ours alone. `/brim:status` has a file, and our hook answers it by a block; but once a mod listens to
@@ -59,6 +58,7 @@ export const register = on => {
     askAgain()
     try {
       if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
+      if (name === "pane") return await pane($, e, isInteractive)
       const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
       if (!isInteractive) return { text }
@@ -71,8 +71,12 @@ export const register = on => {
   })
 
   on("tool.call", async ($, e, next) => {
-    if (e.agentId === undefined) await measure($)
-    return next(e)
+    if (e.agentId !== undefined) return next(e)
+    const reading = measure($, folder)
+    if (LOADING.includes(e.tool)) await reading // the ceiling is judged before them
+    const result = await next(e)
+    if (isInteractive && folder) answered($, folder)
+    return result
   })
 
   on("session.compact", async ($, e, next) => {
@@ -82,20 +86,13 @@ export const register = on => {
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`)
+      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
       return next(e)
     }
   })
-}
-
-// A text above the prompt, for the person alone, until the next prompt.
-const show = ($, text) => {
-  if (shown === text) return
-  shown = text
-  $.ui.invalidate("ui.render")
 }
 
 // Leave a sign of life, for `doctor` and the gateway. Nobody waits for it.
@@ -124,20 +121,6 @@ const awaitCold = ($, seconds) => {
       if (wait_s) awaitCold($, wait_s)
     } catch (problem) { report($, "pause", problem) }
   }, seconds * 1000)
-}
-
-// Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call
-// read it there; the session's file may not hold the reply yet.
-const measure = async $ => {
-  try {
-    const { context } = await $.session.usage()
-    if (!context.tokens) return
-    measured(context.tokens)
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: context.tokens, source: "client" }
-    if (folder) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
-  } catch (problem) {
-    report($, "reading", problem)
-  }
 }
 
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)

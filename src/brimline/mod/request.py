@@ -12,6 +12,7 @@ sends one JSON object on standard input and reads one from standard output:
              many tokens on, and after how many seconds, to ask for `pause`; null for never).
     pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
     command  sends session, cwd, name, arguments; reads text.
+    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
     failed   sends message, a failure of its own for the error log; reads nothing.
 
 `{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
@@ -75,7 +76,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "command", "compact", "failed", "pause"):
+    if name not in ("alive", "command", "compact", "failed", "pane", "pause"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -88,6 +89,10 @@ def respond(
         from brimline.mod import typed
 
         return typed.respond(request, home_dir)
+    if name == "pane":
+        from brimline.mod import pane
+
+        return pane.answer(request, home_dir)
     if name == "pause":
         from brimline.mod import pause
 

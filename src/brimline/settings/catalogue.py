@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# They say where what was said goes, and a project can set variables.
-_FILE_ONLY = ("memory.url", "memory.share_outputs")
+# It decides where conversations are sent, and a project can set variables.
+_FILE_ONLY = ("memory.url",)
 
 
 class Setting:
@@ -248,12 +248,6 @@ SETTINGS = (
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
         "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
-    ),
-    _own(
-        "memory.share_outputs",
-        "flag",
-        False,
-        "Whether stored outputs go there too: of each its command and first 1,500 characters.",
     ),
     _own(
         "rules.organisation_file",

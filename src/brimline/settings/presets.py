@@ -19,6 +19,7 @@ _DEFAULTS: dict[str, Any] = {
     "environment": [],
     "events": ["PostToolUse", "UserPromptSubmit"],
     "dispatch": "",
+    "names": {},
     "ceiling": "brimline",
     "verified": True,
     **dict.fromkeys(("tiers", "point_remaining")),

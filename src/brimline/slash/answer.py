@@ -7,7 +7,6 @@ read is for a shell.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import re
 import shlex
@@ -23,7 +22,7 @@ from brimline.store import contents, layout, pins
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from brimline.hooks.turn import Turn
     from brimline.session.purge import Options
@@ -35,7 +34,7 @@ TIMEOUT_S = 3.0
 # A screenful or two; the rest is for a shell.
 _SHOWN_CHARACTERS = 6_000
 # Of 80 columns the client leaves about 70 to a hook's text.
-_COLUMNS = "70"
+_COLUMNS = 70
 _PROMPT = re.compile(r"/(?:[\w-]+:)?brim:([\w-]+)[ \t]*(.*)", re.DOTALL)
 _PIN_KINDS = (pins.LAST, pins.NEXT, pins.START, pins.END)
 _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
@@ -49,24 +48,11 @@ def to_prompt(turn: Turn) -> Decision | None:
     if match is None or command is None:
         return None
     arguments = match[2].strip()
-    with _narrow():
+    with output.narrowed(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
     return Decision(permission="deny", reason=text)
-
-
-@contextlib.contextmanager
-def _narrow() -> Iterator[None]:
-    """Make texts as wide as the client shows them."""
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = _COLUMNS
-    try:
-        yield
-    finally:
-        del os.environ["COLUMNS"]
-        if before is not None:
-            os.environ["COLUMNS"] = before
 
 
 def _answer(turn: Turn, command: SlashCommand, arguments: str) -> str:
@@ -112,7 +98,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
-    from brimline.cost import bill
+    from brimline.cost import aftermath
     from brimline.offload import learning
     from brimline.settings import config
     from brimline.state import history, lookback
@@ -121,14 +107,14 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     options.add_argument("--compactions", action="store_true")
     options.add_argument("--session")
     chosen = options.parse_args(arguments.split())
-    files = lookback.files(chosen.session)
-    notes = history.update(turn.home, files, until=time.monotonic() + TIMEOUT_S)
+    files, until = lookback.files(chosen.session), time.monotonic() + TIMEOUT_S
+    notes = history.update(turn.home, files, until=until)
     document = lookback.document(
         turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
     )
-    bill.price_compactions(document.get("compactions", []), config.user_models(turn.home))
+    aftermath.complete(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
-    return "\n".join([lookback.text(document), *notes])
+    return "\n".join([aftermath.text(document), *notes])
 
 
 def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:

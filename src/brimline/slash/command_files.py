@@ -39,6 +39,8 @@ class SlashCommand(NamedTuple):
 CARD = SlashCommand(
     "card", "Bring back what was recorded before a compaction or /clear", ("carry", "card")
 )
+# Where the client has a place for it, which it has with the mod alone.
+PANE = SlashCommand("pane", "How this session's window filled, drawn again with each request")
 ANSWERED = (
     SlashCommand(
         "status",

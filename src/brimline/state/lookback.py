@@ -80,6 +80,7 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
         "session_count": len(recorded),
         "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
+        "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
         "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [
             _compaction(compaction, name, figures[name].model) for name, compaction in compactions
@@ -102,10 +103,13 @@ def _session(session_id: str, figures: Figures) -> dict[str, Any]:
         "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(figures.turns, 1)],
         "messages": [_timed(notice) for notice in figures.messages],
         "blocks": [_timed(notice) for notice in figures.blocks],
-        "compactions": [
-            _compaction(each, session_id, figures.model) for each in figures.compactions
-        ],
+        "compactions": compactions_of(session_id, figures),
     }
+
+
+def compactions_of(session_id: str, figures: Figures) -> list[dict[str, Any]]:
+    """The compactions of a session; what they cost and lost is for the rooms above to fill in."""
+    return [_compaction(each, session_id, figures.model) for each in figures.compactions]
 
 
 def _line(session_id: str, figures: Figures) -> dict[str, Any]:
@@ -180,20 +184,25 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out in these: {_kept_out(document['kept_out'])}")
+        lines.append(f"Kept out in these: {kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 
 def _summary_sizes(document: dict[str, Any]) -> str:
-    shares = document["summary_characters"]
-    if not shares:
-        return "Summary size: no compaction with a summary is known."
-    sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
-    counted = output.count(shares["count"], "compaction")
-    return output.wrapped(f"Summary size in characters, over {counted}: {sizes}")
+    shares, without = document["summary_characters"], document["compactions_without_a_model"]
+    lines = []
+    if without:
+        of_all = output.count(document["compaction_count"], "compaction")
+        lines.append(f"{without:,} of {of_all} without a model: nothing was summarised")
+    if shares:
+        sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
+        counted = output.count(shares["count"], "compaction")
+        lines.append(output.wrapped(f"Summary size in characters, over {counted}: {sizes}"))
+    return "\n".join(lines) or "Summary size: no compaction with a summary is known."
 
 
-def _kept_out(saved: dict[str, int]) -> str:
+def kept_out_text(saved: dict[str, int]) -> str:
+    """Say what was kept out of the window, and by whom."""
     parts = []
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
@@ -216,7 +225,7 @@ def _session_text(document: dict[str, Any]) -> str:
         ("active", output.span(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
         ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
-        ("kept out", _kept_out(document["kept_out"])),
+        ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
@@ -263,7 +272,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
             output.line(each["trigger"] or "unknown", 8),
             *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
             _held(each),
-            "" if each["seconds"] is None else f"{each['seconds']:,.0f} s",
+            output.duration(each["seconds"]),
             "" if each["dollars"] is None else f"${each['dollars']:.2f}",
         ]
         for each in compactions[-_LAST_ROWS:]

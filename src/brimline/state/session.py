@@ -33,6 +33,7 @@ _LOOK_BACK_BYTES = 1 << 20
 _TELEMETRY = "telemetry.json"
 MOD_ALIVE = "mod-alive"
 MOD_READING = "mod-reading"
+_MOD_NOTICE = "mod-notice"
 _OFF = "off"
 
 
@@ -140,6 +141,11 @@ class SessionState:
         """Keep the mod's sign of life."""
         document = {"v": FORMAT} | document
         io.replace_file(f"{self.folder}/{MOD_ALIVE}", json.dumps(document).encode())
+
+    def save_notice(self, text: str) -> None:
+        """Leave a line for the mod to show to the person."""
+        document = {"v": FORMAT, "at": time.time(), "text": text}
+        io.replace_file(f"{self.folder}/{_MOD_NOTICE}", json.dumps(document).encode())
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""

@@ -18,7 +18,7 @@ from brimline.errors import TeamError
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.memory import deep
-from brimline.search import floor, ranking, stored, turns, vectors
+from brimline.search import floor, ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
 from brimline.team.qdrant import as_asked
 
@@ -43,7 +43,7 @@ _FIRST_NUMBER = 10**11
 # What an honest word adds to a score at most: it is in one of a million entries, and in this often.
 _MOST_PER_WORD = 30.0
 # Those of entries that a program added itself may be empty.
-_SOURCES = ("", *deep.SOURCES, stored.SOURCE)
+_SOURCES = ("", *deep.SOURCES)
 _GIT_S = 2.0
 
 

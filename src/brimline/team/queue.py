@@ -37,12 +37,6 @@ _ENTRIES = """
         previous.ref, previous.text
     FROM entries AS own LEFT JOIN entries AS previous ON previous.id = own.before_id WHERE {}
 """
-# Of an output its command and its beginning.
-_OUTPUTS = """
-    SELECT -id, 'output:' || ref, project, session, at, source,
-        title || char(10) || substr(text, 1, 1500), '', NULL, NULL
-    FROM documents WHERE source = 'output' AND state IN ('', 'head') AND {}
-"""
 # How many ids one answer holds, and how many answers are read.
 _PAGE, _PAGES = 10_000, 1_000
 
@@ -67,8 +61,8 @@ class Queue:
     Everything here raises StoreError where the search cannot be used.
     """
 
-    def __init__(self, home_dir: str, place: Place, *, outputs: bool) -> None:
-        self.place, self.home, self._outputs = place, _home_id(home_dir), outputs
+    def __init__(self, home_dir: str, place: Place) -> None:
+        self.place, self.home = place, _home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
         self._memory = deep.opened(home_dir)
@@ -166,15 +160,13 @@ class Queue:
         return found
 
     def _entries(self, base: sqlite3.Connection, numbers: list[int] | None) -> Iterator[Any]:
-        """Entries, and outputs where they are shared: some by their numbers, or all."""
+        """Read some entries by their numbers, or all."""
         marks = ", ".join("?" * len(numbers or ()))
-        for asked, column in ((_ENTRIES, "own.id"), (_OUTPUTS, "-id"))[: 1 + self._outputs]:
-            condition = "1" if numbers is None else f"{column} IN ({marks})"
-            yield from base.execute(asked.format(condition), numbers or ())
+        condition = "1" if numbers is None else f"own.id IN ({marks})"
+        yield from base.execute(_ENTRIES.format(condition), numbers or ())
 
     def _item(self, row: Any) -> points.Item:
         _, ref, folder, group, at, source, text, before, previous, said = row
-        text = clean(text) if source == "output" else text  # the others were when taken in
         # The path of a topic file stays here.
         project, session = self.label(folder), "topic" if group.startswith("/") else group
         return points.Item(

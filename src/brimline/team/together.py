@@ -43,8 +43,8 @@ def queue_of(home_dir: str, project_dir: str) -> Queue | None:
     from brimline.team.queue import Queue
 
     values = config.load(home_dir, project_dir, environment=False).values
-    url, outputs = values["memory.url"], values["memory.share_outputs"]
-    return Queue(home_dir, parse(url), outputs=outputs) if url else None
+    url = values["memory.url"]
+    return Queue(home_dir, parse(url)) if url else None
 
 
 def search(

@@ -1,0 +1,98 @@
+// What a person sees of brimline inside the client: a text above the prompt, and the pane that `/brim-pane` opens.
+// Python makes the texts; nothing is asked, read or drawn for a pane that is closed.
+
+import { report, run } from "./ask.js"
+
+const ID = "brimline"
+const FAILED = "brimline did not answer; `brimline doctor` may say why."
+
+let shown = null // what stands above the prompt: its text, and whether it is a notice
+let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
+let tokens = null // of the last request
+let isOpen = false
+let version = 0 // of what the pane shows: it changes with each request
+let drawn = { key: null, rows: [] }
+
+export function draw(on) {
+  on("ui.render", { component: "AbovePrompt" }, async ($, e, next) => {
+    if (!shown) return next(e)
+    const { Box, Text } = $.ui.resolve(e)
+    return h(Box, { flexDirection: "column" }, ...shown.text.split("\n").map((line, at) => h(Text, { key: String(at), dimColor: true }, line || " ")))
+  })
+
+  on("ui.render", { component: "Pane", requestId: ID }, async ($, e, next) => {
+    const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
+    const key = `${version} ${columns} ${rows}`
+    if (drawn.key !== key) {
+      try {
+        drawn = { key, rows: await rowsOf($, columns, rows) }
+      } catch (problem) {
+        if (!next.signal.aborted) report($, "pane", problem) // what a newer drawing has overtaken is no failure
+        drawn = { key, rows: [[[FAILED, ""]]] }
+      }
+    }
+    const { Box, Text } = $.ui.resolve(e)
+    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
+    return h(Box, { flexDirection: "column" }, ...lines)
+  })
+  on("ui.close", { id: ID }, async ($, e, next) => {
+    const closed = await next(e)
+    isOpen = (await $.ui.panes()).some(pane => pane.id === ID)
+    return closed
+  })
+  on("classic.SessionStart", ($, e, next) => { // also after a compaction, and with the session that `/clear` begins
+    renew($)
+    return next(e)
+  })
+}
+
+const piece = Text => ([text, style], at) => {
+  const look = style === "bold" ? { bold: true } : style === "dim" ? { dimColor: true } : style ? { color: style } : {}
+  return h(Text, { key: String(at), ...look }, text || " ")
+}
+
+// Answer `/brim-pane`: a pane as wide and high as it would like to be, if there is room; text where nobody is at a screen.
+export async function pane($, e, isInteractive) {
+  if (!isInteractive) return { text: (await rowsOf($, e.presentation.columns, 40)).map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
+  isOpen = true
+  version += 1
+  await $.ui.open({ id: ID, title: "brimline", columns: 62, rows: 24 })
+  return {}
+}
+
+async function rowsOf($, columns, rows) {
+  return (await run($, "pane", { session: await $.session.id(), cwd: await $.session.cwd(), columns, rows })).rows
+}
+
+// Draw an open pane again.
+function renew($) {
+  if (!isOpen) return
+  version += 1
+  $.ui.invalidate("ui.render")
+}
+
+// A text above the prompt, for the person alone, until the next prompt; a notice goes with the next request.
+export function show($, text, isNotice = false) {
+  if (shown?.text === text) return
+  shown = text ? { text, isNotice } : null
+  $.ui.invalidate("ui.render")
+}
+
+// A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
+export async function answered($, folder, isEnd = false) {
+  const { context } = await $.session.usage()
+  if (context.tokens !== tokens || isEnd) {
+    tokens = context.tokens
+    if (shown?.isNotice) show($, null)
+    renew($)
+  }
+  await tellTier($, folder)
+}
+
+// Show the tier that was entered, if that is news.
+export async function tellTier($, folder) {
+  const notice = await $.fs.read(`${folder}/mod-notice`).then(JSON.parse).catch(() => null)
+  if (!(notice?.at > newestAt)) return
+  newestAt = notice.at
+  show($, notice.text, true)
+}

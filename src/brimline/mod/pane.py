@@ -1,0 +1,196 @@
+"""The pane beside a session: how its window filled, what it holds, what was moved out.
+
+The rows are made here, coloured pieces of text that the mod draws as they are. Every figure and
+most words are those of `status`, `status --composition` and `history`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from brimline import output
+from brimline.fast import policy
+from brimline.gauge import composition_text, reading, window, wording
+from brimline.gauge.context import ContextReader
+from brimline.offload import learning
+from brimline.state import history, lookback
+from brimline.state.session import SessionState
+from brimline.transcript import compactions, find, read, usage
+
+if TYPE_CHECKING:
+    from brimline.state.figures import Compaction
+
+    # Texts and their styles: a colour, `bold`, `dim`, or none.
+    Row = list[tuple[str, str]]
+
+_LEAST_ROWS, _MOST_ROWS = 3, 8
+_LABEL, _WIDEST_BAR = 6, 4
+# A brim that is further away would flatten the bars.
+_FAR = 3
+# The columns of what stands beside the bars in a pane that is wide and low, and of the bars there.
+_PARTS, _LEAST_COLUMNS = 50, 24
+_BLANK: Row = [("", "")]
+
+
+def answer(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
+    """Return the rows of the pane.
+
+    Args:
+        request: what the mod sends: session, folder, and the `columns` and `rows` of the pane.
+        home_dir: the data folder.
+
+    Raises:
+        KeyError: it has another shape.
+        OSError, StateError: what is kept of the session cannot be read.
+    """
+    session = request["session"]
+    path = next(iter(find.beginning_with(f"{session}.jsonl")), None)
+    with output.narrowed(request["columns"]):
+        if path is None:
+            return {"rows": _plain(output.wrapped(wording.headline(None)))}
+        return {"rows": _rows(path, SessionState(home_dir, session), request, home_dir)}
+
+
+def _rows(path: str, state: SessionState, request: dict[str, Any], home_dir: str) -> list[Row]:
+    settings = policy.load(home_dir, request["cwd"])
+    scan, context = _read(path)
+    now = reading.of_session(usage.read_tail(path), scan, state, settings)
+    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir)]))
+    tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
+    columns, room = output.width(), request["rows"] - len(head) - 1
+    if columns < _PARTS + _LEAST_COLUMNS:
+        parts = _parts(report)
+        room -= len(parts) + 1
+        return [*head, _BLANK, *_chart(tokens, now, settings, (columns, room)), _BLANK, *parts]
+    left = columns - _PARTS
+    with output.narrowed(_PARTS):
+        parts = _parts(report)
+    return [*head, _BLANK, *_beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)]
+
+
+def _beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
+    """Put rows beside each other, the second ones behind so many columns."""
+    nothing: Row = []
+    rows = []
+    for row, other in itertools.zip_longest(left, right, fillvalue=nothing):
+        blanks = columns - sum(len(text) for text, _ in row)
+        rows.append([*row, (" " * blanks, ""), *other])
+    return rows
+
+
+def _read(path: str) -> tuple[compactions.Scan, ContextReader]:
+    """Read a session's file in one pass."""
+    scan, context = compactions.Scan(), ContextReader()
+    for fields in read.rows(path):
+        scan.take(fields)
+        context.take(fields)
+    return scan, context
+
+
+def _now(now: reading.Reading) -> list[tuple[str, str]]:
+    """Say where the session stands, in the words of `status`."""
+    document = now.document()
+    if now.occupancy_tokens is None:
+        return [("in use", wording.NOT_MEASURED)]
+    tier = f", tier {wording.tier(document)}" if now.tier else ""
+    pairs = [
+        ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
+        ("the brim", f"{wording.outlook(document)}, {wording.room(document)}"),
+        ("forecast", wording.requests_left(document)),
+    ]
+    return [pair for pair in pairs if pair[1]]
+
+
+def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
+    """Say what was kept out of the window, and how it was compacted last."""
+    kept_out = lookback.kept_out_text(learning.kept_out(home_dir, [session]))
+    found = history.look(home_dir, session, [path]).figures.compactions
+    return [("kept out", kept_out), *[("compacted", _account(last)) for last in found[-1:]]]
+
+
+def _account(last: Compaction) -> str:
+    before, after = output.figure(last.pre_tokens), output.figure(last.post_tokens)
+    how = last.account or f"by a summary of {output.figure(last.summary_characters)} characters"
+    return f"from {before} to {after} tokens, {how}"
+
+
+def _occupancies(scan: compactions.Scan, now: reading.Reading) -> list[int]:
+    """Return the tokens of each request; the client may know one that is not in the file yet."""
+    tokens = [request.tokens for request in scan.requests]
+    is_newer = now.measured_by not in (None, "transcript")
+    if is_newer and now.occupancy_tokens is not None and tokens[-1:] != [now.occupancy_tokens]:
+        tokens.append(now.occupancy_tokens)
+    return tokens
+
+
+def _chart(
+    tokens: list[int], now: reading.Reading, settings: policy.Policy, size: tuple[int, int]
+) -> list[Row]:
+    """Draw a bar for each request, in the colour of the tier that its size is in, up to the brim.
+
+    Where there are more requests than columns, a bar is the largest of several.
+    """
+    if not tokens:
+        return []
+    columns = max(1, size[0] - _LABEL)
+    shown = output.peaks(tokens, columns)
+    cells = [value for value in shown for _ in range(min(_WIDEST_BAR, columns // len(shown)))]
+    brim, peak = now.compaction.tokens, max(tokens)
+    is_far = brim > _FAR * peak
+    top = peak if is_far else max(brim, peak)
+    rows = [[(f"How it filled; {_goal(now)} is far above" if is_far else "How it filled", "bold")]]
+    if top == brim:
+        rows.append([(f"{wording.short(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
+    colours = [_colour(value, now, settings) for value in cells]
+    height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
+    rows += [
+        [(_label(at, height, top), "dim"), *_pieces(line, colours)]
+        for at, line in enumerate(output.bars(cells, top, height))
+    ]
+    return [*rows, [(f"{'':{_LABEL}}{_ends(len(tokens), len(cells))}", "dim")]]
+
+
+def _goal(now: reading.Reading) -> str:
+    return f"{window.goal_of(now.compaction.ending)}, at {now.compaction.tokens:,},"
+
+
+def _label(at: int, height: int, top: int) -> str:
+    """Name the row that is half as high as all of them, and the lowest one."""
+    text = {height // 2: wording.short(top * (height - height // 2) // height), height - 1: "0"}
+    return f"{text.get(at, ''):>{_LABEL - 1}} "
+
+
+def _pieces(line: str, colours: list[str]) -> Row:
+    """Cut a row of bars where the colour changes."""
+    cells = zip(colours, line, strict=True)
+    groups = itertools.groupby(cells, key=lambda cell: cell[0])
+    return [("".join(mark for _, mark in group), colour) for colour, group in groups]
+
+
+def _ends(count: int, cells: int) -> str:
+    """Number the first and the last request below their bars."""
+    last = str(count)
+    return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
+
+
+def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
+    """Return the colour of the tier that a request of this size is in."""
+    at = reading.Reading(now.window, now.compaction)
+    at.occupancy_tokens = at.projected_tokens = tokens
+    at.margin_tokens = now.compaction.tokens - tokens
+    thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
+    tier = window.tier_of(window.position(at, unit), thresholds, unit)
+    return wording.colour(tier or 0, len(thresholds))
+
+
+def _parts(report: dict[str, Any]) -> list[Row]:
+    """Say what the last request consisted of, largest first, as `status --composition` does."""
+    if not report["parts"]:
+        return []
+    title = f"What its {report['occupancy_tokens']:,} tokens are"
+    return [[(title, "bold")], *_plain("\n".join(composition_text.parts(report)))]
+
+
+def _plain(text: str) -> list[Row]:
+    return [[(output.printable(line), "")] for line in text.split("\n")]

@@ -1,0 +1,108 @@
+"""The rows of the pane: the figures of `status`, a bar for each request, what the window holds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from brimline.fast import paths, policy
+from brimline.gauge import session_status
+from brimline.mod import request
+from brimline.state.session import SessionState
+from brimline.testing import SessionBuilder
+
+ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
+
+
+def session(project_dir: str, *tokens: int) -> SessionBuilder:
+    """A session whose requests took so many tokens, on a window of 200,000."""
+    folder = paths.project_transcripts(project_dir)
+    built = SessionBuilder(f"{folder}/{ID}.jsonl", ID, project_dir)
+    built.prompt("go")
+    for size in tokens:
+        built.reply(size)
+    return built
+
+
+def rows(home_dir: str, project_dir: str, columns: int = 60, height: int = 40) -> list[Any]:
+    """What Python answers for a pane of that size."""
+    question = {"session": ID, "cwd": project_dir, "columns": columns, "rows": height}
+    answer = request.respond("pane", json.dumps(question).encode(), home_dir)
+    made: list[Any] = json.loads(json.dumps(answer))["rows"]
+    return made
+
+
+def text(made: list[Any]) -> list[str]:
+    """The rows without their styles."""
+    return ["".join(piece for piece, _ in row).rstrip() for row in made]
+
+
+def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> None:
+    """In its words; what the window holds adds up to the same figure."""
+    built = session(project_dir, 40_000, 90_000, 140_000)
+    found = session_status.read_status(built.path, home_dir, policy.load(home_dir, project_dir))
+
+    shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())
+
+    assert "in use 140,000 of 200,000 tokens (70%), tier L3" in shown
+    assert f"{found['compaction_tokens']:,}, {found['margin_tokens']:,} tokens left" in shown
+    assert "What its 140,000 tokens are" in shown
+    assert "kept out nothing yet" in shown
+    assert "compacted" not in shown
+
+
+def test_each_request_is_a_bar_in_the_colour_of_its_tier(home_dir: str, project_dir: str) -> None:
+    """Up to the line of the brim; below stand the numbers of the first and the last one."""
+    session(project_dir, 40_000, 80_000, 120_000, 165_000)
+
+    made = rows(home_dir, project_dir)
+
+    lines = text(made)
+    brim = lines.index("How it filled") + 1
+    assert lines[brim].startswith(" 167k ┄┄┄")
+    lowest = next(row for row in made if row[0][0] == "    0 ")
+    assert lowest[1:] == [["████████", "green"], ["████", "cyan"], ["████", "red"]]
+    assert lines[made.index(lowest) + 1] == "      1              4"
+
+
+def test_a_brim_that_is_far_away_is_told_and_not_drawn(home_dir: str, project_dir: str) -> None:
+    """The bars would be flat below it."""
+    session(project_dir, 20_000, 30_000)
+    lines = text(rows(home_dir, project_dir))
+    assert "How it filled; compaction, at 167,000, is far above" in lines
+    assert not any("┄" in line for line in lines)
+
+
+def test_a_low_pane_has_the_parts_beside_the_bars(home_dir: str, project_dir: str) -> None:
+    """So that most of it is seen without scrolling, and no row is wider than the pane."""
+    session(project_dir, *range(10_000, 150_000, 1_000))
+    lines = text(rows(home_dir, project_dir, columns=76, height=14))
+    assert any(line.startswith("How it filled") and "What its" in line for line in lines)
+    assert len(lines) <= 14
+    assert max(map(len, lines)) <= 76
+
+
+def test_a_request_that_the_client_alone_knows_is_the_last_bar(
+    home_dir: str, project_dir: str
+) -> None:
+    """The mod leaves its figure before the session's file has the reply."""
+    built = session(project_dir, 40_000, 80_000)
+    state = SessionState(home_dir, ID)
+    Path(state.folder).mkdir(parents=True)
+    reading = {"v": 1, "at": built.now + 60, "occupancy_tokens": 95_000, "source": "client"}
+    Path(state.folder, "mod-reading").write_text(json.dumps(reading))
+
+    lines = text(rows(home_dir, project_dir))
+
+    assert any("95,000 of 200,000" in line for line in lines)
+    assert lines[lines.index("") + 1 :].count("      1          3") == 1
+
+
+def test_a_session_without_a_request_is_unknown(home_dir: str, project_dir: str) -> None:
+    """Before its file is there, and while it holds no request."""
+    wanted = "Unknown: no model request since the session began or compacted."
+    assert text(rows(home_dir, project_dir, columns=80)) == [wanted]
+    session(project_dir)
+    lines = text(rows(home_dir, project_dir, columns=80))
+    assert lines[0].endswith("unknown: no model request since the session began or compacted")
