@@ -67,7 +67,7 @@ def main() -> None:
     print(table(times))
 
 
-def prepare(kind: str, binary: Path, api: StubApi, scratch: Path) -> Client:
+def prepare(kind: str, binary: Path, api: TimedApi, scratch: Path) -> Client:
     """Make a client, with brimline or without."""
     client = Client(binary, api, scratch / kind)
     arguments = KINDS[kind]
@@ -78,7 +78,7 @@ def prepare(kind: str, binary: Path, api: StubApi, scratch: Path) -> Client:
     return client
 
 
-def session(client: Client, api: StubApi) -> list[float]:
+def session(client: Client, api: TimedApi) -> list[float]:
     """Run a session and return the milliseconds of its calls."""
     del api.arrivals[:]
     fills = [_BEGINNING_TOKENS + _GROWTH_TOKENS * n for n in range(_CALLS_PER_SESSION + 1)]

@@ -89,7 +89,7 @@ def test_what_a_session_moves_by_is_on_record(
         agent(usage=filled(50_100)),
         tool("Edit", edit, filled(50_200)),
         bash("true", filled(54_000)),
-        bash("true", filled(54_100)),
+        bash("echo brimline", filled(54_100)),
         text("end", filled(54_200)),
     )
     stub.script_subagents(bash("true"), bash("true"), text("done"))
@@ -99,7 +99,9 @@ def test_what_a_session_moves_by_is_on_record(
     folder = installed.data / "sessions" / run.session_id
     assert str(file) in (folder / "offload-edited.jsonl").read_text()
     spooled = [e for e in installed.spool(run.session_id) if e["event"] == "PostToolUse"]
-    assert [line["occupancy"] for line in spooled] == [50_000, 50_200, 54_000]
+    # The last names us, and so waits for those that nobody waited for.
+    assert [line["occupancy"] for line in (spooled[0], spooled[-1])] == [50_000, 54_100]
+    assert len(spooled) == 4
     assert installed.errors() == ""
 
 

@@ -99,13 +99,16 @@ def test_what_the_client_brought_first_is_not_judged_again(
     session.reply(40_000)
     state = SessionState(home_dir, session.session_id)
     state.save_sign_of_mod({"at": 0.0})
-    mode = {"permission_mode": "bypassPermissions"}
+    mode: dict[str, Any] = {"permission_mode": "bypassPermissions"}
     payload = bash_event(session, LOG, **mode)
     said = entry.respond("PostToolUse", json.dumps(payload).encode(), home_dir)
     assert b"updatedToolOutput" in said
 
     assert list(hand_on(session, home_dir, LOG)) == ["brimline"]
-    call = {"tool_use_id": "toolu_000002", "tool_input": {"command": "docker logs web"}}
+    call: dict[str, Any] = {
+        "tool_use_id": "toolu_000002",
+        "tool_input": {"command": "docker logs web"},
+    }
     other = hand_on(session, home_dir, LOG, **mode, **call)
     assert "updatedToolOutput" in other["hookSpecificOutput"]
 
@@ -116,7 +119,10 @@ def test_results_that_came_without_a_process_close_an_offer(
 ) -> None:
     """The same call again passes among the next ten results."""
     session.reply(40_000)
-    call = {"tool_input": {"command": "cat app.log"}, "permission_mode": "bypassPermissions"}
+    call: dict[str, Any] = {
+        "tool_input": {"command": "cat app.log"},
+        "permission_mode": "bypassPermissions",
+    }
     assert "hookSpecificOutput" in hand_on(session, home_dir, LOG, **call)
 
     said = hand_on(session, home_dir, LOG, results, tool_use_id="toolu_000002", **call)

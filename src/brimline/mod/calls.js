@@ -97,7 +97,7 @@ const after = async ($, e, below) => {
   const text = JSON.stringify(event)
   tail += text.length / TAIL_CHARACTERS
   if (!isDue(event, text)) {
-    if (EDITING.includes(e.tool_name) || sent >= gate.publishes_at) earlier = handOn($, event, true).catch(problem => report($, "tool call", problem))
+    if (EDITING.includes(e.tool_name) || sent >= gate.publishes_at) handOnLater($, event)
     return {}
   }
   const answer = await within(LIMIT_MS, handOn($, event, false))
@@ -113,6 +113,15 @@ const isDue = (event, text) => {
   if (new TextEncoder().encode(text).length + NUMBERING_BYTES * lines > gate.bytes) return true
   const { tool_name: tool, tool_input: input } = event
   return (input?.command ?? tool).includes("brimline") || (tool === "Read" && gate.reads)
+}
+
+// What is merely to be noted holds nobody up; whoever asks next waits for it.
+const handOnLater = ($, event) => {
+  earlier = handOn($, event, true).catch(problem => {
+    gate = null
+    report($, "tool call", problem)
+  })
+  gate = { ...gate, publishes_at: undefined }
 }
 
 const handOn = async ($, event, isLater) => {
