@@ -8,7 +8,7 @@ TESTS ?= tests
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-long test-versions check bench smoke docs clean
+.PHONY: demo test test-long test-versions recordings check bench smoke docs clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(READY)
@@ -25,6 +25,10 @@ test-long: $(READY)
 # What the mod relies on, in the first client that has mods, one in between and the pinned one.
 test-versions: $(READY)
 	$(BIN)/python -m pytest -n 2 -m long --timeout 1800 tests/client/test_mod_versions.py
+
+# Record the sessions of tests/transcript/test_recordings.py anew, in the pinned client.
+recordings: $(READY)
+	$(BIN)/python -m tests.client.recordings
 
 # Lint, format, types, layers, generated docs.
 check: $(READY)

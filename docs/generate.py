@@ -16,6 +16,7 @@ from rich.console import Console
 
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
+from brimline.settings import presets
 from brimline.settings.values import SETTINGS, Setting
 
 DOCS = Path(__file__).parent
@@ -29,6 +30,7 @@ def pages() -> dict[Path, str]:
         reference / "commands.md": _commands(),
         reference / "settings.md": _settings(),
         reference / "events.md": _events(),
+        reference / "presets.md": _presets(),
         reference / "requirements.md": requirements.page(DOCS.parent),
     }
 
@@ -119,6 +121,41 @@ def _events() -> str:
         matcher = f"`{tools}`" if tools else "all"
         lines.append(f"| `{name}` | {matcher} | {answered.timeout_s} s | {answered.purpose} |")
     return "\n".join(lines) + "\n"
+
+
+def _presets() -> str:
+    """What each preset is for, what it sets, and its words, which are shown where they are new."""
+    lines = [
+        _HEAD,
+        "# Presets\n",
+        "`brimline config set guard.preset NAME` chooses one.",
+        "Names in braces stand for figures, `{head}` for `[brimline] Context tier L2.`,",
+        "`{thinking}` for a sentence about models that bind their thinking.\n",
+    ]
+    shown: list[object] = []
+    for name, preset in presets.load().items():
+        lines += [f"## `{name}`\n", f"{preset['doc']}\n"]
+        sets = [f"`{key}` = `{value}`" for key, value in preset["settings"].items()]
+        lines += [f"Sets {', '.join(sets)}.\n"] if sets else []
+        if names := preset["names"]:
+            lines.append(f"Calls the tiers {', '.join(names.values())}.\n")
+        for kind in ("tiers", "ceiling"):
+            words = preset[kind]
+            if words and words not in shown and not preset["quiet"]:
+                lines += [f"Words of the {kind}:\n", f"```text\n{_words(words)}\n```\n"]
+                shown.append(words)
+        if preset["dispatch"]:
+            lines += ["Refusal of an agent:\n", f"```text\n{preset['dispatch']}\n```\n"]
+        reads = [f"`{e['variable']}` for `{e['setting']}`" for e in preset["environment"]]
+        lines += [f"Reads from the environment: {', '.join(reads)}.\n"] if reads else []
+    return "\n".join(lines)
+
+
+def _words(words: dict[str, object]) -> str:
+    rows = []
+    for name, text in words.items():
+        rows += [f"{name}: {part}" for part in (text if isinstance(text, list) else [text])]
+    return "\n".join(rows)
 
 
 def _picture() -> str:

@@ -11,12 +11,13 @@ from marshal import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import CodeType
     from typing import TypeAlias
 
-    # Name, source file, its time and size when compiled, marshalled code.
-    Entry: TypeAlias = tuple[str, str, int, int, bytes]
+    # Name, source file, its time and size when compiled, code.
+    Entry: TypeAlias = tuple[str, str, int, int, CodeType]
 
-FORMAT = 3
+FORMAT = 4
 PACKAGE_DIR = __file__[: -len("/launch.py")]
 _PACKAGE_FILE = "/__init__.py"
 # Where the launcher lies in the data folder.
@@ -147,7 +148,7 @@ def load_modules(entries: "list[Entry]") -> None:
             module.__path__ = [PACKAGE_DIR + file[: -len(_PACKAGE_FILE)]]
         sys.modules[name] = module
         try:
-            exec(loads(code), module.__dict__)  # noqa: S102, S302 - our own code, from the checked source
+            exec(code, module.__dict__)  # noqa: S102 - our own code, from the checked source
         except BaseException:
             del sys.modules[name]
             raise

@@ -33,10 +33,9 @@ _USUAL_FAMILY = "opus"
 _VERSION_DIGITS = 2
 # The client keeps room for a summary of at most so many tokens, and this buffer.
 _SUMMARY_TOKENS, _BUFFER_TOKENS = 20_000, 13_000
-_MOST = 10**12
-_PRICE_NAMES = ("input", "output", "write_5m", "write_1h", "read")
+PRICE_NAMES = ("input", "output", "write_5m", "write_1h", "read")
 # What nobody knows is assumed to be like the oldest models, and never compacted by itself or bound.
-_UNKNOWN: Row = {
+UNKNOWN: Row = {
     "families": [],
     "versions": [],
     "window_tokens": 200_000,
@@ -48,26 +47,6 @@ _UNKNOWN: Row = {
     "prices": None,
     "prices_above": None,
 }
-# By its version alone: what a hook goes by before the first settings are compiled.
-BY_VERSION: list[Row] = [
-    _UNKNOWN
-    | {
-        "families": ["claude"],
-        "versions": [version],
-        "window_tokens": window_tokens,
-        "compacts_up_to_tokens": compacts_up_to_tokens,
-        "binds_thinking": version == "5.1",
-        "characters_per_token": characters_per_token,
-        "generation": generation,
-    }
-    for version, window_tokens, compacts_up_to_tokens, characters_per_token, generation in (
-        ("5.1", 1_000_000, 1_000_000, 2.2, "4.7"),
-        ("4.7", 1_000_000, 1_000_000, 2.2, "4.7"),
-        ("4.6", 200_000, 200_000, MOST_CHARACTERS_PER_TOKEN, "4.5"),
-        ("4.5", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "4.5"),
-        ("4.1", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "before-4.5"),
-    )
-]
 _table: list[Row] = []
 
 
@@ -76,7 +55,7 @@ class Prices:
 
     def __init__(self, row: dict[str, float]) -> None:
         self.input, self.output, self.write_5m, self.write_1h, self.read = [
-            row[name] for name in _PRICE_NAMES
+            row[name] for name in PRICE_NAMES
         ]
 
     def write(self, lifetime_s: int) -> float:
@@ -89,7 +68,7 @@ class Model:
 
     def __init__(self, row: Row, name: str | None = None, *, is_assumed: bool = False) -> None:
         self.name = name
-        self.row = row = _UNKNOWN | row
+        self.row = row = UNKNOWN | row
         self.families: list[str] = row["families"]
         self.versions: list[str] = row["versions"]
         self.window_tokens: int = row["window_tokens"]
@@ -123,41 +102,67 @@ def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 
 
 def pick(name: str | None, rows: Sequence[Row]) -> Model:
-    """The model of that name among these rows; one that nobody knows where there are none."""
-    family, is_new = _family((name or "").lower(), rows)
+    """The model of that name among these rows; where there are none, by its version alone."""
+    family, is_new = _family((name or "").lower(), rows or _by_version())
     if not family:
         return Model({}, name)
     version = version_of(name)
     for row in family:
-        if not row["versions"] or version in [version_of(text) for text in row["versions"]]:
+        if not row["versions"] or version in row["versions"]:
             return Model(row, name, is_assumed=is_new)
     return Model(_nearest_older(family, version), name, is_assumed=True)
 
 
 def _family(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
     """The rows of a name's family, and whether it is one that nobody has seen yet."""
-    family = [row for row in rows if any(word in name for word in row["families"])]
+    family = [row for row in rows if [word for word in row["families"] if word in name]]
     if family or "claude" not in name:
         return family, False
     return [row for row in rows if _USUAL_FAMILY in row["families"]], True
 
 
-def _nearest_older(family: list[Row], version: tuple[int, int] | None) -> Row:
+def _nearest_older(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest, reverse=True)
-    older = [row for row in newest_first if version is None or _newest(row) < version]
+    older = [row for row in newest_first if not version or _newest(row) < _numbers(version)]
     return older[0] if older else newest_first[-1]
 
 
-def version_of(name: str | None) -> tuple[int, int] | None:
-    """Major and minor version in a model's name; None where it tells none."""
+def version_of(name: str | None) -> str:
+    """Major and minor version in a model's name, as rows spell it; empty where it tells none."""
     words = "".join([letter if letter.isalnum() else " " for letter in name or ""]).split()
-    numbers = [int(word) for word in words if word.isdecimal() and len(word) <= _VERSION_DIGITS]
-    return (numbers[0], numbers[1] if len(numbers) > 1 else 0) if numbers else None
+    numbers = [word for word in words if word.isdecimal() and len(word) <= _VERSION_DIGITS]
+    return ".".join(numbers[:2]).removesuffix(".0")
 
 
-def _newest(row: Row) -> tuple[int, int]:
-    return max([version_of(text) or (0, 0) for text in row["versions"]], default=(0, 0))
+def _newest(row: Row) -> list[int]:
+    return max(map(_numbers, row["versions"]), default=[0])
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in version.split(".")]
+
+
+def _by_version() -> list[Row]:
+    """What a hook goes by before the first settings are compiled: no file is read for it."""
+    return [
+        {
+            "families": ["claude"],
+            "versions": [version],
+            "window_tokens": window_tokens,
+            "compacts_up_to_tokens": compacts_up_to_tokens,
+            "binds_thinking": version == "5.1",
+            "characters_per_token": characters_per_token,
+            "generation": generation,
+        }
+        for version, window_tokens, compacts_up_to_tokens, characters_per_token, generation in (
+            ("5.1", 1_000_000, 1_000_000, 2.2, "4.7"),
+            ("4.7", 1_000_000, 1_000_000, 2.2, "4.7"),
+            ("4.6", 200_000, 200_000, MOST_CHARACTERS_PER_TOKEN, "4.5"),
+            ("4.5", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "4.5"),
+            ("4.1", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "before-4.5"),
+        )
+    ]
 
 
 def table() -> list[Row]:
@@ -171,45 +176,9 @@ def table() -> list[Row]:
 
 
 def compiled(user_rows: Iterable[Row]) -> list[Row]:
-    """The rows as hooks need them, without prices."""
-    rows = [*user_rows, *table()]
-    return [{key: row[key] for key in row if not key.startswith("prices")} for row in rows]
-
-
-def checked(entry: Any) -> Row:
-    """One row as a user wrote it, completed by what the model would be taken for without it.
-
-    Raises:
-        ValueError: one phrase saying what is wrong with it.
-    """
-    if not isinstance(entry, dict) or not isinstance(entry.get("families"), list):
-        raise ValueError('needs families = ["…"], the words of the names that it is about')
-    for key, value in entry.items():
-        if key not in _UNKNOWN or not _fits(key, value):
-            raise ValueError(f"cannot have {key} = {value!r}")
-    versions = entry.get("versions", [])
-    taken_for = pick(" ".join([*entry["families"][:1], *versions[:1]]), table()).row
-    return _UNKNOWN | taken_for | {"versions": []} | entry
-
-
-def _fits(key: str, value: Any) -> bool:
-    """Tell whether a value is of the kind that a field takes."""
-    if key == "families":
-        return _are_texts(value)
-    if key == "versions":
-        return _are_texts(value) and all(map(version_of, value))
-    if key.startswith("prices"):
-        names = {*_PRICE_NAMES, "tokens"} if key == "prices_above" else {*_PRICE_NAMES}
-        return isinstance(value, dict) and value.keys() == names and _are_amounts(value.values())
-    if key in ("binds_thinking", "generation"):
-        return isinstance(value, bool if key == "binds_thinking" else str)
-    is_whole = not key.endswith("_tokens") or isinstance(value, int)
-    return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
-
-
-def _are_amounts(values: Iterable[Any]) -> bool:
-    return all(type(value) in (int, float) and 0 <= value < _MOST for value in values)
+    """The rows as hooks need them: without prices, and without what is assumed of any model."""
+    rows = []
+    for row in [*user_rows, *table()]:
+        told = {key: row[key] for key in row if row[key] != UNKNOWN[key] or key == "versions"}
+        rows.append({key: told[key] for key in told if not key.startswith("prices")})
+    return rows

@@ -46,6 +46,8 @@ _WRAPPERS = {
 # The same behind a word of their own.
 _RUNNERS = ("uv", "poetry", "pipenv", "pdm", "hatch", "rye", "bundle")
 _RUN_WORDS = ("run", "exec")
+_PYTHONS = ("python", "python3")
+_WRAPPING = frozenset((*_WRAPPERS, *_RUNNERS, *_PYTHONS))
 # Programs whose second word says what they do, with options before it that take a word.
 _WITH_SUBCOMMANDS = {"git": "-C -c", "gh": "-R --repo", "npm": "--prefix", "make": "-C"}
 _HARMLESS_TARGETS = ("/dev/null", "1", "2", "-")
@@ -323,8 +325,9 @@ def _program_place(words: list[str]) -> int:
         name = words[at].rpartition("/")[2]
         if name in _SHELL_ENDS:
             return len(words)
-        is_program = words[at] not in _NO_PROGRAMS and not _ASSIGNMENT.match(words[at])
-        step = _wrapper_length(name, words[at + 1 :]) if is_program else 1
+        step = 1
+        if words[at] not in _NO_PROGRAMS and not _ASSIGNMENT.match(words[at]):
+            step = _wrapper_length(name, words[at + 1 :]) if name in _WRAPPING else 0
         if not step:
             break
         at += step
@@ -337,7 +340,7 @@ def _wrapper_length(name: str, following: list[str]) -> int:
         return 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
     if name in _RUNNERS and following[:1] and following[0] in _RUN_WORDS:
         return 2 + _options(following[1:], "")
-    return 2 if name in ("python", "python3") and following[:1] == ["-m"] and following[1:] else 0
+    return 2 if name in _PYTHONS and following[:1] == ["-m"] and following[1:] else 0
 
 
 def _options(words: list[str], with_values: str) -> int:

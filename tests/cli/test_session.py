@@ -24,7 +24,8 @@ LONG_AGO = 1_700_000_000
 TEXT = "one line of what the tool printed\n" * 300
 INSPECTION = (
     "session_id transcript size_bytes last_at turns requests compactions peak_tokens lines "
-    "first_at models records occupancy_tokens disk_bytes context lost_thinking largest_results "
+    "first_at models records occupancy_tokens disk_bytes context "
+    "resume_tokens_estimated resume_undoes_a_compaction lost_thinking largest_results "
     "faults notes"
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline.store import stub as stubs
@@ -12,7 +13,6 @@ from .stub_api import Turn, filled, text, tools
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from .brimline_home import Installed
     from .harness import Client
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # The client honours a window of this size; it then compacts at 67,000 tokens.
 WINDOW = {"autoCompactWindow": 100_000}
+# With both it compacts at 38,400 tokens, a little above an empty conversation.
+BRIM = WINDOW | {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "48"}}
 FULL = filled(72_000)
 # As many as stay whole, and enough besides for a compaction to be worth its while.
 FILES = 30
@@ -90,6 +92,20 @@ def recalled(installed: Installed, line: str) -> str:
     done = installed.command("store", "get", found[0])
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout.decode()
+
+
+def place_by_handle(client: Client) -> list[str]:
+    """Make a mod that compacts by handle; returns what loads it."""
+    manifest = {"name": "by-handle", "version": "1.0.0", "description": "keeps rows by handle"}
+    folder = client.home.parent / "by-handle"
+    for name, content in (
+        (".claude-plugin/plugin.json", json.dumps(manifest)),
+        ("hooks/hooks.json", json.dumps({"modules": ["./register.js"]})),
+        ("hooks/register.js", (Path(__file__).parent / "by_handle.js").read_text("utf-8")),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content, encoding="utf-8")
+    return ["--plugin-dir", str(folder)]
 
 
 def module_of(installed: Installed) -> Path:

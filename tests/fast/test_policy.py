@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brimline.fast import paths, policy
+from brimline.fast import io, paths, policy
 from brimline.settings import config
 from brimline.settings.values import defaults
 
@@ -92,7 +92,7 @@ def test_hooks_can_be_switched_off_by_the_environment(
     monkeypatch.setenv(name, value)
 
     assert policy.switched_off() is off
-    assert policy.environment_overrides() == []
+    assert io.env_names(*policy.OVERRIDES) == []
 
 
 def _compiled(home_dir: str, project_dir: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from brimline.fast import io
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure
 from brimline.settings.values import defaults
-from brimline.state.session import SessionState, Snapshot
+from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.usage import Tail, read_tail
 
@@ -153,7 +153,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).observed_window() is None
+    assert SessionState(home_dir, session.session_id).largest(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -161,7 +161,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).observed_window() == 1_000_000
+    assert SessionState(home_dir, session.session_id).largest(WINDOW) == 1_000_000
 
 
 def _policy(**values: Any) -> Policy:

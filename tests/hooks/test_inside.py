@@ -9,7 +9,7 @@ import pytest
 
 from brimline.hooks import entry
 from brimline.offload import hook
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 from brimline.testing import SessionBuilder, bash_event
 
 LOG = "\n".join(f"2026-11-15 10:00:{n % 60:02d} INFO worker {n} finished" for n in range(1_500))
@@ -98,7 +98,7 @@ def test_what_the_client_brought_first_is_not_judged_again(
     """The same call again would count as a repetition of its own preview."""
     session.reply(40_000)
     state = SessionState(home_dir, session.session_id)
-    state.save_sign_of_mod({"at": 0.0})
+    state.save(MOD_ALIVE, {"at": 0.0})
     mode: dict[str, Any] = {"permission_mode": "bypassPermissions"}
     payload = bash_event(session, LOG, **mode)
     said = entry.respond("PostToolUse", json.dumps(payload).encode(), home_dir)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from brimline.settings import config
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 
 from .conftest import ORIGINAL, Home
 
@@ -131,7 +131,7 @@ def test_doctor_says_whether_the_last_session_had_it(home: Home) -> None:
     home.edit(disableAllHooks=True)
     assert "disableAllHooks" in told(home, "warning")[0]
     home.edit(disableAllHooks=False)
-    state.save_sign_of_mod({"at": 1.0, "client": "2.1.325", "inside": "keep"})
+    state.save(MOD_ALIVE, {"at": 1.0, "client": "2.1.325", "inside": "keep"})
     assert "client 2.1.325, compaction.inside = keep" in told(home, "ok")[0]
 
 

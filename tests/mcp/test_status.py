@@ -1,4 +1,4 @@
-"""The tool `context_status`: whose figures, how old, and nothing that nobody measured."""
+"""The tool `context_status`: whose figures, and nothing that nobody measured."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import os
 
 import pytest
 
-from brimline import clock
-from brimline.fast import paths, policy
-from brimline.gauge import hook, reading
+from brimline.fast import paths
 from brimline.mcp import status
-from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -22,28 +19,16 @@ def session(project_dir: str, session_id: str = ID) -> SessionBuilder:
     return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir)
 
 
-def publish(home_dir: str, built: SessionBuilder) -> None:
-    """Record the figures as a hook does."""
-    state = SessionState(home_dir, built.session_id)
-    hook.publish(reading.measure(built.path, state, policy.load(home_dir, built.cwd)), state)
-
-
-def test_the_figures_are_those_that_the_hooks_recorded(
-    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With their sources, their age and the session that they are of."""
+def test_the_figures_are_those_of_the_last_request(home_dir: str, project_dir: str) -> None:
+    """With their sources and the session that they are of; no hook needs to have run."""
     built = session(project_dir)
     for tokens in (100_000, 104_000, 108_000):
         built.reply(tokens)
-    publish(home_dir, built)
 
-    at = SessionState(home_dir, ID).telemetry()["at"]
-    monkeypatch.setattr(clock, "now", lambda: at + 90.5)
     lines = status.answer(home_dir, project_dir).splitlines()
 
     assert lines[0] == (
-        f"[brimline context_status] Session {ID} (the newest session of this project), "
-        "read 90 s ago:"
+        f"[brimline context_status] Session {ID} (the newest session of this project):"
     )
     assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
     assert "Ahead: compaction expected at 167,000" in lines[4]
@@ -62,7 +47,7 @@ def test_a_session_without_a_reading_is_unknown(
     strange = status.answer(home_dir, project_dir)
 
     assert nobody == "[brimline context_status] Unknown: this project has no session yet."
-    assert "unknown, no hook has recorded a reading yet" in strange
+    assert "unknown: no model request" in strange
     assert not os.path.exists(home_dir)
 
 
@@ -73,11 +58,7 @@ def test_the_distance_is_told_on_both_sides_of_the_point(
     margin: int, told: str, home_dir: str, project_dir: str
 ) -> None:
     """At the point itself nothing is left, and nothing is past it."""
-    built = session(project_dir)
-    built.reply(50_000)
-    publish(home_dir, built)
-    state = SessionState(home_dir, ID)
-    state.save_telemetry(state.telemetry() | {"margin_tokens": margin})
+    session(project_dir).reply(167_000 - 120 - margin)
 
     text = status.answer(home_dir, project_dir)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.hooks import table
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
@@ -51,7 +52,7 @@ class Player:
         self.transcript = ""
         self.allowed = True
         self.values: dict[str, Any] = {}
-        if source:
+        if source in table.EVENTS["SessionStart"].rooms["offload"].split("|"):
             hook.session_start(self.turn("SessionStart", source=source))
 
     def turn(self, name: str, **fields: Any) -> Turn:

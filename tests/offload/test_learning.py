@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brimline.offload import learning
+from brimline.offload import hook, savings
 from brimline.store import put
 
 from .conftest import LOG, Player
@@ -61,9 +61,9 @@ def test_a_large_file_is_put_aside_and_still_counts(player: Player) -> None:
     with open(f"{player.home_dir}/offload-learned.jsonl", "a", encoding="utf-8") as file:
         file.write("x" * 300_000)
 
-    learning.tidy(player.home_dir)
+    hook.tidy(player.turn("Stop"), 0.0)
 
-    assert [one.name for one in Path(player.home_dir).glob("offload*")] == [
+    assert [path.name for path in Path(player.home_dir).glob("offload*")] == [
         "offload-learned.jsonl.old"
     ]
     assert player.bash("make deploy", BUILD) is None
@@ -77,7 +77,7 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     player.read("/p/a.log", LOG[:60_000])
     player.bash("cat app.log", BUILD)
 
-    found = learning.saved_by(player.home_dir, "s1")
+    found = savings.saved_by(player.home_dir, "s1")
 
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000
@@ -93,10 +93,10 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
     shown = player.bash("cat app.log", LOG[:30_000], response=response)
     assert shown is not None
-    assert learning.saved_by(player.home_dir, "s1").kept_out == 2_300 - len(shown)
+    assert savings.saved_by(player.home_dir, "s1").kept_out == 2_300 - len(shown)
     player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
 
-    found = learning.saved_by(player.home_dir, "s1")
+    found = savings.saved_by(player.home_dir, "s1")
 
     assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
     assert found.kept_out == 2_300 - len(shown) - 20_000
@@ -118,7 +118,7 @@ def test_a_preview_larger_than_what_the_client_shows_is_said_to_take_more(
 
     assert shown is not None
     more = round((len(shown) - 2_300) / 2.85)
-    assert learning.saved_by(player.home_dir, "s1").in_words == (
+    assert savings.saved_by(player.home_dir, "s1").in_words == (
         f"better previews, ~{more:,} tokens more"
     )
 

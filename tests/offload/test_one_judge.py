@@ -11,7 +11,7 @@ from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.compaction.layers import PREVIEWS
 from brimline.offload import hook, judge
-from brimline.offload.judge import Rules, Verdict
+from brimline.offload.judge import Rules
 from brimline.settings.values import defaults
 
 from .conftest import LOG, SOURCE, cut, cut_as_sent, numbered
@@ -181,8 +181,8 @@ def test_what_stays_has_a_reason(
 
     case = judge.Case(tool, arguments, text, len(text.encode()))
 
-    verdict = judge.judge(case, rules, lambda path: path == "/p/edited.py")
-    assert verdict == Verdict(reason, is_listed="always" in str(arguments))
+    assert judge.judge(case, rules, lambda path: path == "/p/edited.py") == reason
+    assert case.is_listed == ("always" in str(arguments))
 
 
 def _by_hook(
@@ -220,7 +220,7 @@ def _by_gateway(
     """What the model gets instead, by the layers, in a request that holds the same result."""
     values = defaults() | settings
     layers = () if values["offload.preset"] == "off" else (PREVIEWS,)
-    rules = judge.rules_in(values)
+    rules = Rules(*[values[f"offload.{name}"] for name in Rules._fields])
     if tool == "Read":
         text = numbered(text)
     edit = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file_path": "/p/edited.py"}}

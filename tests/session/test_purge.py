@@ -218,7 +218,7 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     if model == "claude-sonnet-4-6":
         assert (found.lost_thoughts, added) == ([], [])
         return
-    assert (len(found.lost_thoughts), len(found.survey.thoughts)) == (2, 3)
+    assert (len(found.lost_thoughts), len(found.survey.sent.thoughts)) == (2, 3)
     assert session.rows[-1]["parentUuid"] == last
     assert added[0]["attachment"] == {
         "type": "thinking_stripped",

@@ -10,7 +10,7 @@ import pytest
 
 from brimline.fast import json
 from brimline.state import history
-from brimline.state.session import FORMAT, SessionState, Snapshot
+from brimline.state.session import FORMAT, WINDOW, SessionState, Snapshot
 
 
 def line(number: int, at: float = 1.5, **fields: Any) -> str:
@@ -48,7 +48,7 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.observed_window(), state.spoken_levels()) == (None, None, {})
+    assert (state.snapshot(), state.largest(WINDOW), state.spoken_levels()) == (None, None, {})
     assert not state.has_spoken
     assert not Path(home_dir).exists()
     state.save_snapshot(Snapshot(at=1.0))
@@ -57,7 +57,7 @@ def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> N
     for tokens in (1_000_000, 2_000_000, 1_000_000):
         state.remember_window(tokens)
 
-    assert SessionState(home_dir, "abc").observed_window() == 2_000_000
+    assert SessionState(home_dir, "abc").largest(WINDOW) == 2_000_000
     found = [Path(home_dir), *Path(home_dir).rglob("*")]
     assert len(found) == 8
     for path in found:

@@ -110,10 +110,11 @@ def after_moving_out(
         moved: how many results and inputs were moved out.
         pinned: texts that are pinned in the session's budget, by compartment.
     """
+    results, inputs = (moved.get(name, 0) for name in ("results", "inputs"))
+    cut = f", and the middle of {inputs} long input{'s' * (inputs != 1)}" if inputs else ""
     opening = (
-        f"{MARK} Compacted without a summary: {moved.get('results', 0)} old results and the middle "
-        f"of {moved.get('inputs', 0)} long inputs were moved out. Each names its key: `recall` "
-        "with it, or `brimline store get KEY`, gives it back."
+        f"{MARK} Compacted without a summary. Moved out: {results} old result{'s' * (results != 1)}"
+        f"{cut}. Each names its key: `recall` with it, or `brimline store get KEY`, gives it back."
     )
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [

@@ -103,7 +103,12 @@ def refusal(error: StateError) -> str:
 def markdown(document: dict[str, Any], record: Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
     lines = [f"# Checkpoint of session {document['session']}", "", *_circumstances(document)]
-    for title, entries in _sections(document, record).items():
+    sections = _work(record)
+    sections["Messages of the user"] = [_message(message) for message in record.messages]
+    sections["Kept files"] = [
+        _item("", f"{file['path']}: {file['key'] or file['problem']}") for file in document["files"]
+    ]
+    for title, entries in sections.items():
         if entries:
             lines += ["", f"## {title}", "", *entries]
     return "\n".join(lines) + "\n"
@@ -125,19 +130,8 @@ def _circumstances(document: dict[str, Any]) -> list[str]:
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
 
-def _sections(document: dict[str, Any], record: Ledger) -> dict[str, list[str]]:
-    """The entries of the ledger by their titles."""
-    return _work(record) | {
-        "Messages of the user": [_message(message) for message in record.messages],
-        "Kept files": [
-            _item("", f"{file['path']}: {file['key'] or file['problem']}")
-            for file in document["files"]
-        ],
-    }
-
-
 def _work(record: Ledger) -> dict[str, list[str]]:
-    """What was done and is to be done."""
+    """What was done and is to be done, by title."""
     checks = record.checks.values()
     return {
         "Notes": [_item("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],

@@ -133,7 +133,7 @@ def fold(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(fields, dict) or row.is_sidechain(fields):
         return
-    copies = Copies(ledger.boundary_at)
+    copies = Copies(ledger.boundary_at, has_past=bool(ledger.folder))
     is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
     if is_copy:
         return

@@ -1,7 +1,7 @@
 """`brimline demo`: a made-up bug hunt through the real hook entry, one process per event.
 
-It fills a window once and begins again. Sizes follow recorded sessions: a first request of some
-24,000 tokens, a few thousand for most steps, and now and then a result that is far larger.
+It fills a window once, and a compaction without a model makes room. Sizes follow recorded sessions:
+a first request of some 24,000 tokens, a few thousand for most steps, now and then far more.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brimline import models, output, testing
 from brimline.fast import policy
 from brimline.gauge import reading
 from brimline.launch import bootstrap
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.state.session import SessionState
 from brimline.store import contents
 
@@ -41,16 +41,11 @@ _CHARACTERS_PER_TOKEN = models.lookup(_MODEL).characters_per_token
 _MOST_CHARACTERS = 7_500
 _COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
 _BAR_CELLS = 50
-_SHOWN_LINES, _CARD_LINES, _SHOWN_WIDTH = 8, 24, 150
-_PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.12, 0.6
+_SHOWN_LINES, _SHOWN_WIDTH = 8, 150
+_PAUSE_S, _PAUSE_AFTER_NOTE_S = 0.05, 0.4
 _TASK = (
     "The nightly import drops rows. Find out why and fix it. Never touch prod_db. The staging "
     "database listens on port 48213."
-)
-# What a summary is like: the gist, without the rule, the reason and the exact values.
-_SUMMARY = (
-    "<summary>\nThe import was investigated and a fix for large batches is under way. Tests were "
-    "added and the docs were updated. Next: the remaining imports.\n</summary>"
 )
 _FAULTY_BATCH = 611
 _LOG = "\n".join(
@@ -67,36 +62,43 @@ class Step(NamedTuple):
     """`prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`"""
     label: str
     tokens: int = 0
-    """What it adds to the context; for a compaction, what is left."""
+    """What it adds to the context."""
 
 
 STORY = (
     Step("prompt", _TASK, 300),
-    Step("Grep", "import_rows in src", 1_900),
-    Step("Read", "src/importer/pipeline.py", 9_800),
+    Step("Grep", "import_rows", 1_900),
+    Step("Read", "src/importer/pipeline.py", 19_800),
     Step("Read", "src/importer/batch.py", 7_400),
-    Step("Read", "tests/test_pipeline.py", 11_200),
+    Step("Read", "tests/test_pipeline.py", 21_200),
     Step("bulk", "cat logs/import.log"),
     Step("recall", "the lines around the first error"),
-    Step("Read", "logs/nightly.log, the last page", 12_900),
+    Step("Read", "logs/nightly.log", 18_900),
     Step("Bash", "make test", 6_300),
     Step("prompt", "It is the batches with more than 500 rows, right?", 200),
-    Step("Skill", "review-batches", 11_400),
-    Step("Read", "src/importer/limits.py", 5_900),
-    Step("Edit", "batch.py: carry the remainder over", 1_500),
-    Step("Bash", "python -m importer --dry-run", 9_300),
-    Step("Read", "docs/import-format.md", 7_200),
-    Step("Skill", "write-tests", 12_600),
+    Step("Skill", "review-batches", 3_400),
+    Step("Read", "src/importer/limits.py", 3_900),
+    Step("Edit", "src/importer/batch.py", 1_500),
+    Step("Bash", "python -m importer --dry-run", 5_300),
+    Step("Read", "docs/import-format.md", 3_200),
+    Step("Bash", "git log --stat -20", 2_600),
     Step("prompt", "Good. Add a regression test and update the docs.", 200),
-    Step("Write", "tests/test_batch.py: 501 rows", 1_900),
-    Step("Read", "tests/fixtures/rows.csv", 9_100),
-    Step("Bash", "make test", 6_500),
-    Step("Bash", "make integration", 12_600),
-    Step("Read", "CHANGELOG.md", 6_400),
-    Step("Bash", "git diff", 3_900),
-    Step("compact", "the client compacts", 46_000),
+    Step("Write", "tests/test_batch.py", 1_900),
+    Step("Read", "tests/fixtures/rows.csv", 3_100),
+    Step("Bash", "make test", 3_500),
+    Step("Bash", "make integration", 8_600),
+    Step("Read", "CHANGELOG.md", 3_400),
+    Step("Grep", "carry_over", 1_900),
+    Step("Read", "src/weekly/schedule.py", 9_800),
+    Step("Bash", "git diff", 5_400),
+    Step("Bash", "make test", 3_200),
+    Step("compact", "no model is asked"),
     Step("prompt", "Now the same for the weekly import.", 200),
-    Step("Read", "src/weekly/pipeline.py", 12_400),
+    Step("Read", "src/weekly/pipeline.py", 9_400),
+)
+# Where a tool's input has what the step names; a command elsewhere.
+_INPUTS = {"Skill": "skill", "Grep": "pattern"} | dict.fromkeys(
+    ("Read", "Edit", "Write"), "file_path"
 )
 
 
@@ -146,6 +148,10 @@ class Player:
         self.folder, self.home_dir = folder, f"{folder}/brimline"
         self.tokens = _FIRST_REQUEST_TOKENS
         self.moments: list[Moment] = []
+        # What the client would hand to the mod, and what each call has added.
+        self.messages: list[dict[str, Any]] = []
+        self.sizes: dict[str, int] = {}
+        self.moved_out = 0
         path, project = f"{folder}/projects/demo/session.jsonl", f"{folder}/project"
         self.session = testing.SessionBuilder(path, cwd=project, model=_MODEL)
         os.makedirs(project, exist_ok=True)
@@ -167,10 +173,11 @@ class Player:
         if step.kind == "prompt":
             note = self._send("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
             self.session.prompt(step.label)
+            self.messages.append({"text": step.label})
             self.tokens += step.tokens
             return note, ""
         if step.kind == "compact":
-            return "", self._compact(step)
+            return "", self._compact()
         if step.kind == "bulk":
             return self._call("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
@@ -179,13 +186,13 @@ class Player:
             text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
             command = f"brimline store get last --lines {first}:{first + 4}"
             return self._call("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
-        size = 200 if step.kind in ("Edit", "Write") else step.tokens * _CHARACTERS_PER_TOKEN
-        asked = {"skill" if step.kind == "Skill" else "command": step.label}
+        asked = {_INPUTS.get(step.kind, "command"): step.label}
         before = ""
         if step.kind == "Skill":
             answer = self._send("PreToolUse", tool_name="Skill", tool_input=asked)
             before = answer.get("additionalContext", "")
-        note, _ = self._call(step.kind, asked, "x" * min(int(size), _MOST_CHARACTERS), step.tokens)
+        size = 200 if step.kind in ("Edit", "Write") else int(step.tokens * _CHARACTERS_PER_TOKEN)
+        note, _ = self._call(step.kind, asked, "x" * size, step.tokens)
         return "\n\n".join(filter(None, [before, note])), ""
 
     def _call(
@@ -193,22 +200,33 @@ class Player:
     ) -> tuple[str, str]:
         """A tool's result; returns the note for the model, and the result as it reaches it."""
         call_id = self.session.tool_call(self.tokens, tool, **asked)
-        payload = testing.bash_event(self.session, text, tool_name=tool, tool_use_id=call_id)
+        seen = text if tokens is None else text[:_MOST_CHARACTERS]
+        payload = testing.bash_event(self.session, seen, tool_name=tool, tool_use_id=call_id)
         answer = self._send("PostToolUse", **payload | {"tool_input": asked})
         given = answer.get("updatedToolOutput", {}).get("stdout", text)
-        self.session.tool_result(call_id, given)
-        self.tokens += int(len(given) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
+        self.session.tool_result(call_id, given[:_MOST_CHARACTERS])
+        added = int(len(given) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
+        self.tokens, self.sizes[call_id] = self.tokens + added, added
+        use = {"tool_use_id": call_id, "tool": tool, "input": asked}
+        result = {"tool_use_id": call_id, "text": given}
+        self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
         self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
         return answer.get("additionalContext", ""), given
 
-    def _compact(self, step: Step) -> str:
-        """The client compacts, and its summary forgets; returns the card that comes after it."""
-        self._run("PreCompact", testing.event("PreCompact", self.session, trigger="auto"))
+    def _compact(self) -> str:
+        """What the mod does: old results become lines; returns those and what comes after them."""
+        request = {"session": self.session.session_id, "cwd": self.session.cwd, "trigger": "auto"}
+        answer = json.loads(self._run("mod compact", request | {"messages": self.messages}))
+        lines: dict[str, str] = answer["results"]
         card: str = self._send("SessionStart", source="compact").get("additionalContext", "")
-        self._send("PostCompact", trigger="auto", compact_summary=_SUMMARY)
-        self.session.compact(self.tokens, summary=_SUMMARY)
-        self.tokens = step.tokens
-        return card
+        self._send("PostCompact", trigger="auto", compact_summary=card)
+        self.session.compact(self.tokens, summary=card)
+        self.tokens -= sum(self.sizes[call] for call in lines)
+        self.moved_out += len(lines)
+        words = [f"> {entry['text']}" for entry in self.messages if entry["text"]]
+        return "\n".join(
+            [*lines.values(), "", "Every message is still there, such as:", words[0], "", card]
+        )
 
     def _send(self, name: str, **fields: Any) -> dict[str, Any]:
         """One hook process; returns what it answers."""
@@ -219,7 +237,7 @@ class Player:
     def _run(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
-            [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), name],
+            [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), *name.split()],
             input=json.dumps(payload).encode(),
             stdout=subprocess.PIPE,
             env=dict.fromkeys(("HOME", "CLAUDE_CONFIG_DIR"), self.folder)
@@ -230,12 +248,11 @@ class Player:
 
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
-        saved = learning.saved_by(self.home_dir, self.session.session_id)
-        cards = sum(moment.step.kind == "compact" for moment in self.moments)
+        saved = savings.saved_by(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
-            "messages_to_the_model": cards
-            + sum(moment.note.count("[brimline]") for moment in self.moments),
+            "messages_to_the_model": sum(m.note.count("[brimline]") for m in self.moments),
+            "results_moved_out": self.moved_out,
             "peak_tokens": max(moment.reading.projected_tokens or 0 for moment in self.moments),
             "tokens_kept_out": saved.kept_out_tokens,
         }
@@ -267,10 +284,10 @@ def _told(moment: Moment, number: int) -> Iterator[Any]:
     titles = {
         "bulk": "a long output stays out, the model gets a preview instead",
         "recall": "the model fetches what it needs of it",
-        "compact": "the client compacts, and the model is given back",
+        "compact": "a compaction without a model: old results become lines, all words stay",
     }
     if moment.instead:
-        most = _CARD_LINES if moment.step.kind == "compact" else _SHOWN_LINES
+        most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES
         rows = [output.line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]
         rows = rows if len(rows) <= most else [*rows[: most - 2], "…", rows[-1]]
         title = f"step {number}: {titles[moment.step.kind]}"

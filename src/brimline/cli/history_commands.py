@@ -9,7 +9,7 @@ import click
 from brimline import output
 from brimline.cost import aftermath
 from brimline.fast import paths
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.session import injected
 from brimline.settings import config
 from brimline.state import cache_history, lookback
@@ -52,7 +52,7 @@ def history(
     size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
     with output.Progress("Reading", size) as bar:
         notes = update(home_dir, files, progress=bar.update)
-    document = lookback.document(home_dir, learning.kept_out, session_id, compactions=compactions)
+    document = lookback.document(home_dir, savings.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     aftermath.complete(document, config.user_models(home_dir))
     output.answer(document, aftermath.text, as_json=as_json)

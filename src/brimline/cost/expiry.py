@@ -12,6 +12,7 @@ from brimline.decision import Decision
 from brimline.fast import io, json
 from brimline.offload import judge
 from brimline.settings import config
+from brimline.state.session import MOD_ALIVE
 from brimline.transcript import read, row, words
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def decide(turn: Turn) -> Decision | None:
     tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
     text = notice(cache, tokens, clock.now(), model)
-    if turn.state.sign_of_mod():
+    if turn.state.read(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))

@@ -18,7 +18,7 @@ SHORTEST_S = 300
 
 def session_start(turn: Turn) -> Decision | None:
     """Tell the person, before it is paid, what the next request writes to the cache again."""
-    if turn.event.source not in ("resume", "fork") or not turn.values["cost.cold_cache"]:
+    if not turn.values["cost.cold_cache"]:
         return None
     from brimline.cost import expiry
 

@@ -19,7 +19,7 @@ from brimline.dashboard import chart, story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.gauge.composition import Injection
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.search import documents
 from brimline.state import forgotten, history
 from brimline.transcript import find
@@ -238,7 +238,7 @@ def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
             times, took, longest = hooks.get(event, [0, 0.0, 0.0])
             hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
     return {
-        "saved": learning.total(learning.Saved(*row["saved"]) for row in rows),
+        "saved": savings.total(savings.Saved(*row["saved"]) for row in rows),
         "injections": [(one, counts[one], took) for one, took in tokens.most_common()],
         "injected": tokens.total(),
         "hooks": sorted(hooks.items()),

@@ -23,12 +23,12 @@ from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
 from brimline.gauge.window import proved_window
 from brimline.hooks import table
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.session import in_use
 from brimline.settings import config
 from brimline.state import figures, history, logs
 from brimline.state.figures import Figures
-from brimline.state.session import SessionState, Snapshot
+from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.store import layout
 from brimline.transcript import caching, find, read, row
 from brimline.transcript.caching import Caching
@@ -116,7 +116,7 @@ class Story:
     composed: Composition | None = None
     now: Reading | None = None
     figures: Figures = field(default_factory=Figures)
-    saved: learning.Saved = field(default_factory=learning.Saved)
+    saved: savings.Saved = field(default_factory=savings.Saved)
     events: list[dict[str, Any]] = field(default_factory=list)
     """The lines of its spool."""
     failures: list[dict[str, Any]] = field(default_factory=list)
@@ -226,7 +226,7 @@ def outline(
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = found.kept_as = state.session_id
     found.figures = history.look(home_dir, name, [path], lines).figures
-    found.saved = learning.saved_by(home_dir, name)
+    found.saved = savings.saved_by(home_dir, name)
     found.events = [_sound(line) for line in history.spooled(home_dir, name)]
     found.now = reading.of_session(last, found.scan, state, policy_of(found.project))
     if told := state.snapshot():
@@ -327,7 +327,7 @@ def _read_moments(story: Story, state: SessionState, policy: Policy) -> None:
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.observed_window()
+    observed = state.largest(WINDOW)
     for moment in story.moments:
         proved = proved_window(moment.tokens)
         observed = max(observed or 0, proved or 0) or None

@@ -1,22 +1,25 @@
 """Builds the bundle of fast-path modules that `launch` loads, for the interpreter it runs on."""
 
 from __future__ import annotations
-import __future__
 
 import ast
 import os
 import sys
 from marshal import dumps
+from typing import TYPE_CHECKING
 
 from brimline.launch import FORMAT, PACKAGE_DIR, bundle_path
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 # What every quiet hook loads, by room, each after those that it imports itself;
 # `tests/hooks/test_imports.py` compares it with reality.
 _ROOMS = {
     "fast": ("io", "json", "paths", "policy"),
     "transcript": ("usage",),
-    "gauge": ("window", "reading", "hook"),
     "state": ("session",),
+    "gauge": ("window", "reading", "hook"),
     "offload": ("hook",),
     "carry": ("hook",),
     "guard": ("hook",),
@@ -54,17 +57,31 @@ def build() -> str:
     return target
 
 
-def _compiled(path: str) -> bytes:
-    """The module's code without docstrings; its `__future__` import becomes a flag."""
+def _compiled(path: str) -> CodeType:
+    """The module's code without docstrings and annotations."""
     with open(path, "rb") as source:
         tree = ast.parse(source.read(), path)
-    tree.body = [
-        node
-        for node in tree.body
-        if not (isinstance(node, ast.ImportFrom) and node.module == "__future__")
-    ]
-    flags = __future__.annotations.compiler_flag
-    return dumps(compile(tree, path, "exec", flags=flags, dont_inherit=True, optimize=2))
+    return compile(_Bare().visit(tree), path, "exec", dont_inherit=True, optimize=2)
+
+
+class _Bare(ast.NodeTransformer):
+    """Leaves out what only readers and checkers need: annotations, and the import for them."""
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
+        return None if node.module == "__future__" else node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        if node.value is None:
+            return None
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
 
 
 def _source_of(name: str) -> str:

@@ -49,13 +49,16 @@ def env(name: str) -> str | None:
     return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
 
 
-def env_names(prefix: str) -> list[str]:
-    """The names of the environment variables that begin with a prefix."""
+def env_names(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
+    """The names of the environment variables that begin with a prefix, some left out."""
     loaded = sys.modules.get("os")
-    if loaded is not None:
-        return [name for name in loaded.environ if name.startswith(prefix)]
-    start = prefix.encode()
-    return [name.decode("ascii", "replace") for name in system.environ if name.startswith(start)]
+    if loaded is None:
+        start = prefix.encode()
+        raw = [name for name in system.environ if name.startswith(start)]
+        names = [name.decode("ascii", "replace") for name in raw]
+    else:
+        names = [name for name in loaded.environ if name.startswith(prefix)]
+    return [name for name in names if name not in but]
 
 
 def whole_number(text: str) -> int | None:
@@ -108,42 +111,28 @@ def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
         stat = system.fstat(descriptor)
         if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
             raise OSError("not a regular file")
-        yield from _lines_backward(descriptor, stat.st_size)
+        position = size = stat.st_size
+        block_bytes = _FIRST_BLOCK_BYTES
+        unfinished: list[bytes] = []  # the end of a line whose start is not read yet, last first
+        while position > 0 and size - position < _WALK_LIMIT_BYTES:
+            count = end = min(block_bytes, position)
+            position -= count
+            system.lseek(descriptor, position, 0)
+            block = system.read(descriptor, count)
+            if len(block) != count:
+                return  # the file shrank under us: what was read before still holds
+            while (newline := block.rfind(b"\n", 0, end)) >= 0:
+                unfinished.append(block[newline + 1 : end])
+                yield position + newline + 1, b"".join(reversed(unfinished))
+                unfinished.clear()
+                end = newline
+            unfinished.append(block[:end])
+            if end == count:
+                block_bytes = min(block_bytes * 4, _LARGEST_BLOCK_BYTES)
+        if position == 0 and unfinished:
+            yield 0, b"".join(reversed(unfinished))
     finally:
         system.close(descriptor)
-
-
-def _lines_backward(descriptor: int, size: int) -> Iterator[tuple[int, bytes]]:
-    """Every line from the last to the first, with the offset at which it begins."""
-    position = size
-    block_bytes = _FIRST_BLOCK_BYTES
-    unfinished: list[bytes] = []  # the end of a line whose start is not read yet, last piece first
-    while position > 0 and size - position < _WALK_LIMIT_BYTES:
-        count = min(block_bytes, position)
-        block = _read_at(descriptor, count, position - count)
-        if len(block) != count:
-            return  # the file shrank under us: what was read before still holds
-        position -= count
-        end = count
-        newline = block.rfind(b"\n", 0, end)
-        while newline >= 0:
-            unfinished.append(block[newline + 1 : end])
-            yield position + newline + 1, b"".join(reversed(unfinished))
-            unfinished.clear()
-            end = newline
-            newline = block.rfind(b"\n", 0, end)
-        unfinished.append(block[:end])
-        if end == count:
-            block_bytes = min(block_bytes * 4, _LARGEST_BLOCK_BYTES)
-    if position == 0 and unfinished:
-        yield 0, b"".join(reversed(unfinished))
-
-
-def _read_at(descriptor: int, count: int, offset: int) -> bytes:
-    if hasattr(system, "pread"):
-        return system.pread(descriptor, count, offset)
-    system.lseek(descriptor, offset, 0)
-    return system.read(descriptor, count)
 
 
 def append_line(path: str, line: str) -> None:

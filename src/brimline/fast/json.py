@@ -58,10 +58,10 @@ def load_object(raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is something else, or no JSON.
     """
-    found = loads(raw.decode("utf-8", "surrogateescape"))
-    if not isinstance(found, dict):
+    document, _ = scan(raw.decode("utf-8", "surrogateescape").lstrip(_WHITESPACE), 0)
+    if not isinstance(document, dict):
         raise ValueError("not a JSON object")
-    return found
+    return document
 
 
 def loads_all(line: bytes | str) -> list[Any]:

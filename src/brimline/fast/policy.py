@@ -1,12 +1,12 @@
 """The settings in force, as hooks read them: one flat JSON file per project, made by `config`.
 
-Fast path: imports only `models`, `fast.io`, `fast.json` and `fast.paths`. The list of settings
+Fast path: imports only `fast.io`, `fast.json` and `fast.paths`. The list of settings
 itself is loaded only where there is no compiled file or the environment overrides one.
 """
 
 from __future__ import annotations
 
-from brimline import __version__, models
+from brimline import __version__
 from brimline.fast import io, json, paths
 
 TYPE_CHECKING = False
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 2
-_ENV_PREFIX = "BRIMLINE_"
-# The folder, the switch, a key.
-_NO_SETTINGS = ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY")
+# How variables begin that look like settings of ours, but for the folder, the switch and a key.
+OVERRIDES = ("BRIMLINE_", ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API_KEY"))
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
 # By which the client does without its own memory.
 MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
@@ -59,8 +58,8 @@ class Policy:
         # Rules that survive every compaction: the name of the file and the text of each.
         self.marked = marked or []
         self._preset = preset or {}
-        # The table of models, the user's rows first.
-        self.models = models.BY_VERSION
+        # The table of models, the user's rows first; empty before the first settings are compiled.
+        self.models: list[dict[str, Any]] = []
 
     @property
     def preset(self) -> dict[str, Any]:
@@ -85,7 +84,7 @@ def is_switched(text: str) -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = stored(home_dir, project_dir) or _from_defaults()
-    if names := environment_overrides():
+    if names := io.env_names(*OVERRIDES):
         _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline.settings import presets
@@ -99,7 +98,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
     """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
     try:
         raw = io.read_file(paths.policy_file(home_dir, project_dir))
-        document = json.loads(raw.decode("utf-8", "replace"))
+        document = json.load_object(raw)
         if document["v"] != FORMAT:
             return None
         values = document["values"]
@@ -107,7 +106,7 @@ def stored(home_dir: str, project_dir: str) -> Policy | None:
             values = _from_defaults().values | values
         known = [document[name] for name in ("client", "sources", "explicit", "learned")]
         policy = Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
-        policy.models = document.get("models", models.BY_VERSION)
+        policy.models = document.get("models", [])
         return policy
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -138,11 +137,6 @@ def apply_client_environment(
     model = env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
-
-
-def environment_overrides() -> list[str]:
-    """Names of the environment variables that look like settings of ours."""
-    return [name for name in io.env_names(_ENV_PREFIX) if name not in _NO_SETTINGS]
 
 
 def _from_defaults() -> Policy:

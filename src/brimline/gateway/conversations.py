@@ -23,7 +23,7 @@ from brimline.fast import io
 from brimline.gateway.stickiness import Sent
 from brimline.gauge import window
 from brimline.state import logs
-from brimline.state.session import GATEWAY_SAVED, SessionState
+from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
 from brimline.store import put
 
 if TYPE_CHECKING:
@@ -453,7 +453,7 @@ def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
 
 def _has_mod(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
-    sign = session.sign_of_mod()
+    sign = session.read(MOD_ALIVE)
     at = sign.get("at")
     is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
     return is_young and sign.get("inside", "off") != "off"

@@ -130,7 +130,7 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
     require_libraries()
     import uvicorn
 
-    from brimline.gateway.connections import Impatient
+    from brimline.connections import Impatient
 
     config = uvicorn.Config(
         "",  # set below, once there is a loop
@@ -212,7 +212,8 @@ def _settings(plan: Plan, policy: Policy) -> Settings:
     values = policy.values
     is_off = values["offload.preset"] == "off"
     layers = tuple(one for one in plan.layers if one is not PREVIEWS or not is_off)
-    return Settings(layers=layers, rules=judge.rules_in(values))
+    rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
+    return Settings(layers=layers, rules=rules)
 
 
 def _end(server: uvicorn.Server, lifeline: int) -> None:

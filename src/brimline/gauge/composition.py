@@ -228,6 +228,8 @@ class Ledger:
         self.before: _Request | None = None
         self.shares: list[Share] = []
         self.parts: Counter[str] = Counter()
+        # What a first request took besides the texts; a compaction leaves it as it is.
+        self.floor_tokens = 0
         self.summary_expected = False
 
     def take(self, entry: Entry) -> None:
@@ -299,6 +301,8 @@ class Ledger:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
             shares = explain_growth(growth, pieces, model, before.output_tokens)
         left = growth - sum(shares)
+        if before is None:
+            self.floor_tokens = left
         if left < 0 and request.turn.requests == 1:
             left += self._forget_thinking(request.turn, -left)
         carried = []

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.gauge import composition
 from brimline.transcript import pieces, row
+from brimline.transcript.compactions import Links
 from brimline.transcript.pieces import Entry
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from brimline.gauge.composition import Composition
+    from brimline.transcript.pieces import Piece
 
 _PROMPT_CHARACTERS = 80
 # What a compaction keeps is the last round, seldom more than a few dozen rows.
@@ -28,6 +32,10 @@ class Context:
     since_tokens: int = 0
     # Estimated: what purges took out after the last request, which still counted it.
     purged_tokens: int = 0
+    # What requests take besides the texts of the session, where one has measured it.
+    floor_tokens: int = 0
+    # Estimated: what the next request would take had the last compaction not been.
+    undone_tokens: int = 0
 
     @property
     def measured_tokens(self) -> int | None:
@@ -37,7 +45,14 @@ class Context:
     @property
     def next_tokens(self) -> int:
         """The estimated size of the next request."""
-        return max(0, (self.measured_tokens or 0) + self.since_tokens - self.purged_tokens)
+        measured = self.measured_tokens
+        held = self.floor_tokens if measured is None else measured
+        return max(0, held + self.since_tokens - self.purged_tokens)
+
+    @property
+    def next_tokens_if_undone(self) -> int:
+        """The same where the last compaction is undone; more where a request has measured more."""
+        return max(self.next_tokens, self.undone_tokens - self.purged_tokens)
 
     def take_out(self, tokens: int) -> None:
         """Account for purges that no request has measured yet."""
@@ -53,16 +68,28 @@ class ContextReader:
         self._entries = pieces.EntryReader()
         self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
+        self._undone_tokens = 0
+        self.links = Links()
 
     def take(self, value: dict[str, Any]) -> Entry | None:
         """Account for the next row."""
-        entry = self._entries.take(value)
+        entry = self._take(self._entries.take(value), value)
+        self.links.take(value)
+        return entry
+
+    def _take(self, entry: Entry | None, value: dict[str, Any]) -> Entry | None:
         if entry is None:
             return None
         # A boundary and the summary that follows it are one compaction.
         is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
         kept = self._kept(value) if is_new else []
         self.segment += is_new
+        if is_new and not self.links.is_undone:
+            request = self._ledger.request
+            self._undone_tokens = request.usage.prompt_tokens if request else 0
+            self._undone_tokens += self._estimate([piece for piece, _ in self._ledger.waiting])
+        elif not self._entries.is_copy:
+            self._undone_tokens += self._estimate(entry.pieces)
         # Prompts may be long, and nobody asks for them here.
         short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
         for one in (short, *kept):
@@ -73,17 +100,21 @@ class ContextReader:
     def close(self) -> Context:
         """Account for what is there."""
         ledger = self._ledger
-        model = ledger.request.usage.model if ledger.request else None
-        since = [round(composition.estimate_tokens(piece, model)) for piece, _ in ledger.waiting]
-        return Context(ledger.close(), sum(since))
+        since = self._estimate([piece for piece, _ in ledger.waiting])
+        return Context(ledger.close(), since, 0, ledger.floor_tokens, self._undone_tokens)
+
+    def _estimate(self, added: Iterable[Piece]) -> int:
+        """What texts take that no request has measured."""
+        request = self._ledger.request
+        model = request.usage.model if request else None
+        return sum(round(composition.estimate_tokens(piece, model)) for piece in added)
 
     def _kept(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        found = row.preserved(value)
-        if found is None or not found[0]:
+        uuids, head, tail = row.preserved(value)
+        if not uuids:
             return []
         names = [name for name, _ in self._recent]
-        uuids, head, tail = found
         wanted = set(uuids)
         if head in names and tail in names:
             first, last = names.index(head), names.index(tail)

@@ -1,9 +1,11 @@
 """The gauge's face to the hooks: every turn is measured, on record, and there for who polls.
 
-Fast path: imports nothing.
+Fast path: imports only `state.session`.
 """
 
 from __future__ import annotations
+
+from brimline.state.session import TELEMETRY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,9 +22,13 @@ _STEP_RATIO = 0.01
 
 def post_tool_use(turn: Turn) -> None:
     """Measure; tell those who poll where the figures moved enough."""
-    turn.note(turn.event.name, **turn.reading.figures())
-    if is_due(turn.reading, turn.state.telemetry()):
-        publish(turn.reading, turn.state)
+    reading, published = turn.reading, turn.state.read(TELEMETRY)
+    turn.note(turn.event.name, **reading.figures())
+    before = published.get("occupancy_tokens")
+    step = abs((reading.occupancy_tokens or 0) - before) if isinstance(before, int) else None
+    is_news = step is None or published.get("level") != reading.tier
+    if is_news or (step or 0) >= _STEP_RATIO * reading.window.tokens:
+        publish(reading, turn.state)
 
 
 def user_prompt_submit(turn: Turn) -> None:
@@ -73,16 +79,6 @@ def tidy(turn: Turn, _until: float) -> None:
     path = paths.learned_file(turn.home)
     if not os.path.exists(path) or io.read_file(path) != data:
         io.replace_file(path, data)
-
-
-def is_due(reading: Reading, published: dict[str, Any]) -> bool:
-    """Whether the figures moved enough since they were published."""
-    if reading.occupancy_tokens is None:
-        return False
-    before = published.get("occupancy_tokens")
-    if not isinstance(before, int) or published.get("level") != reading.tier:
-        return True
-    return abs(reading.occupancy_tokens - before) >= _STEP_RATIO * reading.window.tokens
 
 
 def publish(reading: Reading, state: SessionState) -> None:

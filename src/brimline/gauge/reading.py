@@ -8,6 +8,7 @@ from __future__ import annotations
 from brimline import models
 from brimline.fast import io
 from brimline.gauge import window
+from brimline.state import session
 from brimline.transcript.usage import Tail, read_tail
 
 TYPE_CHECKING = False
@@ -28,7 +29,9 @@ _REPLY_CHARACTERS_PER_TOKEN = 4
 class Reading:
     """All figures of one measurement with their sources; unknown is None."""
 
-    def __init__(self, size: window.Window, compaction: window.CompactionPoint) -> None:
+    def __init__(
+        self, size: window.Window, compaction: window.CompactionPoint, model: models.Model
+    ) -> None:
         self.window = size
         self.compaction = compaction
         self.occupancy_tokens: int | None = None
@@ -45,7 +48,7 @@ class Reading:
         self.measured_by: str | None = None
         self.measured_at: str | None = None
         self.model: str | None = None
-        self.known_model = models.Model({})
+        self.known_model = model
         self.transcript: str | None = None
         self.offset = 0
         self.history: list[int] = []
@@ -145,10 +148,10 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    compacted = state.compacted_size()
+    compacted = state.largest(session.COMPACTED)
     tail = _read_tail(transcript, requests, compacted)
     latest = snapshot or state.snapshot()
-    observed = state.observed_window()
+    observed = state.largest(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
     # The latest step alone may be so large that a few like it would fill the window.
     margin = reading.margin_tokens
@@ -163,13 +166,11 @@ def measure(
     return reading
 
 
-def of_session(last: Tail, session: Scan, state: SessionState, policy: Policy) -> Reading:
+def of_session(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
-    proved = window.proved_window(session.largest_occupancy_tokens)
-    observed = max(state.observed_window() or 0, proved or 0)
-    return make_reading(
-        last, state.snapshot(), policy, observed or None, history=session.occupancies
-    )
+    proved = window.proved_window(scan.largest_occupancy_tokens)
+    observed = max(state.largest(session.WINDOW) or 0, proved or 0)
+    return make_reading(last, state.snapshot(), policy, observed or None, history=scan.occupancies)
 
 
 def make_reading(
@@ -207,8 +208,8 @@ def make_reading(
         learned=policy.learned.get("points"),
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
-    reading = Reading(size, compaction)
-    reading.model, reading.known_model = name, model
+    reading = Reading(size, compaction, model)
+    reading.model = name
     reading.offset = tail.offset
     reading.client = policy.client
     reading.version = tail.usage.version if tail.usage else None

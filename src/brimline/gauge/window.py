@@ -196,11 +196,13 @@ def resolve_compaction(
     else:
         expected = _expected_point(effective, model, None)
     tokens = expected
-    known = (learned or {}).get(learned_key(window.tokens, effective, ending))
+    learned_tokens = None
+    if learned:
+        learned_tokens = learned.get(learned_key(window.tokens, effective, ending))
     if configured:
         tokens, source = configured, "config"
-    elif known:
-        tokens, source = known, "learned"
+    elif learned_tokens:
+        tokens, source = learned_tokens, "learned"
     elif remaining_percent is not None and ending == "compaction":
         tokens, source = effective * (100 - remaining_percent) // 100, "preset"
     return CompactionPoint(

@@ -107,25 +107,29 @@ def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
     event = turn.event
     answered = table.EVENTS[event.name]
     silenced = turn.state.is_off
-    for room, tools in answered.rooms.items():
-        is_about = tools in ("", "*") or event.tool in tools.split("|")
+    subject = event.tool or event.source
+    for room, about in answered.rooms.items():
+        is_about = about in ("", "*") or subject in about.split("|")
         is_silent = silenced and room not in table.WHILE_OFF
         if not is_about or is_silent or room == left_out:
             continue
-        decision: Decision | None = turn.attempt(room, call, room, answered.function, turn)
-        if decision is None:
+        answer: Decision | None = turn.attempt(room, call, room, answered.function, turn)
+        if answer is None:
             continue
-        turn.decisions.append(decision)
-        if decision.permission == "deny":
+        turn.decisions.append(answer)
+        if answer.permission == "deny":
             break  # the call is refused; later rooms have nothing to add
-        if decision.replacement is not None:
+        if answer.replacement is not None:
             # What is measured from here on is what the model will see.
-            event.tool_response = decision.replacement
+            event.tool_response = answer.replacement
     if not turn.decisions:
         return b""
-    from brimline.decision import merge
+    decision, *others = turn.decisions
+    if others:
+        from brimline.decision import merge
 
-    return wire.render(event.name, merge(turn.decisions)).encode("utf-8", "replace")
+        decision = merge(turn.decisions)
+    return wire.render(event.name, decision).encode("utf-8", "replace")
 
 
 def call(room: str, function: str, *arguments: Any) -> Any:

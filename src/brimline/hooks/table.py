@@ -27,7 +27,8 @@ class Answered:
         subagents: bool = True,
     ) -> None:
         self.function = function
-        # In the order they are asked, each with the tools it is asked about, where there are any.
+        # In the order they are asked, each with the tools that it is asked about, or with how a
+        # session starts; empty: whatever it is.
         self.rooms = rooms
         self.purpose = purpose
         self.timeout_s = timeout_s
@@ -35,21 +36,26 @@ class Answered:
         self.subagents = subagents
 
     def matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
-        """The tools that the client is to call us for; None for events that are about none."""
+        """The tools that the client is to call us for; None where a room is asked in any case."""
+        if "" in self.rooms.values():
+            return None
         wanted = [
             tools
             for room, tools in self.rooms.items()
-            if tools and (room not in OPTIONAL or room in switched_on)
+            if room not in OPTIONAL or room in switched_on
         ]
-        return "*" if "*" in wanted else "|".join(wanted) or None
+        return "*" if "*" in wanted else "|".join(wanted)
 
 
 EVENTS = {
     "SessionStart": Answered(
         "session_start",
-        dict.fromkeys(
-            ("state", "guard", "rules", "carry", "memory", "offload", "session", "cost"), ""
-        ),
+        {
+            **dict.fromkeys(("state", "guard", "rules", "carry", "memory"), ""),
+            "offload": "startup|clear",
+            "session": "",
+            "cost": "resume|fork",
+        },
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
     ),
     "UserPromptSubmit": Answered(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from brimline.fast import paths
 from brimline.install import client, entries, modfolder, parts, pythons
 from brimline.settings import clientsettings, config
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def _loaded(home_dir: str, settings: list[dict[str, Any]]) -> Said:
     if not spools:
         return "mod-unseen", {}
     state = SessionState(home_dir, spools[-1].parent.name)
-    sign = state.sign_of_mod()
+    sign = state.read(MOD_ALIVE)
     if sign:
         return "mod", {"client": sign.get("client") or "unknown", "inside": sign.get("inside")}
     return "mod-not-loaded", {"session": state.session_id, "reason": _reason(settings)}

@@ -8,7 +8,7 @@ from brimline.budget import operations
 from brimline.errors import SessionError
 from brimline.fast import io, paths
 from brimline.masking import clean
-from brimline.state.session import SessionState
+from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
 
 _MOST_CHARACTERS = 5_000
@@ -27,7 +27,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     session = _session(project_dir, named)
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
-    window = SessionState(home_dir, session).telemetry().get("window_tokens")
+    window = SessionState(home_dir, session).read(TELEMETRY).get("window_tokens")
     text = operations.text(operations.run(home_dir, session, window, operation, fields))
     if len(text) <= _MOST_CHARACTERS:
         return text

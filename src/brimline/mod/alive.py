@@ -8,7 +8,7 @@ from typing import Any
 from brimline.cost.hook import LEAST_TOKENS, SHORTEST_S
 from brimline.fast import io
 from brimline.install import modsource
-from brimline.state.session import SessionState
+from brimline.state.session import MOD_ALIVE, SessionState
 
 
 def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> di
     inside = values["compaction.inside"]
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
-    state.save_sign_of_mod(sign)
+    state.save(MOD_ALIVE, sign)
     _renew(f"{home_dir}/mod/brimline/hooks/register.js")
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
     return {"inside": inside, "folder": state.folder, "cold": cold}

@@ -51,12 +51,14 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`: a pane as wide and high as it would like to be, if there is room; text where nobody is at a screen.
+// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
+// screen it is a text.
 export async function pane($, e, isInteractive) {
   if (!isInteractive) return { text: (await rowsOf($, e.presentation.columns, 40)).map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
-  isOpen = true
+  isOpen = !isOpen
   version += 1
-  await $.ui.open({ id: ID, title: "brimline", columns: 62, rows: 24 })
+  if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: 62, rows: 24 })
+  else await $.ui.close({ id: ID })
   return {}
 }
 

@@ -13,7 +13,7 @@ from brimline import output
 from brimline.fast import policy
 from brimline.gauge import composition_text, reading, window, wording
 from brimline.gauge.context import ContextReader
-from brimline.offload import learning
+from brimline.offload import savings
 from brimline.state import history, lookback
 from brimline.state.session import SessionState
 from brimline.transcript import compactions, find, read, usage
@@ -104,7 +104,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
 
 def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
     """Say what was kept out of the window, and how it was compacted last."""
-    kept_out = lookback.kept_out_text(learning.kept_out(home_dir, [session]))
+    kept_out = lookback.kept_out_text(savings.kept_out(home_dir, [session]))
     found = history.look(home_dir, session, [path]).figures.compactions
     return [("kept out", kept_out), *[("compacted", _account(last)) for last in found[-1:]]]
 
@@ -176,7 +176,7 @@ def _ends(count: int, cells: int) -> str:
 
 def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     """Return the colour of the tier that a request of this size is in."""
-    at = reading.Reading(now.window, now.compaction)
+    at = reading.Reading(now.window, now.compaction, now.known_model)
     at.occupancy_tokens = at.projected_tokens = tokens
     at.margin_tokens = now.compaction.tokens - tokens
     thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]

@@ -126,11 +126,7 @@ def _compact(
 
 def _speaks_in_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
-    if not isinstance(model, str):
-        return False
-    # The short table that stands in before settings are compiled does not tell.
-    row = models.lookup(model) if rows is models.BY_VERSION else models.pick(model, rows)
-    return row.binds_thinking
+    return isinstance(model, str) and models.pick(model, rows).binds_thinking
 
 
 class ModError(Exception):

@@ -29,12 +29,12 @@ PAST = "offload-past"
 # each of those that was.
 OFFER, TAKEN = "offload-again-", "offload-taken-"
 OFFERED_RESULTS = 10
+# In the data folder: what was learned of calls.
+LEARNED, _ROTATE_AT_BYTES = "offload-learned.jsonl", 256 << 10
 END_IS_LOST = (
     "[brimline] The client cut this output at 10,000 characters; its end is missing. "
     "Run it again with `2>&1 | tail -60`."
 )
-# How a session begins that has no past.
-_FRESH = ("startup", "clear")
 
 
 def post_tool_use(turn: Turn) -> Decision | None:
@@ -47,9 +47,11 @@ def post_tool_use(turn: Turn) -> Decision | None:
         note_edit(turn, path)
     if not _is_worth_a_look(turn):
         return None
-    from brimline.offload import intercept
+    from brimline.offload import intercept, tool_results
 
-    return intercept.on_result(turn)
+    event = turn.event
+    result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
+    return intercept.on_result(turn, result) if result else None
 
 
 def post_tool_use_failure(turn: Turn) -> Decision | None:
@@ -90,16 +92,13 @@ def pre_compact(turn: Turn) -> None:
 
 
 def session_start(turn: Turn) -> None:
-    """Note whether the session has a past in which files were seen."""
-    if turn.event.source in _FRESH:
-        io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
+    """Note that the session, which has just begun, has no past in which files were seen."""
+    io.create_exclusively(f"{turn.state.folder}/{PAST}", b"")
 
 
 def tidy(turn: Turn, _until: float) -> None:
-    """Keep what was learned about commands small; its files are few."""
-    from brimline.offload import learning
-
-    learning.tidy(turn.home)
+    """Put what was learned of calls aside where it grew large; it is read once more from there."""
+    io.rotate(f"{turn.home}/{LEARNED}", _ROTATE_AT_BYTES)
 
 
 def note_edit(turn: Turn, path: str) -> None:
@@ -131,7 +130,9 @@ def _is_worth_a_look(turn: Turn) -> bool:
         return True
     if values["offload.preset"] == "off":
         return False
-    sent_bytes = event.payload_bytes + clienttools.numbering_bytes(event.tool_response)
+    sent_bytes = event.payload_bytes
+    if event.tool == "Read":
+        sent_bytes += clienttools.numbering_bytes(event.tool_response)
     if sent_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
         return True
     # Only a call that names us can have fetched a stored output.

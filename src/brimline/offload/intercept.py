@@ -2,29 +2,48 @@
 
 A preview opens an offer: the same call again passes, once, among the next ten results and while no
 file was changed. "Once" is a file that exactly one process can create.
+
+A reference pays as long as the model is content with it. One that is fetched back has cost more
+than it saved, so a call whose references come back again and again is left alone. What was learned
+of calls is a line per event, appended and never rewritten: parallel hooks cannot lose each other's
+lines, and what is older than a month is ignored. It names neither projects nor commands nor files,
+only hashes of them.
 """
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
 from brimline.decision import Decision
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.offload import judge, learning, preview, tool_results
-from brimline.offload.hook import EDITED, LARGE_BYTES, OFFER, PAST, PINS_WAIT, TAKEN
+from brimline.offload import judge, preview
+from brimline.offload.hook import EDITED, LARGE_BYTES, LEARNED, OFFER, PAST, PINS_WAIT, TAKEN
 from brimline.store import put, stub
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from brimline.hooks.turn import Turn
     from brimline.offload.tool_results import ToolResult
 
 _SOURCE_CHARACTERS = 60
+# Hashes of the session's project, and of the tool with what its call is remembered by.
+_Call = tuple[str, str]
+# What is learned of a call: its output was replaced, passed, or was fetched back.
+_STUB, _PASSED, _RECALL = "stub", "passed", "recall"
+_EXPIRY_S = 30 * 86_400
+_DIGITS = 12
+# So many of the last stubs that came back make a call pass in its project.
+_CAME_BACK, _OF_THE_LAST = 3, 5
+# Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
+_PROBE_EVERY = 5
 
 
-def on_result(turn: Turn) -> Decision | None:
-    """Answer a result that may be large: a reference in its place, or nothing.
+def on_result(turn: Turn, result: ToolResult) -> Decision | None:
+    """Answer a result of a known shape that may be large: a reference in its place, or nothing.
 
     The questions, in their order; the first that says so lets the result pass. Before all of them
     the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
@@ -36,18 +55,11 @@ def on_result(turn: Turn) -> Decision | None:
     5. Is it too small for its kind: bulk, or content? (`kinds.kind_of`)
     6. Is it a page of a file, a file of settings or instructions, one that the session edited, a
        brief or interactive command, or one that failed?
-    7. Does experience say that its references always come back? (`learning.passes`)
+    7. Does experience say that its references always come back? (`_always_come_back`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
-    9. Is it the same call again, right after its preview? (`claim_repeat`)
+    9. Is it the same call again, right after its preview? (`_claim_repeat`)
     10. Would a reference save too little? (`judge.saves_enough`)
     """
-    event = turn.event
-    result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
-    return judge_known_shape(turn, result) if result else None
-
-
-def judge_known_shape(turn: Turn, result: ToolResult) -> Decision | None:
-    """Answer a result whose shape is known: questions 2 to 10."""
     event = turn.event
     if judge.fetches(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
@@ -85,7 +97,7 @@ class _Arrival:
         self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
         pattern = main.pattern if main else judge.pattern_of(event.tool, result.subject)
-        self.learned_as = (turn.project, event.tool, pattern)
+        self.learned_as = _hashes(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -94,33 +106,31 @@ class _Arrival:
         turn, values = self.turn, self.turn.values
         if values["offload.preset"] == "off":
             return True
-        rules = judge.rules_in(values)
-        verdict = judge.judge(self.case, rules, lambda path: was_edited(turn, path))
-        if verdict.reason:
+        rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
+        if judge.judge(self.case, rules, lambda path: was_edited(turn, path)):
             return True
-        if not verdict.is_listed and (self._comes_back() or not self._is_in_reach()):
-            return True
+        if not self.case.is_listed:
+            if _always_come_back(turn.home, self.learned_as):
+                # That a result passed is experience too.
+                _learn(turn.home, _PASSED, self.learned_as, self.size_bytes)
+                return True
+            is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
+            mode = turn.event.payload.get("permission_mode")
+            if not is_in_reach and mode != "bypassPermissions":
+                return True
         return self._claim_repeat()
 
-    def _comes_back(self) -> bool:
-        """Question 7; that a result passed is experience too."""
-        home = self.turn.home
-        if not learning.passes(home, self.learned_as):
-            return False
-        learning.note(home, learning.PASSED, self.learned_as, self.size_bytes)
-        return True
-
-    def _is_in_reach(self) -> bool:
-        turn = self.turn
-        if self.may_repeat or turn.policy.client.get("recall_allowed"):
-            return True
-        return turn.event.payload.get("permission_mode") == "bypassPermissions"
-
     def _claim_repeat(self) -> bool:
-        if self.case.is_cut or not claim_repeat(self.turn, self.call):
+        """Take the offer that the same call may pass, which only one can; False without one."""
+        if self.case.is_cut:
             return False
-        learning.note(self.turn.home, learning.RECALL, self.learned_as)
-        self.turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
+        turn = self.turn
+        offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{self.call}-")]
+        taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
+        if not any(io.create_exclusively(path, b"") for path in taken):
+            return False
+        _learn(turn.home, _RECALL, self.learned_as)
+        turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def swap(self) -> Decision | None:
@@ -141,7 +151,7 @@ class _Arrival:
         while not case.is_cut and not open_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        learning.note(turn.home, learning.STUB, self.learned_as, self.size_bytes, key)
+        _learn(turn.home, _STUB, self.learned_as, self.size_bytes, key)
         text = self._reference(key, shown)
         turn.note(
             "Offloaded",
@@ -189,6 +199,79 @@ class _Arrival:
         also += ["The same call again shows all of it once."] if self.may_repeat else []
         rest = stub.way_back(key, _program(self.turn.home), *also)
         return preview.reference(stored, result.note, shown, rest)
+
+
+def _always_come_back(home_dir: str, call: _Call) -> bool:
+    """Tell whether experience lets the next large output of a call pass; every fifth does not.
+
+    Raises:
+        OSError: the file is there and cannot be read.
+    """
+    stubs: list[dict[str, Any]] = []
+    passed = 0
+    for line in _lately_learned(home_dir, call):
+        size, key = line["bytes"], line.get("key")
+        if line["kind"] == _RECALL:
+            _count_recall(stubs, key, size)
+        elif line["kind"] == _PASSED:
+            passed += 1
+        else:
+            passed = 0
+            stubs.append({"key": key, "bytes": size or 0, "recalled": 0})
+    # One of which half came back did not pay.
+    lately = stubs[-_OF_THE_LAST:]
+    came_back = [each for each in lately if 0 < each["bytes"] <= 2 * each["recalled"]]
+    return len(came_back) >= _CAME_BACK and passed < _PROBE_EVERY - 1
+
+
+def _lately_learned(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
+    """Return the events of a call within a month."""
+    (same_project, same_call), now = call, time.time()
+    for path in (f"{home_dir}/{LEARNED}.old", f"{home_dir}/{LEARNED}"):
+        for line in json.read_lines(path, containing=same_call.encode()):
+            # A key says whose stub is meant, also where it is asked for from another folder.
+            has_key = line.get("kind") == _RECALL and line.get("key")
+            if not has_key and line.get("project") != same_project:
+                continue
+            at: Any = line.get("at")
+            is_sound = type(at) in (int, float) and isinstance(line.get("bytes", ""), int | None)
+            if is_sound and abs(now - at) <= _EXPIRY_S:
+                yield line
+
+
+def _count_recall(stubs: list[dict[str, Any]], key: str | None, size: int | None) -> None:
+    """Count what came back for the last output that is meant: by its key, or not fetched yet."""
+    for each in reversed(stubs):
+        if each["key"] == key if key else not each["recalled"]:
+            each["recalled"] += each["bytes"] if size is None else size
+            return
+
+
+def _learn(
+    home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
+) -> None:
+    """Remember an event: a large output that was replaced or passed, or one that was fetched back.
+
+    Args:
+        home_dir: the data folder.
+        kind: one of the three above.
+        call: what it is remembered as.
+        size: of the output in bytes; how much came back, where None means all of it.
+        key: of the stub; for a recall without it the latest one of the call is meant.
+
+    Raises:
+        OSError: the line cannot be written.
+    """
+    line = {"at": time.time(), "kind": kind, "bytes": size, "project": call[0], "call": call[1]}
+    line |= {"key": key.removeprefix("sha256:")[:_DIGITS]} if key else {}
+    json.append_line(f"{home_dir}/{LEARNED}", line)
+
+
+def _hashes(project: str | None, tool: str, pattern: str) -> _Call:
+    """Return what a call is remembered as."""
+    texts = json.dumps(project), json.dumps([tool, pattern])
+    project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
+    return project_hash, call_hash
 
 
 def call_name(
@@ -240,13 +323,6 @@ def open_offer(turn: Turn, call: str) -> bool:
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
 
 
-def claim_repeat(turn: Turn, call: str) -> bool:
-    """Take the offer that the same call may pass, which only one can; False where there is none."""
-    offers = [name for name in turn.state.names if name.startswith(f"{OFFER}{call}-")]
-    taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
-    return any(io.create_exclusively(path, b"") for path in taken)
-
-
 def _program(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
@@ -270,6 +346,6 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, result):
         looks.note_recalled(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = (turn.project, tool, judge.pattern_of(tool, meta.get("source")))
-        learning.note(turn.home, learning.RECALL, call, size, key)
+        call = _hashes(turn.project, tool, judge.pattern_of(tool, meta.get("source")))
+        _learn(turn.home, _RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

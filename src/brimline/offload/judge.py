@@ -31,27 +31,12 @@ _FETCHING = ("get", "grep")
 
 
 class Rules(NamedTuple):
-    """The user's settings of the same names."""
+    """The user's settings of the same names, in the room's group of them."""
 
     inline_bytes: int = 8_000
     read_bytes: int = 25_000
-    never: tuple[str, ...] = ()
-    always: tuple[str, ...] = ()
-
-
-def rules_in(values: Mapping[str, Any]) -> Rules:
-    """Return the rules that settings hold."""
-    never, always = tuple(values["offload.never"]), tuple(values["offload.always"])
-    return Rules(values["offload.inline_bytes"], values["offload.read_bytes"], never, always)
-
-
-class Verdict(NamedTuple):
-    """What becomes of a result."""
-
-    reason: str = ""
-    """Why it stays; empty where it is previewed."""
-    is_listed: bool = False
-    """Whether `offload.always` names it."""
+    never: Sequence[str] = ()
+    always: Sequence[str] = ()
 
 
 class Case:
@@ -78,11 +63,8 @@ class Case:
         self.is_cut = False
         # Whether the model has had it for a while: then content is held to the rules for bulk.
         self.was_read = False
-
-    def is_configuration(self) -> bool:
-        """Tell whether it shows files that are read to be obeyed, and is not huge."""
-        is_small = self.sent_bytes <= _LARGEST_CONFIGURATION_BYTES
-        return is_small and any(map(kinds.is_configuration, self.files))
+        # Whether `offload.always` names it.
+        self.is_listed = False
 
     def has_failed(self) -> bool:
         """Tell whether the call failed, also where a pipe lost its exit code."""
@@ -90,21 +72,28 @@ class Case:
         return self.failed or (ran_something and kinds.says_failure(self.text))
 
 
-def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> Verdict:
-    """Decide about a result: the questions 2 and 4 to 6 of `intercept.on_result`."""
-    if _is_reference(case.text) or fetches(case.tool, case.arguments) is not None:
-        return Verdict(OURS)
+def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+    """Return why a result stays; empty where it is previewed.
+
+    These are the questions 2 and 4 to 6 of `intercept.on_result`.
+    """
+    if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse(case.text.partition("\n")[0]):
+        return OURS  # a program may print what looks like a reference, but for its form
+    if fetches(case.tool, case.arguments) is not None:
+        return OURS
     if not _may_be_previewed(case):
-        return Verdict(OTHER_TOOL)
-    if is_named(rules.never, case.tool, case.arguments, case.line):
-        return Verdict(NEVER)
-    is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
-    is_bulk = is_listed or case.was_read or case.is_bulk
-    least_bytes = min(rules.inline_bytes, rules.read_bytes) if is_bulk else rules.read_bytes
+        return OTHER_TOOL
+    if rules.never and is_named(rules.never, case.tool, case.arguments, case.line):
+        return NEVER
+    if rules.always:
+        case.is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
+    least_bytes = rules.read_bytes
+    if case.is_listed or case.was_read or case.is_bulk:
+        least_bytes = min(rules.inline_bytes, rules.read_bytes)
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.sent_bytes < least_bytes + (case.tool != "Read"):
-        return Verdict(SMALL)
-    return Verdict("" if is_listed else _spared(case, rules, was_edited), is_listed)
+        return SMALL
+    return "" if case.is_listed else _spared(case, rules, was_edited)
 
 
 def _may_be_previewed(case: Case) -> bool:
@@ -114,17 +103,10 @@ def _may_be_previewed(case: Case) -> bool:
     return case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
 
 
-def _is_reference(text: str) -> bool:
-    """Tell whether a reference stands there already; a program may print what looks like one."""
-    return text.startswith(stub.BEGINNINGS[0]) and stub.parse(text.partition("\n")[0]) is not None
-
-
 def is_named(
     patterns: Sequence[str], tool: str, arguments: Mapping[str, Any], line: Line | None = None
 ) -> bool:
     """Tell whether a list of the user's holds the tool, the file or a command of a call."""
-    if not patterns:
-        return False
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
     line = line or shell.read(command)
     texts = [tool, command, clienttools.file_of(arguments), *line.files]
@@ -159,7 +141,8 @@ def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
         return PAGE
     if any(map(was_edited, case.files)):
         return EDITED
-    if case.is_configuration():
+    is_small = case.sent_bytes <= _LARGEST_CONFIGURATION_BYTES
+    if is_small and any(map(kinds.is_configuration, case.files)):
         return CONFIGURATION
     if case.line and case.line.is_exempt:
         return BRIEF

@@ -141,7 +141,7 @@ def kind_of(
     sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
     if not sample:
         return LOG
-    kind = _kind_by_names(files)
+    kind = _kind_by_names(files) if files else ""
     if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool != "Read":

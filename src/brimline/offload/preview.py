@@ -239,22 +239,19 @@ class Source:
         return [at for at in unseen if at not in self.picks]
 
     def render(self, named: list[names.Name]) -> str:
-        """Lines and names in their order."""
-        order = sorted(self.picks)
-        bounds = [*order, len(self.numbers)]
-        rows = [self._row(-1, bounds[0], named)] if bounds[0] else []
-        rows += [self._row(at, after, named) for at, after in pairwise(bounds)]
+        """Lines and names in their order; what comes before the first line has a row of its own."""
+        rows = []
+        numbers = [*self.numbers, self.total]
+        bounds = sorted({*self.picks, len(self.numbers)})
+        for at, after in pairwise(bounds if 0 in bounds else [-1, *bounds]):
+            start, end = numbers[at] if at >= 0 else 0, numbers[after]
+            text = self.picks.get(at, "")
+            label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
+            inside = [name.text for name in named if at <= name.line < after]
+            is_more = inside or end > start + 1 or not text
+            words = [f"{label}:", text, "…" if is_more else "", *inside]
+            rows.append(" ".join(filter(None, words)))
         return "\n".join(rows)
-
-    def _row(self, at: int, after: int, named: list[names.Name]) -> str:
-        """A line that is shown, or none at the beginning, and the names up to the next one."""
-        start = self.numbers[at] if at >= 0 else 0
-        end = self.numbers[after] if after < len(self.numbers) else self.total
-        text = self.picks.get(at, "")
-        inside = [name.text for name in named if at <= name.line < after]
-        label = str(start + 1) if end == start + 1 else f"{start + 1}-{end}"
-        rest = " ".join(["…", *inside]) if inside or end > start + 1 or not text else ""
-        return f"{label}: {text} {rest}".rstrip() if text else f"{label}: {rest}"
 
 
 def _ends(text: str, total: int) -> tuple[list[str], list[int]]:

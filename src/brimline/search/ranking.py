@@ -13,8 +13,6 @@ _MEANING, _WORDS, _PAIR = 0.5, 0.3, 0.2
 _NEIGHBOUR = 0.15
 _BEFORE = 0.6
 _AT_ONCE = 4_096
-# The most that `near` can give: the entry's cosine, and that of it with the one before.
-CLOSEST = 2.0
 
 
 class Found(NamedTuple):

@@ -97,17 +97,6 @@ class _Candidates(NamedTuple):
         """Those with the highest scores."""
         return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
 
-    def above_floor(
-        self, connection: sqlite3.Connection, query: str, keys: Sequence[int]
-    ) -> list[int]:
-        """Of some of them those that are about the query."""
-        meanings = {key: self.fits[key].meaning for key in keys if self.fits[key].meaning}
-        # A server counts one cosine for both.
-        meanings |= {key: ranking.CLOSEST * meanings[key] for key in meanings if key < 0}
-        texts = {key: self.texts[key] for key in keys}
-        fitting = floor.above(connection, telling(query), texts, meanings)
-        return [key for key in keys if key in fitting]
-
     def hits(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
         """Some of them, the best first."""
         hits = [self.elsewhere[key].hit._replace(score=self.scores[key]) for key in keys if key < 0]
@@ -174,7 +163,8 @@ class Memory:
             candidates = self._candidates(connection, query, within, others)
             best = candidates.best(limit if not may_be_none else _LOOKED_AT * limit)
             if may_be_none:
-                best = candidates.above_floor(connection, query, best)[:limit]
+                texts = {key: candidates.texts[key] for key in best}
+                best = floor.above(connection, telling(query), texts)[:limit]
             return candidates.hits(connection, best)
 
         return self.use(work)

@@ -16,14 +16,13 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.transcript import read
-from brimline.transcript.read import Copies, Line
+from brimline.transcript.compactions import Links
+from brimline.transcript.read import Line
 from brimline.transcript.row import (
     BEGINNING,
     PARENT_FIELD,
     PROGRESS,
-    compaction_of,
     is_boundary,
-    is_summary,
     kind_of,
     message_id,
     message_of,
@@ -34,7 +33,7 @@ from brimline.transcript.row import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from brimline.transcript.read import Record
 
@@ -137,13 +136,11 @@ class Findings:
         return [fault for fault in self.faults if not fault.mend]
 
 
-def find(lines: Iterable[Line], progress: Callable[[int], None] | None = None) -> Findings:
-    """Look at a whole session; `progress` is called with numbers of bytes."""
+def find(lines: Iterable[Line]) -> Findings:
+    """Look at a whole session."""
     finder = Finder()
     for line in lines:
         finder.take(line)
-        if progress:
-            progress(len(line.raw))
     return finder.close()
 
 
@@ -230,12 +227,8 @@ class Finder:
         self._answered: set[int] = set()
         self._cut_calls: set[str] = set()
         self._context_from = 0
-        # The last compaction, where it has neither a summary nor anchors; what it wrote again.
         self._boundary: _Row | None = None
-        self._copies = Copies()
-        self._replies: set[str] = set()
-        self._compacted_tokens: list[int | None] = []
-        self._is_undone = False
+        self.links = Links()
 
     def take(self, line: Line) -> None:
         """Look at the next line."""
@@ -303,7 +296,7 @@ class Finder:
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         self._take_link(row, thread, results, is_boundary=is_boundary(value))
         self._take_pairs(row, thread, calls, results)
-        self._note_undone_compaction(row, is_copy=self._copies.is_copy(value))
+        self.links.take(value)
         if is_boundary(value):
             self._take_boundary(value, thread, row)
         thread.go_on(row)
@@ -354,35 +347,21 @@ class Finder:
 
     def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        told = preserved(value)
-        names = told[0] if told else frozenset()
-        kept = [self._by_id[name].place.line for name in names if name in self._by_id]
+        names = preserved(value)[0] & self._by_id.keys()
+        kept = [self._by_id[name].place.line for name in names]
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()
-        self._boundary = None if names or is_summary(value) else row
-        self._is_undone = False
-        _, *self._compacted_tokens = compaction_of(value)
-
-    def _note_undone_compaction(self, row: _Row, *, is_copy: bool) -> None:
-        """Note a copy that leads back before the boundary: below 5 MiB the client follows it."""
-        if is_copy and self._boundary:
-            parent = self._by_id.get(row.parent_id or "")
-            leads_back = parent is not None and parent.number < self._boundary.number
-            self._is_undone |= leads_back or row.message_id in self._replies
-        elif row.message_id:
-            self._replies.add(row.message_id)
+        self._boundary = row
 
     def _take_undone(self) -> None:
         """A compaction by handle that nothing holds: its boundary has to name the rows it kept."""
         boundary = self._boundary
-        if boundary is None or not self._is_undone:
+        if boundary is None or not self.links.is_undone:
             return
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
-        before, after = [f"{tokens or 0:,}" for tokens in self._compacted_tokens]
-        detail = f"a resume sends about {before} tokens instead of {after}"
-        self._fault(UNDONE, boundary.place, detail, mend)
+        self._fault(UNDONE, boundary.place, "", mend)
 
     def _take_unanswered(self) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import json
-import os
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
 from brimline.session.survey import calls_in
 from brimline.transcript import find, read, row
-from brimline.transcript.compactions import Scan
+from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Record
 
-_BUFFER_BYTES = 1 << 20
 ENVELOPE, UNREADABLE = "envelope", "unreadable"
 # The rest is for the client alone.
 REACH_THE_MODEL = frozenset(
@@ -83,6 +81,13 @@ class Inspection:
     # After how many requests thoughts were left out of all later ones, which, and by whom.
     lost_thinking: list[tuple[int, str]] = field(default_factory=list)
     findings: Findings = field(default_factory=Findings)
+    is_undone: bool = False  # whether a resume undoes the last compaction
+
+    @property
+    def resume_tokens(self) -> int:
+        """What the first request of a resume takes, estimated, without its prompt."""
+        context = self.context
+        return context.next_tokens_if_undone if self.is_undone else context.next_tokens
 
     @property
     def requests(self) -> int:
@@ -96,8 +101,7 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
     Raises:
         OSError: it cannot be read.
     """
-    with open(path, "rb", buffering=_BUFFER_BYTES) as file:
-        found = inspect_lines(read.lines(file, os.fstat(file.fileno()).st_size), progress)
+    found = inspect_lines(read.lines_of(path, progress))
     found.session_id = found.session_id or find.session_id_of(path)
     return found
 
@@ -110,25 +114,18 @@ def injections(path: str, progress: Callable[[int], None] | None = None) -> Inje
     """
     found = Injections()
     reader = ContextReader(lambda _, shares, __: found.take(shares))
-    with read.open_regular(path) as file:
-        for line in read.lines(file, os.fstat(file.fileno()).st_size):
-            for record in line.records:
-                reader.take(record.value)
-            if progress:
-                progress(len(line.raw))
+    for line in read.lines_of(path, progress):
+        for record in line.records:
+            reader.take(record.value)
     reader.close()
     return found
 
 
-def inspect_lines(
-    lines: Iterable[Line], progress: Callable[[int], None] | None = None
-) -> Inspection:
+def inspect_lines(lines: Iterable[Line]) -> Inspection:
     """Look at the lines of a session."""
     inspector = _Inspector()
     for line in lines:
         inspector.take(line)
-        if progress:
-            progress(len(line.raw))
     return inspector.close()
 
 
@@ -156,6 +153,8 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
+        is_loaded_whole = found.size_bytes < LOADED_WHOLE_BYTES
+        found.is_undone = is_loaded_whole and self.context.links.is_undone
         found.compactions = self.compactions.compactions
         found.context = self.context.close()
         found.largest = self.results.largest(since=self.context.segment)

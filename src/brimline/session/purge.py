@@ -127,7 +127,7 @@ def prepare(
         survey = take_survey(file, size, progress)
     plan = make(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
-    survey.items, survey.calls, survey.conversation = [], {}, []
+    survey.items, survey.sent.calls, survey.conversation = [], {}, []
     survey.referenced = set()
     return plan
 
@@ -160,7 +160,7 @@ def _lost_thoughts(plan: Plan) -> list[Thought]:
     """The thinking behind the first line that changes in what the model is sent."""
     texts = [item.mark for edits in plan.changes.values() for item in edits if item.kind == TEXT]
     first = min([mark.offset for mark in texts], default=plan.survey.length)
-    return [thought for thought in plan.survey.thoughts if thought.offset > first]
+    return [thought for thought in plan.survey.sent.thoughts if thought.offset > first]
 
 
 class _Chooser:
@@ -198,7 +198,7 @@ class _Chooser:
             return None if self._is_recent(item) else COPIES
         if item.kind == PROGRESS_ROW:
             return None if self._is_recent(item) or item.uuid in self._needed else PROGRESS
-        is_present = item.is_main and item.segment == self._survey.segment
+        is_present = item.is_main and item.segment >= self._survey.sent.segment
         return OLD if is_present and item.call_id in self._cold else None
 
     def _needed_progress(self) -> set[str | None]:
@@ -218,8 +218,8 @@ class _Chooser:
 
 
 def _cold_calls(survey: Survey, options: Options) -> set[str]:
-    """The calls of the conversation as it is now whose results are old bulk."""
-    calls, kept = list(survey.calls.values()), cold.KEPT_RESULTS
+    """The calls whose results are old bulk in what a resume sends."""
+    calls, kept = list(survey.sent.calls.values()), cold.KEPT_RESULTS
     if options.keep_requests is not None:
         last_old = survey.requests - options.keep_requests
         kept = sum(survey.request_of[call.id] > last_old for call in calls)
@@ -243,7 +243,8 @@ def _take(plan: Plan, item: Item) -> None:
     saving = plan.savings[item.strategy]
     saving.items += 1
     saving.disk_bytes += disk_bytes
-    if item.kind == TEXT and item.call_id not in plan.survey.cleared:
+    sent_again = item.is_copy and item.segment > plan.survey.sent.segment
+    if item.kind == TEXT and item.call_id not in plan.survey.cleared and not sent_again:
         # What the next request loses.
         saving.context_items += 1
         saving.context_characters += characters

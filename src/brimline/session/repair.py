@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from brimline.session import faults
-from brimline.session.disk import BLOCK_BYTES, RewriteError
+from brimline.session.disk import RewriteError
 from brimline.session.faults import Findings, Mend, Place
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -76,8 +76,7 @@ def examine(path: str, progress: Progress | None = None) -> Findings:
     Raises:
         OSError: it cannot be read.
     """
-    with open(path, "rb", buffering=BLOCK_BYTES) as file:
-        return faults.find(read.lines(file, os.fstat(file.fileno()).st_size), progress)
+    return faults.find(read.lines_of(path, progress))
 
 
 def repair(
@@ -132,7 +131,7 @@ class _MendedCopy:
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
-        found = self.before = faults.find(read.lines(old, length), self._progress)
+        found = self.before = faults.find(read.lines(old, length, self._progress))
         folder = os.path.dirname(old.name)
         with contextlib.ExitStack() as drafts:
             for _ in range(1, self._passes):

@@ -69,6 +69,8 @@ def inspection(
             for kind, size in found.disk_bytes.most_common()
         ],
         "context": _context(found.context),
+        "resume_tokens_estimated": found.resume_tokens,
+        "resume_undoes_a_compaction": found.is_undone,
         "lost_thinking": [
             {"after_request": request, "what": what} for request, what in found.lost_thinking
         ],
@@ -131,7 +133,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
             for name, saving in planned.savings.items()
         },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
-        "thoughts": len(survey.thoughts),
+        "thoughts": len(survey.sent.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
     }
 

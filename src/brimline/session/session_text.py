@@ -53,6 +53,7 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
+    rows.append(("a resume", _resume(document)))
     for lost in document["lost_thinking"]:
         text = f"after request {lost['after_request']:,}: {output.line(lost['what'], _ROOM)}"
         rows.append(("thinking lost", text))
@@ -78,6 +79,15 @@ def _context(context: dict[str, Any]) -> list[str]:
         told = f"That was before a purge, which took out ~{purged:,}: the next one ~{next_one:,}"
         lines.append(output.wrapped(told))
     return [*lines, *composition_text.parts(context), *composition_text.read_again(context)]
+
+
+def _resume(document: dict[str, Any]) -> str:
+    """What resuming the session sends; where a repair changes that, what it sends then."""
+    told = f"sends ~{document['resume_tokens_estimated']:,} tokens"
+    if document["resume_undoes_a_compaction"]:
+        after = document["context"]["next_request_tokens_estimated"]
+        told += f", undoing a mod's compaction; after `brimline session repair` ~{after:,}"
+    return told
 
 
 def _disk(document: dict[str, Any]) -> list[str]:

@@ -18,6 +18,7 @@ from brimline.compaction import cold
 from brimline.store import stub
 from brimline.store.pins import Result, Said
 from brimline.transcript import read, row, words
+from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +88,7 @@ class Item:
     disk_bytes: int  # what it takes on its line, as the client writes it
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
+    is_copy: bool = False  # whether a compaction wrote its row again
     call: Call | None = None
     call_id: str = ""
     is_error: bool = False
@@ -98,6 +100,15 @@ class Item:
 
 
 @dataclass(slots=True)
+class Conversation:
+    """The calls and the thinking since a compaction."""
+
+    segment: int = 0  # how many compactions came before it
+    calls: dict[str, cold.Call] = field(default_factory=dict)
+    thoughts: list[Thought] = field(default_factory=list)
+
+
+@dataclass(slots=True)
 class Survey:
     """All that a plan is made from."""
 
@@ -105,19 +116,16 @@ class Survey:
     lines: int = 0
     unparsed_lines: int = 0
     requests: int = 0
-    segment: int = 0  # how many compactions there were
     session_id: str | None = None
     model: str | None = None
     occupancy_tokens: int | None = None
     items: list[Item] = field(default_factory=list)
     # The parent of every row that has a name; of rows with one name, that of the first.
     parents: dict[str, str | None] = field(default_factory=dict)
-    # The calls of the conversation as it is now, by their ids.
-    calls: dict[str, cold.Call] = field(default_factory=dict)
     # By call, the number of the request that made it.
     request_of: dict[str, int] = field(default_factory=dict)
-    # The thinking in it.
-    thoughts: list[Thought] = field(default_factory=list)
+    # What a resume sends.
+    sent: Conversation = field(default_factory=Conversation)
     # The last row of the main thread.
     last_row: dict[str, Any] = field(default_factory=dict)
     # Names that rows other than progress rows need, or that more than one row has.
@@ -136,14 +144,9 @@ def take_survey(stream: BinaryIO, length: int, progress: Callable[[int], None] |
         OSError: it cannot be read.
     """
     surveyor = _Surveyor()
-    for line in read.lines(stream, length):
+    for line in read.lines(stream, length, progress):
         surveyor.take_line(line)
-        if progress:
-            progress(len(line.raw))
-    found = surveyor.found
-    if surveyor.last_name:
-        found.referenced.add(surveyor.last_name)  # what is appended next hangs on it
-    return found
+    return surveyor.close()
 
 
 class _Surveyor:
@@ -152,6 +155,20 @@ class _Surveyor:
         self.calls: dict[str, Call] = {}
         self.requests: dict[str, int] = {}
         self.last_name: str | None = None
+        self._copies, self._links = read.Copies(), Links()
+        self._is_copy = False
+        # The conversation as it is now, and as it is had the last compaction not been.
+        self._now = self._undone = Conversation()
+        self._held = [self._now]  # those that the present row belongs to
+
+    def close(self) -> Survey:
+        """Say what was found."""
+        found = self.found
+        is_loaded_whole = found.length < LOADED_WHOLE_BYTES
+        found.sent = self._undone if is_loaded_whole and self._links.is_undone else self._now
+        if self.last_name:
+            found.referenced.add(self.last_name)  # what is appended next hangs on it
+        return found
 
     def take_line(self, line: Line) -> None:
         found = self.found
@@ -187,6 +204,10 @@ class _Surveyor:
         found.referenced.update(map(sys.intern, row.references(value)))
         if kind != "assistant" and row.is_boundary(value):
             self._boundary(value)
+        self._links.take(value)
+        self._is_copy = self._copies.is_copy(value)
+        is_apart = self._undone is not self._now and not self._is_copy
+        self._held = [self._now, self._undone] if is_apart else [self._now]
         self._note_place(value)
         if kind == "assistant":
             self._take_reply(value, line.offset)
@@ -206,12 +227,9 @@ class _Surveyor:
 
     def _boundary(self, value: dict[str, Any]) -> None:
         found = self.found
-        found.segment += 1
-        found.calls, found.thoughts = {}, []
-        kept = row.preserved(value)
-        if kept is None:
-            return
-        uuids, head, name = kept
+        self._undone = self._undone if self._links.is_undone else self._now
+        self._now = Conversation(self._now.segment + 1)
+        uuids, head, name = row.preserved(value)
         # What it names behind itself was written again.
         found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.
@@ -226,10 +244,11 @@ class _Surveyor:
         for call in calls_in(value):
             self.calls[call.id] = call
             self.found.request_of[call.id] = number
-            if is_main:
-                self.found.calls[call.id] = cold.Call(call.id, call.name, call.source or "")
+            for held in self._held if is_main else ():
+                held.calls[call.id] = cold.Call(call.id, call.name, call.source or "")
         if is_main and row.holds_thinking(value):
-            self.found.thoughts.append(Thought(offset, row.message_id(value) or ""))
+            for held in self._held:
+                held.thoughts.append(Thought(offset, row.message_id(value) or ""))
 
     def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
@@ -253,21 +272,20 @@ class _Surveyor:
         for result in row.results(value):
             self._answer(result)
         call = self.calls.get(ids[0])
-        judged = self.found.calls.get(ids[0])
+        judged = self._now.calls.get(ids[0])
         is_users = judged is not None and judged.is_users
         if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
             self._copy(value, call, line.raw, mark)
 
     def _answer(self, result: row.Result) -> None:
         """Note how a call of the main thread ended, for the judgement of what is cold."""
-        call, text = self.found.calls.get(result.call_id), result.text
-        if call is None:
-            return
-        marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-        is_users = words.may_be_in(call.tool, text, **marks)
-        self.found.calls[call.id] = call._replace(
-            characters=len(text), is_error=result.is_error, is_users=is_users
-        )
+        for calls in [held.calls for held in self._held if result.call_id in held.calls]:
+            call, text = calls[result.call_id], result.text
+            marks = {"is_error": result.is_error, "is_marked": result.is_marked}
+            is_users = words.may_be_in(call.tool, text, **marks)
+            calls[call.id] = call._replace(
+                characters=len(text), is_error=result.is_error, is_users=is_users
+            )
 
     def _say(self, said: str) -> None:
         if ":pin" in said.lower():
@@ -293,8 +311,9 @@ class _Surveyor:
             self.found.request_of.get(call_id, found.requests),
             row.uuid_of(value),
             len(json.encoder.encode_basestring(content).encode()),
-            found.segment,
+            self._now.segment,
             is_main,
+            self._is_copy,
             self.calls.get(call_id),
             call_id,
             is_error,

@@ -18,14 +18,13 @@ from brimline.session import disk, restore
 from brimline.session.disk import RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.transcript import find, read, row
+from brimline.transcript.compactions import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, BinaryIO
+    from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
-
-_MESSAGES = ("user", "assistant")
 
 
 class Undoing(NamedTuple):
@@ -50,11 +49,8 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     session = os.path.realpath(path)
     length = os.path.getsize(session)
     search = _Search()
-    with read.open_regular(session) as file:
-        for line in read.lines(file, length):
-            search.take(line)
-            if progress:
-                progress(len(line.raw))
+    for line in read.lines_of(session, progress):
+        search.take(line)
     if not search.boundaries:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
     boundary, at, has_rows = search.boundaries[-1]
@@ -69,7 +65,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
             " `brimline session restore`; nothing was changed"
         )
     # Rows that another mod kept hang on those before the compaction, which come along then.
-    start = 0 if search.hangs_on_before else boundary
+    start = 0 if search.links.leads_back else boundary
     second = _second_of(session, start, length)
     return Undoing(session, home_dir, boundary, start, length, at, second)
 
@@ -80,8 +76,7 @@ class _Search:
     def __init__(self) -> None:
         # Where each begins, when it was, and whether messages stand before it.
         self.boundaries: list[tuple[int, str, bool]] = []
-        self.hangs_on_before = False
-        self._names: set[str] = set()
+        self.links = Links()
         self._has_messages = False
 
     def take(self, line: read.Line) -> None:
@@ -95,11 +90,9 @@ class _Search:
         elif row.is_boundary(fields):
             at = row.timestamp_of(fields) or ""
             self.boundaries.append((line.offset, at, self._has_messages))
-            self._names, self._has_messages, self.hangs_on_before = set(), False, False
-        self._has_messages |= row.kind_of(fields) in _MESSAGES
-        parent: Any = fields.get(row.PARENT_FIELD)
-        self.hangs_on_before |= isinstance(parent, str) and parent not in self._names
-        self._names.add(row.uuid_of(fields) or "")
+            self._has_messages = False
+        self._has_messages |= row.is_message(fields)
+        self.links.take(fields)
 
 
 def _second_of(session: str, start: int, length: int) -> str:

@@ -18,7 +18,14 @@ from brimline import __version__, models
 from brimline.errors import ConfigError
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
-from brimline.settings.values import BY_KEY, SETTINGS, Setting, coerce, defaults
+from brimline.settings.values import (
+    BY_KEY,
+    SETTINGS,
+    Setting,
+    coerce,
+    complete_model,
+    defaults,
+)
 
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
@@ -234,14 +241,14 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
 def _take_models(config: Config, entries: Any, path: str) -> None:
     for entry in entries if isinstance(entries, list) else [entries]:
         try:
-            config.models.append(models.checked(entry))
+            config.models.append(complete_model(entry))
         except ValueError as error:
             config.problems.append(f"{path}: a row of models is ignored: it {error}")
 
 
 def _merge_environment(config: Config) -> None:
     by_env = {setting.env: setting for setting in SETTINGS}
-    for name in sorted(policy.environment_overrides()):
+    for name in sorted(io.env_names(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
             close = difflib.get_close_matches(name, by_env, 1)

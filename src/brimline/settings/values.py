@@ -1,16 +1,18 @@
 """Settings by name, their defaults, and how a value is checked or parsed.
 
-Fast path: imports only `brimline.settings.catalogue`.
+Fast path: imports only `brimline.models` and `brimline.settings.catalogue`.
 """
 
 from __future__ import annotations
 
+from brimline import models
 from brimline.settings.catalogue import SETTINGS, Setting
 
-__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "defaults"]
+__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "complete_model", "defaults"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 BY_KEY = {setting.key: setting for setting in SETTINGS}
@@ -122,3 +124,42 @@ _COERCIONS: dict[str, Any] = {
     "path": _path,
     "url": _url,
 }
+
+
+def complete_model(entry: Any) -> dict[str, Any]:
+    """Check a user's row of models; complete it by what its name would be taken for without it.
+
+    Raises:
+        ValueError: one phrase saying what is wrong with it.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("families"), list):
+        raise ValueError('needs families = ["…"], the words of the names that it is about')
+    for key, value in entry.items():
+        if key not in models.UNKNOWN or not _fits(key, value):
+            raise ValueError(f"cannot have {key} = {value!r}")
+    versions = entry.get("versions", [])
+    taken_for = models.pick(" ".join([*entry["families"][:1], *versions[:1]]), models.table()).row
+    return models.UNKNOWN | taken_for | entry | {"versions": list(map(models.version_of, versions))}
+
+
+def _fits(key: str, value: Any) -> bool:
+    """Tell whether a value is of the kind that a field takes."""
+    if key == "families":
+        return _are_texts(value)
+    if key == "versions":
+        return _are_texts(value) and all(map(models.version_of, value))
+    if key.startswith("prices"):
+        names = {*models.PRICE_NAMES, "tokens"} if key == "prices_above" else {*models.PRICE_NAMES}
+        return isinstance(value, dict) and value.keys() == names and _are_amounts(value.values())
+    if key in ("binds_thinking", "generation"):
+        return isinstance(value, bool if key == "binds_thinking" else str)
+    is_whole = not key.endswith("_tokens") or isinstance(value, int)
+    return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
+
+
+def _are_amounts(values: Iterable[Any]) -> bool:
+    return all(type(value) in (int, float) and 0 <= value < 10**_MOST_DIGITS for value in values)

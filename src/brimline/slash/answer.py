@@ -99,7 +99,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.cost import aftermath
-    from brimline.offload import learning
+    from brimline.offload import savings
     from brimline.settings import config
     from brimline.state import history, lookback
 
@@ -110,7 +110,7 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     files, until = lookback.files(chosen.session), time.monotonic() + TIMEOUT_S
     notes = history.update(turn.home, files, until=until)
     document = lookback.document(
-        turn.home, learning.kept_out, chosen.session, compactions=chosen.compactions
+        turn.home, savings.kept_out, chosen.session, compactions=chosen.compactions
     )
     aftermath.complete(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]

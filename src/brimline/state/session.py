@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 FORMAT = 1
 _CLAIM = "spoke-L"
 _AGAIN = "spoke-again-"
-_WINDOW = "window-"
-_COMPACTED = "compacted-"
+# Behind it stands a window size that an occupancy proved.
+WINDOW = "window-"
+# Behind it stands how long the transcript was when the last compaction was over. The client writes
+# the boundary a little later; what stands before this offset is gone.
+COMPACTED = "compacted-"
 _SNAPSHOT = "statusline.json"
 SPOOL = "spool.jsonl"
 # Of others than hooks, whose silence the spool's time tells; `spool.*` is read as one.
@@ -30,7 +33,9 @@ _OLDEST_MOVE_S = 600
 GATEWAY_SAVED = "gateway-saved"
 _FIRST_LINE_BYTES = 64 << 10
 _LOOK_BACK_BYTES = 1 << 20
-_TELEMETRY = "telemetry.json"
+# What the last hook told those who poll.
+TELEMETRY = "telemetry.json"
+# What the mod last said of itself: when, in which client, how set.
 MOD_ALIVE = "mod-alive"
 MOD_READING = "mod-reading"
 _MOD_NOTICE = "mod-notice"
@@ -84,11 +89,8 @@ class SessionState:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)
         self.names = io.names_in(self.folder)
-
-    @property
-    def is_off(self) -> bool:
-        """Whether the user silenced us in this session."""
-        return _OFF in self.names
+        # Whether the user silenced us in this session.
+        self.is_off = _OFF in self.names
 
     def switch(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
@@ -110,7 +112,7 @@ class SessionState:
         return read
 
     def _snapshot_in(self, name: str) -> Snapshot | None:
-        stored = self._document(name)
+        stored = self.read(name)
         if "at" not in stored:
             return None
         try:
@@ -121,26 +123,27 @@ class SessionState:
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
-        document = {"v": FORMAT} | vars(snapshot)
-        io.replace_file(f"{self.folder}/{_SNAPSHOT}", json.dumps(document).encode())
-
-    def telemetry(self) -> dict[str, Any]:
-        """What the last hook told those who poll; empty before the first."""
-        return self._document(_TELEMETRY)
+        self.save(_SNAPSHOT, vars(snapshot))
 
     def save_telemetry(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
-        head = {"v": FORMAT, "session_id": self.session_id, "at": round(time.time(), 3)}
-        io.replace_file(f"{self.folder}/{_TELEMETRY}", json.dumps(head | document).encode())
+        head = {"session_id": self.session_id, "at": round(time.time(), 3)}
+        self.save(TELEMETRY, head | document)
 
-    def sign_of_mod(self) -> dict[str, Any]:
-        """What the mod last said of itself: when, in which client, how set; empty without one."""
-        return self._document(MOD_ALIVE)
+    def save(self, name: str, document: dict[str, Any]) -> None:
+        """Put a document into a file of its own."""
+        data = json.dumps({"v": FORMAT} | document).encode()
+        io.replace_file(f"{self.folder}/{name}", data)
 
-    def save_sign_of_mod(self, document: dict[str, Any]) -> None:
-        """Keep the mod's sign of life."""
-        document = {"v": FORMAT} | document
-        io.replace_file(f"{self.folder}/{MOD_ALIVE}", json.dumps(document).encode())
+    def read(self, name: str) -> dict[str, Any]:
+        """A document of ours; empty where it is missing, damaged or of another version."""
+        if name not in self.names:
+            return {}
+        try:
+            stored = json.load_object(io.read_file(f"{self.folder}/{name}"))
+        except (OSError, ValueError):
+            return {}
+        return stored if stored.pop("v", None) == FORMAT else {}
 
     def save_notice(self, text: str) -> None:
         """Leave a line for the mod to show to the person."""
@@ -195,29 +198,21 @@ class SessionState:
             return None
         return at if isinstance(at, int | float) else None
 
-    def compacted_size(self) -> int | None:
-        """How long the transcript was when the last compaction was over.
-
-        The client writes the boundary a little later; what stands before this offset is gone.
-        """
-        sizes = [_number(n[len(_COMPACTED) :]) for n in self.names if n.startswith(_COMPACTED)]
-        return max(sizes, default=None)
+    def largest(self, mark: str) -> int | None:
+        """The largest number in the names that begin with a mark; None without one."""
+        numbers = [_number(name[len(mark) :]) for name in self.names if name.startswith(mark)]
+        return max(numbers, default=None)
 
     def remember_compaction(self, size: int) -> None:
         """Keep how long the transcript was when a compaction was over."""
         for name in self.names:
-            if name.startswith(_COMPACTED):
+            if name.startswith(COMPACTED):
                 io.remove(f"{self.folder}/{name}")
-        io.create_exclusively(f"{self.folder}/{_COMPACTED}{size}", b"")
-
-    def observed_window(self) -> int | None:
-        """The window size that an earlier occupancy proved, if any."""
-        sizes = [_number(name[len(_WINDOW) :]) for name in self.names if name.startswith(_WINDOW)]
-        return max(sizes, default=None)
+        io.create_exclusively(f"{self.folder}/{COMPACTED}{size}", b"")
 
     def remember_window(self, tokens: int) -> None:
         """Keep a window size proved by an occupancy; later readings may be below it again."""
-        io.create_exclusively(f"{self.folder}/{_WINDOW}{tokens}", b"")
+        io.create_exclusively(f"{self.folder}/{WINDOW}{tokens}", b"")
 
     @property
     def has_spoken(self) -> bool:
@@ -249,16 +244,6 @@ class SessionState:
     def release_level(self, level: int) -> None:
         """Let a tier be announced again."""
         io.remove(f"{self.folder}/{_CLAIM}{level}")
-
-    def _document(self, name: str) -> dict[str, Any]:
-        """A file of ours; empty where it is missing, damaged or of another version."""
-        if name not in self.names:
-            return {}
-        try:
-            stored = json.load_object(io.read_file(f"{self.folder}/{name}"))
-        except (OSError, ValueError):
-            return {}
-        return stored if stored.pop("v", None) == FORMAT else {}
 
     def _claim_offset(self, name: str) -> int:
         try:

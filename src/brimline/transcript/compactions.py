@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+# Of a larger file the client loads what stands behind the last compaction, and nothing else.
+LOADED_WHOLE_BYTES = 5 << 20
+
+
 class Request(NamedTuple):
     """One request of the main thread; `tokens` is its occupancy."""
 
@@ -105,3 +109,38 @@ class Scan:
         name = name if name and name.isprintable() else None
         self.compactions.append(Recorded(name, at, *row.compaction_of(fields), length))
         self._waits_for_summary = length is None
+
+
+class Links:
+    """Follows the rows of a session and tells what leads back before its last compaction.
+
+    A row that a mod kept by its handle is written again with the id of its reply, and a result
+    hangs on the call before the boundary. A resume follows both, so that all that was let go of
+    comes back, unless the boundary names the rows that stay.
+    """
+
+    def __init__(self) -> None:
+        self.leads_back = False
+        # Whether nothing holds the last compaction: no summary, and no names of rows.
+        self.is_bare = False
+        self._before: set[str] = set()
+        self._since: set[str] = set()
+
+    @property
+    def is_undone(self) -> bool:
+        """Whether a resume undoes the last compaction, where it loads the file whole."""
+        return self.is_bare and self.leads_back
+
+    def take(self, fields: dict[str, Any]) -> None:
+        """Look at the next row."""
+        if row.is_sidechain(fields):
+            return
+        if row.is_boundary(fields):
+            self._before |= self._since
+            self._since, self.leads_back = set(), False
+            self.is_bare = not row.is_summary(fields) and not row.preserved(fields)[0]
+        reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
+        self.leads_back |= not self._before.isdisjoint(
+            [name for name in (reply, parent) if isinstance(name, str)]
+        )
+        self._since.update(filter(None, (row.uuid_of(fields), reply)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
 from brimline.transcript import read, row
-from brimline.transcript.read import Copies, as_said
+from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -90,12 +90,20 @@ class EntryReader:
 
     def __init__(self) -> None:
         self._copies = Copies()
+        self.is_copy = False  # whether the last row had only been written again
+        self._copied: set[str] = set()
 
     def take(self, fields: Any) -> Entry | None:
         """What the next row means; None where it adds nothing and measures nothing."""
-        if not self._copies.is_copy(fields):
-            return entry_of(fields)
-        entry = entry_of(as_said(fields))
+        self.is_copy = self._copies.is_copy(fields)
+        if not self.is_copy:
+            self._copied.clear()
+            return entry_of(row.as_said(fields) if row.is_rebuilt(fields) else fields)
+        # Of calls that came back at a resume the next compaction writes two copies; one is sent.
+        calls = [call.id for call in row.tool_uses(fields)] + row.result_ids(fields)
+        name = f"{row.kind_of(fields)} {calls}"
+        entry = None if calls and name in self._copied else entry_of(row.as_said(fields))
+        self._copied.add(name)
         return replace(entry, prompt=None) if entry else None
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
+    Progress = Callable[[int], None] | None
+
 # A longer line is passed on in parts and never parsed: it would cost several times its length.
 LONGEST_PARSED_BYTES = 8 << 20
 PART_BYTES = 1 << 20
@@ -96,7 +98,7 @@ class Line:
 def rows(
     path: str,
     marks: tuple[bytes, ...] = (),
-    progress: Callable[[int], None] | None = None,
+    progress: Progress = None,
     *,
     start: int = 0,
     length: int | None = None,
@@ -115,17 +117,26 @@ def rows(
     """
     with open_regular(path) as file:
         file.seek(start)
-        for line in lines(file, length, offset=start, longest=_LONGEST_ROW_BYTES):
+        for line in lines(file, length, progress, offset=start, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
-            if progress:
-                progress(len(line.raw))
+
+
+def lines_of(path: str, progress: Progress = None) -> Iterator[Line]:
+    """Read the lines that a session has by now.
+
+    Raises:
+        OSError: the file cannot be read, or is not a regular file.
+    """
+    with open_regular(path) as file:
+        yield from lines(file, os.fstat(file.fileno()).st_size, progress)
 
 
 def lines(
     stream: BinaryIO,
     length: int | None = None,
+    progress: Progress = None,
     *,
     offset: int = 0,
     longest: int = LONGEST_PARSED_BYTES,
@@ -135,6 +146,7 @@ def lines(
     Args:
         stream: a file opened for reading bytes.
         length: how many bytes to read at most; what is appended meanwhile stays out.
+        progress: called with the number of bytes of each line.
         offset: where in the file the stream is.
         longest: lines of more bytes come in parts.
 
@@ -146,17 +158,16 @@ def lines(
     while raw := stream.readline(min(left, longest + 1)):
         number += 1
         part = 0 if len(raw) > longest else None
-        yield Line(number, offset, raw, part)
-        offset += len(raw)
-        left -= len(raw)
-        while part is not None and not raw.endswith(b"\n"):
-            raw = stream.readline(min(left, PART_BYTES))
-            if not raw:
-                break
-            part += 1
+        while raw:
             yield Line(number, offset, raw, part)
             offset += len(raw)
             left -= len(raw)
+            if progress:
+                progress(len(raw))
+            if part is None or raw.endswith(b"\n"):
+                break
+            part += 1
+            raw = stream.readline(min(left, PART_BYTES))
 
 
 def open_regular(path: str) -> BinaryIO:
@@ -234,30 +245,28 @@ class Copies:
     A compaction without a model leaves no summary: behind its boundary the client writes every row
     that it kept once more, under a new name, with the time at which it was first written. So rows
     behind such a boundary that are older than it are copies: they are in the context, but nothing
-    in them has happened again. Replies that a mod rebuilt bear the mark of replies that no model
-    wrote.
+    in them has happened again. In a fork, which begins with a compaction, they are all there is.
     """
 
-    def __init__(self, boundary_at: str = "") -> None:
+    def __init__(self, boundary_at: str = "", *, has_past: bool = False) -> None:
         # When the last compaction was, as long as only copies came since; else empty.
         self.boundary_at = boundary_at
+        # Whether there are rows that can have been written again.
+        self.has_past = has_past
 
     def is_copy(self, fields: Any) -> bool:
         """Tell whether the next row has only been written again."""
         if row.is_boundary(fields):
             # One with a summary keeps the names of the rows that stay.
-            self.boundary_at = "" if row.is_summary(fields) else row.timestamp_of(fields) or ""
+            has_copies = self.has_past and not row.is_summary(fields)
+            self.boundary_at = row.timestamp_of(fields) or "" if has_copies else ""
             return False
-        if not self.boundary_at or not isinstance(fields, dict) or row.is_sidechain(fields):
+        if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
         written_at = row.timestamp_of(fields)
         if row.kind_of(fields) not in _COPIED_KINDS or not written_at:
             return False
+        self.has_past = True
         if written_at >= self.boundary_at:
             self.boundary_at = ""
         return bool(self.boundary_at)
-
-
-def as_said(fields: dict[str, Any]) -> dict[str, Any]:
-    """A copy as the row that it is a copy of: a rebuilt reply is one of the assistant's."""
-    return row.without_model(fields) if row.is_synthetic(fields) else fields

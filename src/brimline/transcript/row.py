@@ -39,8 +39,6 @@ _BOOKKEEPING = frozenset(
 ) | {"prompt_snapshot", "prompt_render_point", "deferred_tools_record"}
 # What the client says once it has compacted a session that nobody used.
 _IDLE_NOTICES = ("Compacted while idle", "Compacted using a summary written while you were away")
-# What the client answers to a read whose result is still in the conversation.
-_UNCHANGED = "File unchanged since last read"
 
 
 class Call:
@@ -104,10 +102,17 @@ def is_synthetic(row: Any) -> bool:
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
-def without_model(row: dict[str, Any]) -> dict[str, Any]:
-    """A reply that does not say who wrote it."""
+def as_said(row: dict[str, Any]) -> dict[str, Any]:
+    """A row that a compaction wrote again, as it was: a reply that a mod rebuilt has no model."""
+    if not is_synthetic(row):
+        return row
     message = {name: value for name, value in message_of(row).items() if name != "model"}
     return row | {"message": message}
+
+
+def is_rebuilt(row: Any) -> bool:
+    """Whether the client says that a mod made this reply, in a compaction."""
+    return is_synthetic(row) and row.get("madeBy") == "other"
 
 
 def kind_of(row: dict[str, Any]) -> str:
@@ -117,17 +122,17 @@ def kind_of(row: dict[str, Any]) -> str:
 
 def uuid_of(row: dict[str, Any]) -> str | None:
     """The row's own name; a fork's copy of a row keeps it."""
-    return text_or_none(row.get("uuid"))
+    return text_of(row.get("uuid")) or None
 
 
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
-    return text_or_none(row.get("sessionId"))
+    return text_of(row.get("sessionId")) or None
 
 
 def client_session_of(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return text_or_none(row.get("session_id")) if isinstance(row, dict) else None
+    return text_of(row.get("session_id") if isinstance(row, dict) else None) or None
 
 
 def client_session_mark(session_id: str) -> bytes:
@@ -137,17 +142,18 @@ def client_session_mark(session_id: str) -> bytes:
 
 def cwd_of(row: dict[str, Any]) -> str | None:
     """The folder in which the client was."""
-    return text_or_none(row.get("cwd")) or None
+    return text_of(row.get("cwd")) or None
 
 
 def branch_of(row: dict[str, Any]) -> str | None:
     """The branch that was checked out."""
-    return text_or_none(row.get("gitBranch")) or None
+    return text_of(row.get("gitBranch")) or None
 
 
 def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
-    return text_or_none(message_of(row).get("id")) if row.get("type") == "assistant" else None
+    message = message_of(row) if row.get("type") == "assistant" else {}
+    return text_of(message.get("id")) or None
 
 
 def references(row: dict[str, Any]) -> list[str]:
@@ -170,8 +176,7 @@ def thread_of(row: dict[str, Any]) -> str:
 
 def type_name(row: dict[str, Any]) -> str:
     """The row's type with what the client adds to it, for a person."""
-    kind, subtype = text_or_none(row.get("type")), text_of(row.get("subtype"))
-    name = "without a type" if kind is None else kind
+    name, subtype = text_of(row.get("type")) or "without a type", text_of(row.get("subtype"))
     return f"{name}/{subtype}" if subtype else name
 
 
@@ -320,7 +325,9 @@ def billed_of(row: Any) -> Billed | None:
     an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
     written_1h = min(written, count_of(an_hour) or 0)
     output = count_of(usage.get("output_tokens")) or 0
-    return Billed(row, message, (fresh, written - written_1h, written_1h, read, output))
+    tokens = (fresh, written - written_1h, written_1h, read, output)
+    # A reply that a compaction wrote again was not paid for again.
+    return Billed(row, message, tokens) if any(tokens) else None
 
 
 def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
@@ -437,16 +444,11 @@ def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, .
                 yield call_id, (*path, inner, "text"), part["text"], failed
 
 
-def is_unchanged_notice(text: str) -> bool:
-    """Whether a read returned no content because an earlier result still holds it."""
-    return text.lstrip().startswith(_UNCHANGED)
-
-
 def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
     metadata = row.get("compactMetadata")
     figures = metadata if isinstance(metadata, dict) else {}
-    trigger = text_or_none(figures.get("trigger"))
+    trigger = text_of(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
         count_of(figures.get("preTokens")) or None,
@@ -454,18 +456,14 @@ def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | No
     )
 
 
-def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None] | None:
-    """What a compaction kept from before it: rows by name, and the first and last of a stretch.
-
-    None for rows that are no compaction.
-    """
+def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
+    """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
     metadata = row.get("compactMetadata")
-    if not isinstance(metadata, dict):
-        return None
+    metadata = metadata if isinstance(metadata, dict) else {}
     segment = metadata.get("preservedSegment")
     segment = segment if isinstance(segment, dict) else {}
     named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
-    return named, text_or_none(segment.get("headUuid")), text_or_none(segment.get("tailUuid"))
+    return named, text_of(segment.get("headUuid")) or None, text_of(segment.get("tailUuid")) or None
 
 
 def anchored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -34,18 +34,21 @@ class Usage:
         # What the cache did not have: mostly what this request was the first to carry.
         self.fresh_tokens = prompt_tokens - (count_of(message["usage"].get(_CACHE_READ)) or 0)
         self.message_id = message.get("id")
-        self.model = text_or_none(message.get("model"))
-        self.timestamp = text_or_none(row.get("timestamp"))
+        self.model = text_of(message.get("model")) or None
+        self.timestamp = text_of(row.get("timestamp")) or None
         # The name as it was asked for: only here does `[1m]` leave a trace.
-        self.requested_model = text_or_none(row.get("requestedModel"))
-        self.version = text_or_none(row.get("version"))
-        self.session_id = text_or_none(row.get("sessionId"))
+        self.requested_model = text_of(row.get("requestedModel")) or None
+        self.version = text_of(row.get("version")) or None
+        self.session_id = text_of(row.get("sessionId")) or None
 
 
 class Tail:
-    """The last usage, what came after it, and the occupancies that led to it (newest first)."""
+    """The last usage, what came after it, and the occupancies that led to it (newest first).
 
-    def __init__(self) -> None:
+    It gathers itself from lines that arrive last one first, parsing as few of them as it can.
+    """
+
+    def __init__(self, requests: int = 0) -> None:
         self.usage: Usage | None = None
         self.boundary_timestamp: str | None = None
         self.offset = 0
@@ -55,6 +58,51 @@ class Tail:
         self.reply_characters = 0
         self.result_characters = 0
         self.history: list[int] = []
+        # How many requests it looks back, and the one whose rows are arriving.
+        self._requests = requests
+        self._message_id: object = None
+        # Lines and rows whose place, before or after the last request, is not known yet.
+        self._pending: list[Any] = []
+
+    def take_line(self, line: bytes, offset: int) -> bool:
+        """Use one line; True once the walk is over."""
+        if self.usage and self.offset - offset > _HISTORY_LIMIT_BYTES:
+            return True
+        # Quotes inside JSON texts are escaped, so only a real key can match the first of these.
+        if b'"usage"' not in line and b"ompact" not in line:
+            self._pending.append(line)
+            return False
+        return any(self._take(row, offset) for row in reversed(json.loads_all(line)))
+
+    def _take(self, row: Any, offset: int) -> bool:
+        if is_boundary(row):
+            self.boundary_timestamp = timestamp_of(row) or ""
+            return True
+        usage = usage_of(row)
+        if usage is None:
+            self._pending.append(row)
+            return False
+        is_first = self.usage is None
+        if is_first:
+            self.usage, self.offset = usage, offset
+            self.fresh_tokens = usage.fresh_tokens
+        if is_first or usage.message_id is None or usage.message_id != self._message_id:
+            if len(self.history) == self._requests:
+                return True
+            self._message_id = usage.message_id
+            self.history.append(usage.prompt_tokens)
+        if len(self.history) == 1:
+            self._add_reply(row, usage)
+        self._pending.clear()
+        return False
+
+    def _add_reply(self, row: Any, usage: Usage) -> None:
+        # One reply is several rows, and results of its first calls may stand between them.
+        for item in self._pending:
+            for later in json.loads_all(item) if isinstance(item, bytes) else (item,):
+                self.result_characters += visible_characters(later)
+        self.reply_characters += visible_characters(row)
+        self.output_tokens = max(self.output_tokens, usage.output_tokens)
 
 
 def read_tail(path: str, requests: int = 4) -> Tail:
@@ -65,62 +113,11 @@ def read_tail(path: str, requests: int = 4) -> Tail:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    walk = _Walk(requests)
+    tail = Tail(requests)
     for offset, line in io.lines_backward(path):
-        if walk.take_line(line, offset):
+        if tail.take_line(line, offset):
             break
-    return walk.tail
-
-
-class _Walk:
-    """Collects a tail from lines that arrive last one first, parsing as few of them as it can."""
-
-    def __init__(self, requests: int) -> None:
-        self.tail = Tail()
-        self.requests = requests
-        self.message_id: object = None
-        # Lines and rows whose place, before or after the last request, is not known yet.
-        self.pending: list[Any] = []
-
-    def take_line(self, line: bytes, offset: int) -> bool:
-        """Use one line; True once the walk is over."""
-        if self.tail.usage and self.tail.offset - offset > _HISTORY_LIMIT_BYTES:
-            return True
-        # Quotes inside JSON texts are escaped, so only a real key can match the first of these.
-        if b'"usage"' not in line and b"ompact" not in line:
-            self.pending.append(line)
-            return False
-        return any(self._take(row, offset) for row in reversed(json.loads_all(line)))
-
-    def _take(self, row: Any, offset: int) -> bool:
-        if is_boundary(row):
-            self.tail.boundary_timestamp = timestamp_of(row) or ""
-            return True
-        usage = usage_of(row)
-        if usage is None:
-            self.pending.append(row)
-            return False
-        is_first = self.tail.usage is None
-        if is_first:
-            self.tail.usage, self.tail.offset = usage, offset
-            self.tail.fresh_tokens = usage.fresh_tokens
-        if is_first or usage.message_id is None or usage.message_id != self.message_id:
-            if len(self.tail.history) == self.requests:
-                return True
-            self.message_id = usage.message_id
-            self.tail.history.append(usage.prompt_tokens)
-        if len(self.tail.history) == 1:
-            self._add_reply(row, usage)
-        self.pending.clear()
-        return False
-
-    def _add_reply(self, row: Any, usage: Usage) -> None:
-        # One reply is several rows, and results of its first calls may stand between them.
-        for item in self.pending:
-            for later in json.loads_all(item) if isinstance(item, bytes) else (item,):
-                self.tail.result_characters += visible_characters(later)
-        self.tail.reply_characters += visible_characters(row)
-        self.tail.output_tokens = max(self.tail.output_tokens, usage.output_tokens)
+    return tail
 
 
 def usage_of(row: Any) -> Usage | None:
@@ -154,7 +151,7 @@ def is_summary(row: dict[str, Any]) -> bool:
 
 def timestamp_of(row: dict[str, Any]) -> str | None:
     """When the row was written, as the client spells it."""
-    return text_or_none(row.get("timestamp"))
+    return text_of(row.get("timestamp")) or None
 
 
 def visible_characters(row: Any) -> int:
@@ -179,7 +176,9 @@ def content_characters(content: Any) -> int:
             total += len(item)
         elif isinstance(item, list):
             for block in item:
-                if is_block(block, "tool_result"):
+                if not isinstance(block, dict):
+                    continue
+                if block.get("type") == "tool_result":
                     pending.append(block.get("content"))
                 else:
                     total += _block_characters(block)
@@ -191,9 +190,7 @@ def text_characters(value: Any) -> int:
     return sum([len(text) for text in texts_in(value)])
 
 
-def _block_characters(block: Any) -> int:
-    if not isinstance(block, dict):
-        return 0
+def _block_characters(block: dict[str, Any]) -> int:
     kind = block.get("type")
     if kind == "text":
         return len(text_of(block.get("text")))
@@ -247,8 +244,3 @@ def count_of(value: Any) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value <= _LARGEST_COUNT else None
-
-
-def text_or_none(value: Any) -> str | None:
-    """A text; None for every other value."""
-    return value if isinstance(value, str) else None

@@ -1,0 +1,104 @@
+"""What offloading kept out of a session's context and what was fetched back, as its spool tells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from brimline.fast import io, json, paths
+from brimline.models import MOST_CHARACTERS_PER_TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SPOOLED = ('"Offloaded"', '"Recalled"')
+
+
+class Saved(NamedTuple):
+    """What references kept out, and what was fetched back, in characters unless said otherwise."""
+
+    references: int = 0
+    stored_bytes: int = 0
+    client_shown_characters: int = 0
+    """What the client would have shown without us."""
+    shown: int = 0
+    """What the references took."""
+    recalls: int = 0
+    recalled: int = 0
+
+    @property
+    def kept_out(self) -> int:
+        """The characters saved; below zero where previews show more than the client would have."""
+        return self.client_shown_characters - self.shown - self.recalled
+
+    @property
+    def kept_out_tokens(self) -> int:
+        """The same in tokens, estimated."""
+        return round(self.kept_out / MOST_CHARACTERS_PER_TOKEN)
+
+    @property
+    def in_words(self) -> str:
+        """The same as a text."""
+        from brimline.state import lookback
+
+        return lookback.kept_out_words(self.kept_out_tokens)
+
+
+def saved_by(home_dir: str, session_id: str) -> Saved:
+    """Add up what the spool of one session tells, as far as it can be read."""
+    folder = paths.session_dir(home_dir, session_id)
+    savings = []
+    for name in sorted(io.names_in(folder)):
+        if name.startswith("spool") and name.endswith(".jsonl"):
+            try:
+                raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
+            except OSError:
+                continue
+            lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
+            savings += [_tally_of_line(row) for line in lines for row in json.loads_all(line)]
+    return total(savings)
+
+
+def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
+    """The savings of some sessions as a document: what the client would have shown, less ours.
+
+    `gateway_tokens` is the most that a gateway kept out of one request.
+    """
+    saved = total(saved_by(home_dir, name) for name in sessions)
+    by_gateway = (_kept_out_by_gateway(home_dir, name) for name in sessions)
+    return {
+        "references": saved.references,
+        "stored_bytes": saved.stored_bytes,
+        "recalls": saved.recalls,
+        "would_have_shown_characters": saved.client_shown_characters,
+        "reference_characters": saved.shown,
+        "recalled_characters": saved.recalled,
+        "tokens_estimated": saved.kept_out_tokens,
+        "gateway_tokens": max(by_gateway, default=0),
+    }
+
+
+def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
+    from brimline.state import figures, history
+
+    try:
+        return figures.gateway_savings(history.spooled(home_dir, session_id))[0] or 0
+    except OSError:  # its spool cannot be read, which a note says
+        return 0
+
+
+def total(savings: Iterable[Saved]) -> Saved:
+    """All of them together."""
+    return Saved(*map(sum, zip(*savings, strict=True)))
+
+
+def _tally_of_line(row: Any) -> Saved:
+    """Return what one line of a spool adds."""
+    if not isinstance(row, dict):
+        return Saved()
+    figures = [row.get(name) for name in ("bytes", "would", "shown")]
+    size, client_shown, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
+    if row.get("event") == "Recalled":
+        return Saved(recalls=1, recalled=shown)
+    if row.get("event") != "Offloaded":
+        return Saved()
+    return Saved(references=1, stored_bytes=size, client_shown_characters=client_shown, shown=shown)
