@@ -101,7 +101,15 @@ class Plan:
     @property
     def context_tokens(self) -> int:
         """By how many tokens the next request shrinks, estimated from characters."""
-        return sum(self.tokens_of(name) for name in self.savings)
+        saved = sum(self.tokens_of(name) for name in self.savings) + self.thinking_tokens
+        held = self.survey.occupancy_tokens
+        return saved if held is None else min(saved, held)
+
+    @property
+    def thinking_tokens(self) -> int:
+        """By how many of these because thinking is not sent again."""
+        characters = sum(thought.characters for thought in self.lost_thoughts)
+        return int(characters / models.lookup(self.survey.model).characters_per_token)
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens; in all no more than the last request held."""

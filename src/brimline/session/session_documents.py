@@ -135,6 +135,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
         "thoughts": len(survey.sent.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
+        "thoughts_tokens_estimated": planned.thinking_tokens,
     }
 
 

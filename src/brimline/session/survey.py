@@ -17,7 +17,7 @@ from brimline import clienttools
 from brimline.compaction import cold
 from brimline.store import stub
 from brimline.store.pins import Result, Said
-from brimline.transcript import read, row, words
+from brimline.transcript import pieces, read, row, words
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:
@@ -62,10 +62,11 @@ class Call(NamedTuple):
 
 
 class Thought(NamedTuple):
-    """A reply with thinking: where it begins, and the id of its message."""
+    """A reply with thinking: where it begins, the id of its message, and its length."""
 
     offset: int
     message_id: str
+    characters: int
 
 
 def calls_in(value: dict[str, Any]) -> list[Call]:
@@ -246,9 +247,11 @@ class _Surveyor:
             self.found.request_of[call.id] = number
             for held in self._held if is_main else ():
                 held.calls[call.id] = cold.Call(call.id, call.name, call.source or "")
-        if is_main and row.holds_thinking(value):
+        if is_main and (blocks := row.thinking_blocks(value)):
+            characters = sum(map(pieces.thought_characters, blocks))
+            thought = Thought(offset, row.message_id(value) or "", characters)
             for held in self._held:
-                held.thoughts.append(Thought(offset, row.message_id(value) or ""))
+                held.thoughts.append(thought)
 
     def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""

@@ -396,9 +396,9 @@ def holds_persons_words(row: dict[str, Any]) -> bool:
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
-def holds_thinking(row: dict[str, Any]) -> bool:
-    """Whether a reply holds thinking."""
-    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The thinking in a reply."""
+    return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
 
 
 def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
@@ -498,8 +498,9 @@ def lost_thinking(row: Any) -> str:
     attachment = attachment_of(row)
     kind = attachment.get("type")
     if kind == "thinking_stripped":
-        is_all = attachment.get("scope") == "all"
-        return f"{'all' if is_all else 'those from one reply on'}, by the client after a refusal"
+        if attachment.get("scope") == "all":
+            return "all, by the client after a refusal"
+        return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
     dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
