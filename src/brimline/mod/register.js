@@ -79,7 +79,7 @@ export const register = on => {
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`, true)
+      show($, `brimline: compacted without a model, ${moved} results moved out`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
