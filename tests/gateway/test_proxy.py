@@ -20,10 +20,10 @@ from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 from uvicorn.server import ServerState
 
+from brimline import connections
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
-from brimline.gateway import connections
 from brimline.settings import config
 from brimline.store import contents, stub
 
