@@ -265,7 +265,7 @@ def shared(names: list[str], others: list[str]) -> int:
 
 
 def _look_up(state: State, found: list[Block], lookup: Lookup | None) -> None:
-    """What stands in elsewhere; not for words that nobody has replied to: they are news here."""
+    """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in found if block.id not in state.standing]
     asked = [block.id for block in unknown if block.call or block.step < found[-1].step]
     known = lookup(asked) if lookup and asked else {}

@@ -1,8 +1,8 @@
 """`brimline run`: a client behind a gateway of its own, and nothing left when it ends.
 
 The socket is ours, the gateway a process that serves it: one that dies is started again on the same
-socket, and what stands in for what is on disk, so that the client notices nothing. Where none
-lives, the client is told what to do.
+socket. Stand-ins are on disk, so the client does not notice. Where no gateway lives, the client is
+told what to do.
 """
 
 from __future__ import annotations

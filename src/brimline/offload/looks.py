@@ -2,7 +2,7 @@
 
 * After a replaced Read the client itself would let the model overwrite lines that it never saw. So
   each further look at such a file is noted by its lines, and an overwrite is refused, once, until
-  they make up the whole file. Marks are named by the file that a path leads to: a link is no other.
+  they make up the whole file. A link and its target share one mark.
 * What a session knew before its first hook is read out of its transcript, once. A fork begins with
   the rows of the session that it came from under an id of its own, and with none of its marks.
 """
