@@ -17,13 +17,22 @@ PICTURE = {"type": "image", "source": {}}
     ("role", "block", "tokens"),
     [
         ("assistant", {"type": "text", "text": TEXT}, 104),
+        ("assistant", {"type": "text", "text": TEXT, "whole": True}, 104),
         ("assistant", CALL, 125),
         ("user", {"type": "tool_result", "tool_use_id": "t1", "content": "x" * 285}, 112),
         ("user", {"type": "tool_result", "tool_use_id": "t1", "content": [PICTURE]}, 1_500),
         ("assistant", {"type": "thinking", "thinking": TEXT, "signature": "x" * 80}, 110),
         ("user", PICTURE, 1_500),
     ],
-    ids=["text", "call", "result", "picture in a result", "thinking", "picture"],
+    ids=[
+        "text",
+        "text that is all of a message",
+        "call",
+        "result",
+        "picture in a result",
+        "thinking",
+        "picture",
+    ],
 )
 def test_a_block_is_estimated_by_its_kind(role: str, block: dict[str, Any], tokens: int) -> None:
     """Characters over their ratio, and the frame that a block of this kind has."""
