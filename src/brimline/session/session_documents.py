@@ -57,7 +57,7 @@ def inspection(
         **output.fields(found, "lines first_at"),
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
-        "occupancy_tokens": found.occupancies.tolist(),
+        "occupancy_tokens": found.occupancies,
         "disk_bytes": [
             {
                 "kind": kind,
@@ -145,8 +145,8 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
         {
             "request": item.request,
             "strategy": item.strategy,
-            "tool": item.call.name if item.call else None,
-            "source": item.call.source if item.call else None,
+            "tool": item.call.tool or None,
+            "source": item.call.subject or None,
             "bytes": item.size_bytes,
             "key": key_of(item),
         }
