@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import output
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
-from brimline.state.figures import percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +91,6 @@ def values(
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
     period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
-    sizes = [each["summary_characters"] for each in compacted if each["summary_characters"]]
     return {
         "span": span,
         "until": last,
@@ -102,7 +100,6 @@ def values(
         "period": period,
         "total_dollars": bill.dollars(total),
         "tokens": period.sent_tokens + total["output_tokens"],
-        "summaries": percentiles(sizes),
         "plots": _plots(
             bill.grouped(spendings, ("day", "model"), user_models, since), compacted, bins
         ),

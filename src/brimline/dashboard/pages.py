@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 _TOP = 12
 _PLACE = re.compile(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", re.MULTILINE)
 _EDITED = ("old_string", "new_string")
-_SUBJECT_CHARACTERS = 120
+_SUBJECT_CHARACTERS, _NAME_CHARACTERS = 80, 60
+_CELL_CHARACTERS = 120
 _MOST_ROWS = 60
 # Everybody has such files; any other ending may say what somebody works on.
 _ENDINGS = frozenset(
@@ -70,7 +71,7 @@ def environment() -> Environment:
         "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
         "when": pass_context(_when),
         "hunks": _hunks,
-        "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
+        "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (
             f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
@@ -232,8 +233,9 @@ def shown_item(item: Item, *, redacted: bool) -> str:
         subject = ending if ending in _ENDINGS else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)
-    told = f": {name} {subject}".rstrip() if name else ""
-    return output.line(f"{NAMES[item.kind]}{told}", _SUBJECT_CHARACTERS)
+    subject = output.line(output.source(name, subject), _SUBJECT_CHARACTERS)
+    told = f": {output.line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
+    return f"{NAMES[item.kind]}{told}"
 
 
 def shared_name(kind: str, name: str) -> str:
