@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
 import operator
 import os
@@ -128,7 +127,6 @@ def session_page(
         "subagents": [],
         "plots": _plots(story, shown, replay["occupancy_tokens"] if replay else []),
         "columns": [[one.number, label(one, single=single)] for one in shown],
-        "growth": _growth(story),
         "largest": largest(story, _TOP),
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
@@ -262,16 +260,6 @@ def _cards(story: Story) -> list[tuple[int, str]]:
                 _, mark, text = text_at(file, offset).partition(card.MARK)
                 cards += [(moment.number, mark + text)] * bool(mark)
     return cards
-
-
-def _growth(story: Story) -> list[tuple[int, int, Item]]:
-    """The requests that added most: number, tokens, and what most of that was."""
-    added = [
-        (moment.number, moment.tokens - before.tokens, max(moment.items, key=_TOKENS))
-        for before, moment in itertools.pairwise(story.moments)
-        if before.segment == moment.segment and moment.items
-    ]
-    return sorted(added, key=lambda row: -row[1])[:_TOP]
 
 
 def largest(story: Story, most: int) -> list[tuple[int, Item]]:
