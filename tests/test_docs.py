@@ -74,7 +74,15 @@ def test_options_that_pages_name_exist() -> None:
     """Those of ours, and a few of the client's and the benchmarks'."""
     params = [param for c in COMMAND_LIST.values() for param in c.params]
     known = {name for param in params for name in (*param.opts, *param.secondary_opts)}
-    known |= {"--help", "--resume", "--bare", "--safe-mode", "--check", "--samples"}
+    known |= {
+        "--help",
+        "--resume",
+        "--autocompact",
+        "--bare",
+        "--safe-mode",
+        "--check",
+        "--samples",
+    }
 
     assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", WRITTEN)) - known == set()
 
