@@ -7,8 +7,10 @@ VENV := .venv$(if $(NAMED),$(shell $(PYTHON) -c 'import sys; print("-%d.%d" % sy
 TESTS ?= tests
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# The versions that development and CI use; `make lock` writes them anew, `make LOCKED=` goes without.
+LOCKED ?= --constraint constraints.txt
 
-.PHONY: demo test test-long test-versions recordings check bench smoke docs clean
+.PHONY: demo test test-long test-versions recordings check bench smoke docs lock clean
 
 # Play a recorded session through the real hook entry and watch it fill.
 demo: $(READY)
@@ -38,7 +40,7 @@ check: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py
 
-# Build the wheel, install it alone in a fresh environment, run doctor and one hook.
+# Build sdist and wheel, install them alone in a fresh environment, run doctor and one hook.
 smoke: $(READY)
 	$(BIN)/python benchmarks/smoke.py
 
@@ -46,8 +48,12 @@ smoke: $(READY)
 docs: $(READY)
 	$(BIN)/python docs/generate.py
 
+# Take the newest versions that pyproject.toml admits into constraints.txt.
+lock:
+	rm -rf .venv-lock && $(PYTHON) -m venv .venv-lock && .venv-lock/bin/python -m pip install --quiet --editable '.[dev]' && .venv-lock/bin/python -m pip freeze --exclude-editable > constraints.txt && rm -rf .venv-lock
+
 clean:
 	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --editable '.[dev]' && touch $@
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "brimline needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")' && $(PYTHON) -m venv $(VENV) && { $(BIN)/python -m pip install --quiet $(LOCKED) --editable '.[dev]' || { echo 'brimline: the versions in constraints.txt are not to be had here, so the newest are taken'; $(BIN)/python -m pip install --quiet --editable '.[dev]'; }; } && touch $@

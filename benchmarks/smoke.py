@@ -1,4 +1,4 @@
-"""Builds the wheel, installs it alone in a fresh environment and uses it as a person would.
+"""Builds sdist and wheel, installs them alone in a fresh environment and uses what is there.
 
     python benchmarks/smoke.py
 
@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,17 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _TIMEOUT_S = 600
 _PAST_A_TIER_TOKENS = 125_000
+# What was installed, each with the megabytes that its files take, the largest first.
+_INSTALLED = """
+import importlib.metadata as m
+sizes = {}
+for part in m.distributions():
+    files = [part.locate_file(file) for file in part.files or ()]
+    sizes[part.name] = sum(file.stat().st_size for file in files if file.is_file()) / 1e6
+sizes.pop("pip", None), sizes.pop("setuptools", None)
+largest = sorted(sizes.items(), key=lambda item: -item[1])
+print(f"{sum(sizes.values()):.0f} MB:", ", ".join(f"{n} {size:.1f}" for n, size in largest))
+"""
 
 
 class SmokeError(Exception):
@@ -58,8 +70,8 @@ class Smoke:
     def steps(self) -> dict[str, Callable[[], str]]:
         """What to do, by the name it is reported under; each returns what it found."""
         return {
-            "build the wheel": self.build,
-            "its contents": self.check_contents,
+            "build the sdist, and the wheel from it": self.build,
+            "their contents": self.check_contents,
             "install it alone": self.install_wheel,
             "brimline --version": lambda: self.brimline("--version").strip(),
             "brimline demo": self.play_demo,
@@ -71,26 +83,26 @@ class Smoke:
         }
 
     def build(self) -> str:
-        """Make the wheel from the checkout."""
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
-        self._pip([*command, f"{self.folder}/wheel", ROOT])
-        return os.path.basename(self._wheel())
+        """Make the sdist from the checkout, and the wheel from the sdist alone."""
+        self._pip([sys.executable, "-m", "build", "--outdir", f"{self.folder}/dist", ROOT])
+        return " ".join(sorted(os.listdir(f"{self.folder}/dist")))
 
     def check_contents(self) -> str:
-        """The package, all of it, and nothing else."""
-        with zipfile.ZipFile(self._wheel()) as archive:
+        """The package, all of it, with its licence; in the wheel nothing else."""
+        with zipfile.ZipFile(self._built(".whl")) as archive:
             names = archive.namelist()
-        problem = problem_with(names)
+        with tarfile.open(self._built(".tar.gz")) as archive:
+            sources = [name.partition("/")[2] for name in archive.getnames()]
+        problem = problem_with(names) or problem_with_sources(sources)
         if problem:
             raise SmokeError(problem)
-        return f"{len(names)} files, py.typed among them, no tests"
+        return f"{len(names)} files, py.typed and a licence among them, no tests"
 
     def install_wheel(self) -> str:
         """Install it with what it needs to run and nothing else."""
         self._pip([sys.executable, "-m", "venv", f"{self.folder}/venv"])
-        self._pip([self._program("python"), "-m", "pip", "install", "--quiet", self._wheel()])
-        code = "import importlib.metadata as m;print(*sorted({d.name for d in m.distributions()}))"
-        return self._run([self._program("python"), "-I", "-c", code]).stdout.strip()
+        self._pip([self._program("python"), "-m", "pip", "install", "--quiet", self._built(".whl")])
+        return self._run([self._program("python"), "-I", "-c", _INSTALLED]).stdout.strip()
 
     def brimline(self, *arguments: str) -> str:
         """What the command prints; it must succeed."""
@@ -148,9 +160,9 @@ class Smoke:
             hooks: dict[str, Any] = json.load(file)["hooks"]
         return hooks
 
-    def _wheel(self) -> str:
-        names = os.listdir(f"{self.folder}/wheel")
-        return f"{self.folder}/wheel/{names[0]}"
+    def _built(self, ending: str) -> str:
+        names = os.listdir(f"{self.folder}/dist")
+        return next(f"{self.folder}/dist/{name}" for name in names if name.endswith(ending))
 
     def _program(self, name: str) -> str:
         return f"{self.folder}/venv/bin/{name}"
@@ -192,10 +204,19 @@ def problem_with(names: list[str]) -> str | None:
     """What is missing from the files of a wheel, or should not be among them."""
     if "brimline/py.typed" not in names:
         return "py.typed is missing."
+    if not any(name.endswith(".dist-info/licenses/LICENSE") for name in names):
+        return "the licence is missing from the wheel."
     foreign = [name for name in names if not name.startswith(("brimline/", "brimline-"))]
     made = [name for name in names if "/__pycache__/" in name or "/test_" in name]
     extra = [*foreign, *made]
     return f"{extra[0]} does not belong there." if extra else None
+
+
+def problem_with_sources(names: list[str]) -> str | None:
+    """What is missing from the files of an sdist: all that `make check` and `make test` need."""
+    needed = ("LICENSE", "pyproject.toml", "Makefile", "constraints.txt", "tests/conftest.py")
+    missing = [name for name in needed if name not in names]
+    return f"{missing[0]} is missing from the sdist." if missing else None
 
 
 def _last_line(done: subprocess.CompletedProcess[str]) -> str:

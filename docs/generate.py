@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import requirements
+import screens
 from rich.console import Console
 
 from brimline.cli.surface import COMMANDS, program
@@ -45,7 +46,10 @@ def main() -> int:
     for path, text in pages().items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (DOCS / "demo.svg").write_text(_picture(), encoding="utf-8")
+    for path, text in _pictures().items():
+        # The template names a font on a server; a picture must not make a reader's browser call it.
+        plain = re.sub(r"@font-face \{.*?\}", "", text, flags=re.DOTALL)
+        path.write_text(plain, encoding="utf-8")
     return 0
 
 
@@ -158,19 +162,25 @@ def _words(words: dict[str, object]) -> str:
     return "\n".join(rows)
 
 
-def _picture() -> str:
-    """The demo as a terminal would show it."""
+def _pictures() -> dict[Path, str]:
+    """Pictures made of sessions that are played, by their files."""
     import tempfile
 
+    with tempfile.TemporaryDirectory() as folder:
+        return {
+            DOCS / "demo.svg": _demo(f"{folder}/demo"),
+            **screens.draw(f"{folder}/screens", DOCS),
+        }
+
+
+def _demo(folder: str) -> str:
+    """The demo as a terminal would show it."""
     from brimline.cli import demo
 
     # Not a terminal: the moving gauge would be recorded frame by frame.
     console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
-    with tempfile.TemporaryDirectory() as folder:
-        demo.show(demo.Player(folder), console, paced=False)
-    picture = console.export_svg(title="brimline demo", unique_id="brimline-demo")
-    # The template names a font on a server; a picture must not make its reader's browser call it.
-    return re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
+    demo.show(demo.Player(folder), console, paced=False)
+    return console.export_svg(title="brimline demo", unique_id="brimline-demo")
 
 
 def _read(path: Path) -> str:

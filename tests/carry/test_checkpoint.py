@@ -53,8 +53,10 @@ def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> 
     """A conductor's state without being asked; what is missing is said to be."""
     Path(project_dir, "conductor-state.json").write_text('{"step":3}', encoding="utf-8")
 
-    found = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
+    document = save(home_dir, project_dir, critical_files=["plan.md"])
+    found = document["files"]
 
+    assert document["v"] == 2
     assert contents.get(home_dir, found[0]["key"]) == b'{"step":3}'
     assert (found[1]["key"], found[1]["problem"]) == (None, "No such file or directory")
 
@@ -124,6 +126,8 @@ def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
     Path(project_dir, attributes).write_text(f"* filter={name}\n", encoding="utf-8")
     with Path(project_dir, ".git/config").open("a", encoding="utf-8") as config:
         config.write(f'[filter "{name}"]\n\t{kind} = {trap}\n\trequired = true\n')
+        # The clock moves on meanwhile, and git would tell by the time of the last change alone.
+        config.write("[core]\n\ttrustctime = false\n")
     for path in ("a.txt", ".git/index"):
         os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
 

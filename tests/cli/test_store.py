@@ -278,3 +278,17 @@ def test_age_and_size_that_prune_obeys_are_settings(home_dir: str, brimline: Run
     assert gone() == set()
     assert brimline("config", "set", "store.max_mb", "1").code == 0
     assert {keys[0]} < gone() < set(keys)
+
+
+def test_a_path_in_the_list_keeps_its_end(home_dir: str, brimline: Run) -> None:
+    """The name of a file tells more than its folders; a line says how to see all of it."""
+    path = "/home/somebody/projects/" + "deep/" * 20 + "orders.py"
+    put.put(home_dir, b"x" * 99, {"tool": "Read", "source": path})
+
+    text = brimline("store", "list").out
+
+    assert "deep/orders.py" in text
+    assert "--json has every name whole" in text
+    assert "--limit 0" not in text
+    put.put(home_dir, b"y" * 99, {"tool": "Read", "source": path})
+    assert "--limit 0 lists all" in brimline("store", "list", "--limit", "1").out

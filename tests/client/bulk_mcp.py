@@ -7,8 +7,9 @@ import sys
 from typing import Any
 
 ROWS = "\n".join(f"row {number:05d} of the table" for number in range(800))
+LONG = "\n".join(f"row {number:05d} of the long table" for number in range(2_000))
 TOOLS = ("blocks", "structured", "picture")
-_PIXEL = (
+PIXEL = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk"
     "+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
@@ -31,7 +32,11 @@ def _result(request: dict[str, Any]) -> dict[str, Any]:
         return {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info}
     if request["method"] == "tools/list":
         schema = {"type": "object", "properties": {}}
-        return {"tools": [{"name": n, "description": n, "inputSchema": schema} for n in TOOLS]}
+        return {
+            "tools": [
+                {"name": n, "description": n, "inputSchema": schema} for n in (*TOOLS, "long")
+            ]
+        }
     if request["method"] == "tools/call":
         return _answers()[request["params"]["name"]]
     return {}
@@ -39,11 +44,12 @@ def _result(request: dict[str, Any]) -> dict[str, Any]:
 
 def _answers() -> dict[str, dict[str, Any]]:
     text = {"type": "text", "text": ROWS}
-    picture = {"type": "image", "data": _PIXEL, "mimeType": "image/png"}
+    picture = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
     structured = {"rows": ROWS.split("\n")}
     return {
         "blocks": {"content": [text, {"type": "text", "text": "and a second block"}]},
         "structured": {"content": [text], "structuredContent": structured},
+        "long": {"content": [{"type": "text", "text": LONG}]},
         "picture": {"content": [text, picture]},
     }
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.binding import Binding
 
-from . import stub_api
+from brimline.fast import paths
+
+from . import modded, stub_api
 from .test_gateway import Behind
+from .test_purge import rest, run_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .brimline_home import Installed
     from .harness import Client, PrintResult
     from .stub_api import Request, StubApi
 
@@ -43,13 +48,13 @@ def lines(request: Request) -> int:
     return sum("[brimline: " in result for result in request.results())
 
 
-def read_files(behind: Behind, *args: str) -> PrintResult:
+def read_files(behind: Behind, *args: str, model: str = MODEL, count: int = READS) -> PrintResult:
     """A session that reads one file after the other."""
-    files = behind.files("py", [SOURCE.replace("part", f"part{n}") for n in range(READS)])
+    files = behind.files("py", [SOURCE.replace("part", f"part{n}") for n in range(count)])
     calls = [stub_api.tool("Read", {"file_path": str(path)}) for path in files]
     turns = [replace(turn, usage={}) for turn in (*calls, stub_api.text("read all"))]
     behind.client.stub.script(*turns)
-    return behind.print("go", *args, model=MODEL)
+    return behind.print("go", *args, model=model)
 
 
 def test_behind_the_gateway_no_thinking_is_refused_or_dropped(
@@ -78,6 +83,88 @@ def test_behind_the_gateway_no_thinking_is_refused_or_dropped(
     assert "STUB-DONE" in str(without.result)
     assert "STUB-DONE" in str(back.result)
     assert len(binding.refusals) <= 3
+
+
+@pytest.mark.parametrize(("model", "is_edited"), [(MODEL, False), ("claude-sonnet-4-6", True)])
+def test_an_expired_cache_costs_no_thinking(
+    client: Client, stub: StubApi, tmp_path: Path, model: str, is_edited: bool
+) -> None:
+    """Where the service takes thinking back only unchanged, what is cold waits for the brim."""
+    stub.binding = binding = Binding("silent") if model == MODEL else None
+    behind = Behind(client, tmp_path)
+    first = read_files(behind, model=model, count=26)
+    with sqlite3.connect(paths.gateway_file(str(behind.home))) as database:
+        database.execute("UPDATE requests SET at = at - 7200")
+    database.close()
+
+    later = behind.print("and now?", "--resume", first.session_id, model=model)
+
+    assert (lines(first.main[-1]), lines(later.main[-1]) > 0) == (0, is_edited)
+    if binding:
+        assert len(later.main[-1].blocks("thinking")) == binding.taken_back[-1] == 27
+
+
+@pytest.mark.parametrize("inside", ["balanced", pytest.param("off", marks=pytest.mark.long)])
+def test_with_our_mod_in_the_client_the_gateway_leaves_the_brim_to_it(
+    client: Client, installed: Installed, tmp_path: Path, binding: Binding, inside: str
+) -> None:
+    """Old results are shortened once, by the one or the other, and no thinking is refused."""
+    done = installed.command("config", "set", "compaction.inside", inside)
+    assert done.returncode == 0, done.stderr
+    behind = Behind(client, tmp_path)
+    behind.home = installed.data
+    client.write_settings(modded.WINDOW)
+    near, full = stub_api.filled(64_000), modded.FULL
+    files = modded.write_files(client)
+    single = [stub_api.tool("Read", {"file_path": str(path)}) for path in files[-4:]]
+    client.stub.script(
+        modded.read_all(files[:-4]),
+        *(replace(turn, usage=near) for turn in single[:-1]),
+        replace(single[-1], usage=full if inside == "balanced" else near),
+    )
+
+    run = behind.print("go", model=MODEL)
+
+    assert run.rc == 0, run.stderr
+    assert client.stub.requests("compaction") == []
+    assert (binding.refusals, sum(binding.failed)) == ([], 0)
+    before, last = run.main[-2:]
+    assert (lines(before) > 0) is (inside == "off")
+    assert lines(last) > 0
+    assert installed.errors() == ""
+
+
+def test_a_purged_session_goes_on_without_the_thinking_that_was_named(
+    client: Client, installed: Installed, binding: Binding
+) -> None:
+    """Nothing is refused or dropped; what only the disk loses costs none; restored, it goes on."""
+    done = installed.command("config", "set", "offload.preset", "off")
+    assert done.returncode == 0, done.stderr
+    client.stub.script(*(stub_api.bash(f"seq {n} {n + 1500}") for n in range(6)))
+    first = client.run_print("go", model=MODEL)
+    assert first.transcript
+    session = ["--resume", first.session_id]
+    purge = ["session", "purge", str(first.transcript), "--threshold", "3000", "--yes"]
+
+    rest(first.transcript)
+    on_disk = run_json(installed, *purge, "--strategy", "copies", "--strategy", "progress")
+    whole = client.run_print("on", args=session, model=MODEL).main[-1]
+    rest(first.transcript)
+    told = run_json(installed, *purge, "--keep-recent", "2")
+    purged = client.run_print("on", args=session, model=MODEL).main[-1]
+
+    assert (on_disk["thoughts_lost"], len(whole.blocks("thinking"))) == (0, 7)
+    assert (told["thoughts_lost"], told["thoughts"]) == (7, 8)
+    assert len(purged.blocks("thinking")) == 1
+    assert lines(purged) == 6
+    assert (binding.refusals, sum(binding.failed)) == ([], 0)
+
+    rest(first.transcript)
+    run_json(installed, "session", "restore", str(first.transcript), "--yes")
+    restored = client.run_print("on", args=session, model=MODEL)
+    assert restored.rc == 0, restored.stderr
+    assert "STUB-DONE" in str(restored.result)
+    assert lines(restored.main[-1]) == 0
 
 
 def test_without_us_the_client_heals_what_it_changes_itself(

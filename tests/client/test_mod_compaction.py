@@ -25,7 +25,7 @@ from .modded import (
     recalled,
     write_files,
 )
-from .stub_api import agent, bash, filled, held, text, tool, tools
+from .stub_api import agent, bash, filled, held, measured, text, tool, tools
 from .test_gateway import Behind
 
 if TYPE_CHECKING:
@@ -109,9 +109,13 @@ def test_what_was_compacted_stays_so_for_whoever_resumes(
 def test_undone_the_session_goes_on_from_the_original_messages(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """Compacted, closed, undone, resumed: whole results are sent; the rest is a second session."""
+    """Compacted, closed, undone, resumed: whole results are sent; the rest is a second session.
+
+    Each resume sends what `inspect` says. With the store gone, a line still gives its own back.
+    """
     reads = read_all(write_files(client))
-    stub.script(reads, text("END"))
+    turns = (reads, text("END"), text("ON"))
+    stub.script(*[replace(turn, usage={}) for turn in turns])
     run = client.run_print(PROMPT)
     resume = ["--resume", run.session_id]
     whole = run.main[-1].results()
@@ -119,11 +123,15 @@ def test_undone_the_session_goes_on_from_the_original_messages(
     short = client.run_print("Go on, compacted.", args=resume).main[-1]
     assert by_hand.requests == []
     assert len(lines_in(short)) == len(whole) - KEPT
+    shutil.rmtree(installed.data / "store")
+    originals = {result.partition("\n\n<system-reminder>")[0] for result in whole}
+    assert {recalled(installed, line) for line in lines_in(short)} <= originals
 
     undo = ["session", "restore", "--session", run.session_id, "--before-compaction", "--yes"]
     done = installed.command(*undo, "--json")
     assert done.returncode == 0, done.stderr.decode()
     second = json.loads(done.stdout)["second_session"]
+    told = [_resume_tokens(installed, session) for session in (run.session_id, second)]
     resumed = client.run_print("Go on, whole.", args=resume).main[-1]
     other = client.run_print("Go on, second.", args=["--resume", second]).main[-1]
 
@@ -132,7 +140,13 @@ def test_undone_the_session_goes_on_from_the_original_messages(
     assert "Go on, compacted." not in resumed.seen_text()
     check_history(other, calls_of(reads), PROMPT, "Go on, compacted.", "Go on, second.")
     assert lines_in(other) == lines_in(short)
+    assert told == pytest.approx([measured(sent.body) for sent in (resumed, other)], rel=0.02)
     assert installed.errors() == ""
+
+
+def _resume_tokens(installed: Installed, session_id: str) -> int:
+    done = installed.command("session", "inspect", "--session", session_id, "--json")
+    return int(json.loads(done.stdout)["resume_tokens_estimated"])
 
 
 def test_two_in_a_row_and_by_hand(client: Client, stub: StubApi, installed: Installed) -> None:

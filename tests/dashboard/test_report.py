@@ -123,6 +123,18 @@ def test_the_card_is_in_a_full_report_only(played: Played) -> None:
     assert "[brimline card]" not in report(NAME)
 
 
+def test_where_thinking_was_lost_is_in_a_full_report_only(session: SessionBuilder) -> None:
+    """The reason is the client's word for it, which may be anything."""
+    dropped = {"newlyDropped": {"blockCount": 3, "reason": "ACME"}}
+    session.reply(20_000)
+    session.row("attachment", attachment={"type": "thinking_drop"} | dropped)
+    session.reply(21_000)
+
+    told = "not sent again, after request 1: 3, by the service (ACME; changed: unknown)"
+    assert told in report(session.path, "--full")
+    assert "ACME" not in report(session.path)
+
+
 def test_what_a_summary_lost_is_in_a_full_report_only(played: Played) -> None:
     """With the way back."""
     told = "not in the summary (brimline carry show --session"

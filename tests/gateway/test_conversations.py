@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import time
+from pathlib import Path
 
+import pytest
 from tests.gateway.test_proxy import SESSION, bulky, raw_of
 
 from brimline.compaction.compactor import Settings
@@ -29,3 +32,21 @@ def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -
             learned.append(passing.known.state.prompt_tokens)
 
     assert learned == [None, 49_000, 49_000]
+
+
+def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
+    """An edit that pays at the usual price of the cache does not at a tenth of it."""
+    own = '[[models]]\nfamilies = ["palimpsest"]\n[models.prices]\n'
+    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 0.1\n"
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        Path(home_dir, "config.toml").write_text(own)
+        policy = config.live_policy(home_dir, home_dir)
+        conversations = Conversations(home_dir, Settings(), policy, sticky)
+        prices = []
+        for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
+            raw = json.dumps(bulky().body(model=model)).encode()
+            passing = conversations.prepare(raw, {}, time.time())
+            assert passing.settings
+            prices.append(passing.settings.prices.read)
+
+    assert prices == pytest.approx([0.05, 0.01, 0.1])

@@ -20,10 +20,11 @@ from tests.compaction.talks import Talk, flat
 from tests.gateway.upstream import TIMEOUT_S, Answer, Gateway, Upstream
 from uvicorn.server import ServerState
 
+from brimline import connections
 from brimline.compaction import compactor
 from brimline.compaction.compactor import Settings, State
 from brimline.fast import paths
-from brimline.gateway import connections
+from brimline.gateway import proxy
 from brimline.settings import config
 from brimline.store import contents, stub
 
@@ -654,6 +655,27 @@ def test_a_connection_that_asks_for_nothing_is_closed() -> None:
     finally:
         connections.PATIENCE_S = patience
     assert closed == ["silent"]
+
+
+def test_a_body_is_read_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In however many pieces; one byte more, or a client that leaves, and there is none."""
+    monkeypatch.setattr(proxy, "LARGEST_BODY_BYTES", 10)
+
+    def read(*pieces: bytes, last: str = "http.request") -> bytes | None:
+        kinds = ["http.request"] * (len(pieces) - 1) + [last]
+        told = [
+            {"type": kind, "body": piece, "more_body": number < len(pieces)}
+            for number, (kind, piece) in enumerate(zip(kinds, pieces, strict=True), 1)
+        ]
+
+        async def receive() -> dict[str, Any]:
+            return told.pop(0)
+
+        return asyncio.run(proxy._read(receive))
+
+    assert read(b"01234", b"56789") == b"0123456789"
+    assert read(b"01234", b"56789", b"x") is None
+    assert read(b"01234", b"", last="http.disconnect") is None
 
 
 async def _hello(_scope: Any, _receive: Any, send: Any) -> None:

@@ -93,6 +93,27 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
     }
 
 
+@pytest.mark.parametrize(
+    ("words", "window"),
+    [
+        (["--autocompact", "300k"], "300000"),
+        (["--autocompact=0.5M"], "500000"),
+        (["--autocompact", "200"], "200000"),
+        (["--autocompact", "250000"], "250000"),
+        (["--autocompact", "auto"], None),
+        (["-p", "--", "--autocompact", "300k"], None),
+    ],
+)
+def test_the_window_of_a_flag_is_handed_to_gateway_and_hooks(
+    start: Path, words: list[str], window: str | None
+) -> None:
+    """They see no arguments of the client, but its variables."""
+    subprocess.run(command("--", *words), check=False, timeout=TIMEOUT_S)
+
+    assert settings(start)["env"].get("CLAUDE_CODE_AUTO_COMPACT_WINDOW") == window
+    assert start.read_text().splitlines()[2:] == words
+
+
 def test_the_settings_are_the_users_alone_and_none_are_left(start: Path, home_dir: str) -> None:
     """Not among the arguments, which everybody can see; one of a killed run goes with the next."""
     left = Path(home_dir, "gateway", "run-killed")

@@ -49,7 +49,7 @@ def test_what_was_just_written_is_in_use(
 
     assert (in_use.why(str(path), home_dir) is None) == is_idle
     if not is_idle:
-        with pytest.raises(InUseError, match=r"written \d s ago.*nothing was changed"):
+        with pytest.raises(InUseError, match=r"written \d+ s ago.*nothing was changed"):
             in_use.require_idle(str(path), home_dir)
 
 

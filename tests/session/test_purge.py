@@ -11,7 +11,7 @@ import pytest
 from tests.transcript.compacted import compact_inside
 
 from brimline.session import restore as restoring
-from brimline.session import session_text
+from brimline.session import session_documents, session_text
 from brimline.session.disk import RewriteError
 from brimline.store import contents, pins, put
 from brimline.testing import text_block
@@ -203,7 +203,7 @@ def test_only_the_conversation_as_it_is_now_is_judged(session: Recorded) -> None
 def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model: str) -> None:
     """The client's own row names the first reply behind the first change; restore takes it back."""
     session.model = model
-    thought = {"type": "thinking", "thinking": "", "signature": "s"}
+    thought = {"type": "thinking", "thinking": "t" * 2_200, "signature": "s"}
     session.prompt()
     session.reply(40_000, thought, message_id="msg_before")
     session.call(output("old"))
@@ -219,6 +219,11 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         assert (found.lost_thoughts, added) == ([], [])
         return
     assert (len(found.lost_thoughts), len(found.survey.sent.thoughts)) == (2, 3)
+    assert found.context_tokens == found.tokens_of("old") + found.thinking_tokens
+    assert found.thinking_tokens == pytest.approx(2_000, abs=1)
+    document = session_documents.purge(session.path, found)
+    plan = " ".join(session_text.purge(document).split())
+    assert "2 of 3 thoughts behind the first replaced result will not be sent again" in plan
     assert session.rows[-1]["parentUuid"] == last
     assert added[0]["attachment"] == {
         "type": "thinking_stripped",

@@ -96,7 +96,7 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
         ({"type": "thinking_stripped", "scope": "all"}, "all, by the client after a refusal"),
         (
             {"type": "thinking_stripped", "scope": "partial", "from": {"messageId": "msg_1"}},
-            "those from one reply on, by the client after a refusal",
+            "those from one reply on, by the client after a refusal, or by a purge",
         ),
         (
             {

@@ -55,7 +55,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
       brimline store list --session 1f0c2d3e --json
     """
     document = listing.document(paths.home(), limit, session_id, pinned=pinned)
-    output.answer(document, lambda made: listing.text(made, reasons=pinned), as_json=as_json)
+    output.answer(document, lambda made: listing.text(made, limit, reasons=pinned), as_json=as_json)
 
 
 @output.command("get")

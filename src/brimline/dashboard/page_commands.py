@@ -52,6 +52,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     with _libraries():
         import uvicorn
 
+        from brimline.connections import Impatient
         from brimline.dashboard import web
     try:
         listener = socket.create_server(("127.0.0.1", port))
@@ -71,6 +72,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
         webbrowser.open(f"file://{quote(file)}")
     settings = uvicorn.Config(
         pages.app(port, keys),
+        http=Impatient,
         log_level="error",
         access_log=False,
         lifespan="off",

@@ -123,6 +123,8 @@ class Story:
     """Of hooks that could not do all that they should."""
     cost_usd: float | None = None
     """By the client's own count."""
+    lost_thinking: list[str] = field(default_factory=list)
+    """Where thoughts were left out of all later requests, which, and by whom."""
     is_running: bool = False
     """Whether its client still has it, or wrote to it a moment ago."""
 
@@ -260,6 +262,9 @@ class _Reader:
         for call in row.calls(value):
             subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
+        if lost := row.lost_thinking(value):
+            number = len(story.moments) + bool(self.open)
+            story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.take(value)
         story.scan.take(value)
         self.cache.take(value)

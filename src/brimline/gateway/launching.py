@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -40,7 +41,7 @@ _OTHER_SERVICES = {
 }
 _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Larger than any: the client takes the model's own window where that is smaller.
-_ANY_WINDOW = "1000000"
+_ANY_WINDOW, _ANY_THOUSANDS = "1000000", 1_000
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 # How the client reaches its service is how the gateway does.
 _NETWORK = (serving.BASE_URL, *serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
@@ -91,9 +92,13 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
         given = {serving.BASE_URL: serving.base_url(listening, secret)} | _no_proxy_variables(env)
+        # Only the client reads its flag; gateway and hooks read the variable, which is stronger.
+        window = env.get(_WINDOW) or _window_in(rest)
         if compact_pct is not None:
             given[_PERCENT] = str(compact_pct)
-            given[_WINDOW] = env.get(_WINDOW) or _ANY_WINDOW
+            window = window or _ANY_WINDOW
+        if window:
+            given[_WINDOW] = window
         own_env = settings.get("env")
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
         known = env | given
@@ -126,6 +131,18 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
         else:
             rest.append(word)
     return _settings_in(told) if told else {}, sources, rest
+
+
+def _window_in(arguments: list[str]) -> str:
+    """What `--autocompact` says, in tokens; empty where it is not there, or says `auto`."""
+    text = " ".join(arguments).partition(" -- ")[0]
+    said = re.search(r"(?:^| )--autocompact[ =](\d+(?:\.\d+)?)([km]?)(?= |$)", text, re.IGNORECASE)
+    if said is None:
+        return ""
+    number, unit = float(said[1]), said[2].lower()
+    # A bare 300 is short for 300k.
+    factor = {"k": 1_000, "m": 1_000_000}.get(unit, 1_000 if number <= _ANY_THOUSANDS else 1)
+    return str(int(number * factor))
 
 
 def _settings_in(told: str) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
     require_libraries()
     import uvicorn
 
-    from brimline.gateway.connections import Impatient
+    from brimline.connections import Impatient
 
     config = uvicorn.Config(
         "",  # set below, once there is a loop

@@ -2,7 +2,7 @@
 
 Fast path: imports nothing. An operation is one model request. A session's
 own recent speed says little about its next hour, so the forecast leans on a prior;
-docs/explanation/forecast.md has the model and what was measured.
+docs/explanation/forecast.md has what was measured.
 """
 
 from __future__ import annotations

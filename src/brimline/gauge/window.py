@@ -281,6 +281,25 @@ def is_raised(reading: Reading, tier: int, limit_points: float) -> bool:
     return 100 * speed / reading.compaction.effective_window_tokens >= limit_points
 
 
+def tokens_at_tier(reading: Reading, level: int, thresholds: list[float], unit: str) -> int:
+    """The tokens at which a tier begins, whatever the growth."""
+    threshold = sorted(thresholds, reverse=unit in FALLING_UNITS)[level - 1]
+    if unit == "tokens":
+        return int(threshold)
+    if unit == "to_compaction":
+        point = reading.compaction
+        return int(point.tokens - threshold / 100 * point.effective_window_tokens)
+    used = threshold if unit == "used" else 100 - threshold
+    return int(used / 100 * reading.window.tokens)
+
+
+def steep_tokens(reading: Reading, limit_points: float) -> int:
+    """The growth in one request below which none raises the tier that a reading is in."""
+    if reading.tier == 0:
+        return (reading.margin_tokens or 0) // (NEAR_REQUESTS + 1)
+    return int(limit_points / 100 * reading.compaction.effective_window_tokens)
+
+
 def has_left(
     at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
 ) -> bool:

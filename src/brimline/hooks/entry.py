@@ -11,6 +11,7 @@ import sys
 from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
 from brimline.hooks.turn import Turn
+from brimline.state.session import MOD_ALIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from brimline.decision import Decision
 
+# What the mod tells besides, in an event that it hands on.
+MOD_KEY = "brimline"
 STDIN_LIMIT_BYTES = 256 << 20
 # The client writes the event and closes; a pipe that stays open is no reason to stay.
 STDIN_S = 10.0
@@ -46,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
         if name == "statusline":
             answer = respond(name, raw, home_dir, extra)
         elif turn := open_turn(name, raw, home_dir):
-            answer = ask_rooms(turn)
+            answer = answer_event(turn)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         log_failure(home_dir, name, error, turn)
         turn = None
@@ -68,7 +71,7 @@ def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
 
         return statusline.respond(raw, home_dir, extra)
     turn = open_turn(name, raw, home_dir)
-    return ask_rooms(turn) if turn else b""
+    return answer_event(turn) if turn else b""
 
 
 def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
@@ -85,8 +88,19 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     return Turn(event, home_dir)
 
 
-def ask_rooms(turn: Turn) -> bytes:
-    """What the rooms answer together, in the client's words.
+def answer_event(turn: Turn) -> bytes:
+    """What is answered to an event; where the mod is at work too, a result needs a closer look."""
+    if turn.event.name != "PostToolUse":
+        return ask_rooms(turn)
+    if MOD_ALIVE not in turn.state.names and MOD_KEY not in turn.event.payload:
+        return ask_rooms(turn)
+    from brimline.hooks import inside
+
+    return inside.answer(turn)
+
+
+def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
+    """What the rooms answer together, in the client's words; one of them may be left out.
 
     A room that fails costs its own answer and nothing else.
     """
@@ -96,7 +110,8 @@ def ask_rooms(turn: Turn) -> bytes:
     subject = event.tool or event.source
     for room, about in answered.rooms.items():
         is_about = about in ("", "*") or subject in about.split("|")
-        if not is_about or (silenced and room not in table.WHILE_OFF):
+        is_silent = silenced and room not in table.WHILE_OFF
+        if not is_about or is_silent or room == left_out:
             continue
         answer: Decision | None = turn.attempt(room, call, room, answered.function, turn)
         if answer is None:

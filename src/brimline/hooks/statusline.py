@@ -11,7 +11,7 @@ from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure
 from brimline.hooks.entry import log_failure
 from brimline.state import logs
-from brimline.state.session import GATEWAY_SAVED, SPOOL, SessionState, Snapshot
+from brimline.state.session import GATEWAY_SAVED, MOD_READING, SPOOL, SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
@@ -110,9 +110,10 @@ def _measure(
 
 
 def _listen(snapshot: Snapshot, state: SessionState) -> None:
-    """Count the requests since a hook was heard of last."""
+    """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
-    heard_at, requests = file_time(f"{state.folder}/{SPOOL}"), 0.0
+    heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
+    requests = 0.0
     if before and before.silence[:1] == [heard_at]:
         grown = snapshot.occupancy_tokens not in (None, before.occupancy_tokens)
         requests = sum(before.silence[1:]) + grown

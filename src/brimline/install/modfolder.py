@@ -86,7 +86,7 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
         for command in (*command_files.ANSWERED, command_files.PANE)
     ]
     started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
-    started["commands"] = commands
+    started["hook"], started["commands"] = wired.command("")[:-1], commands
     return {
         _MARKETPLACE_FILE: _document(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(about | {"author": _OWNER}),

@@ -27,8 +27,11 @@ export function draw(on) {
       try {
         drawn = { key, rows: await rowsOf($, columns, rows) }
       } catch (problem) {
-        if (!next.signal.aborted) report($, "pane", problem) // what a newer drawing has overtaken is no failure
-        drawn = { key, rows: [[[FAILED, ""]]] }
+        if (!next.signal.aborted) { // what a newer drawing has overtaken is no failure
+          isOpen = false // the command asks again
+          drawn = { key, rows: [[[FAILED, ""]]] }
+          report($, "pane", problem)
+        }
       }
     }
     const { Box, Text } = $.ui.resolve(e)

@@ -9,9 +9,12 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
+import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
+const LOADING = ["Agent", "Task", "Skill"]
+const STATUS = "mcp__brimline__context_status"
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
@@ -22,6 +25,7 @@ let cold = null // from how many tokens on, and after how many seconds at the ea
 let pause = null // the timer that runs while nothing is asked
 
 export const register = on => {
+  answerCalls(on)
   draw(on)
   on("session.start", async ($, e, next) => {
     isInteractive = e.isInteractive
@@ -34,6 +38,7 @@ export const register = on => {
   on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
     show($, null)
+    askAgain()
     clearTimeout(pause)
     const result = await next(e)
     if (isInteractive && folder) tellTier($, folder)
@@ -51,6 +56,7 @@ export const register = on => {
     const name = e.command.slice(5)
     const hasFile = e.command === `brim:${name}`
     if (!hasFile && e.command !== `brim-${name}`) return next(e)
+    askAgain()
     try {
       if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
       if (name === "pane") return await pane($, e, isInteractive)
@@ -67,7 +73,8 @@ export const register = on => {
 
   on("tool.call", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
-    await measure($)
+    const reading = measure($, folder)
+    if (LOADING.includes(e.tool) || e.tool === STATUS) await reading // the ceiling is judged before them; it is told
     const result = await next(e)
     if (isInteractive && folder) answered($, folder)
     return result
@@ -75,11 +82,12 @@ export const register = on => {
 
   on("session.compact", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
+    askAgain()
     if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`, true)
+      show($, `brimline: compacted without a model, ${moved} results moved out`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
@@ -116,19 +124,6 @@ const awaitCold = ($, seconds) => {
   }, seconds * 1000)
 }
 
-// Leave word of how full the window is. The client knows it before a call begins, and the hooks that run with the call
-// read it there; the session's file may not hold the reply yet.
-const measure = async $ => {
-  if (!folder) return
-  try {
-    const { context } = await $.session.usage()
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: context.tokens, source: "client" }
-    if (context.tokens) await $.fs.write(`${folder}/mod-reading`, JSON.stringify(reading))
-  } catch (problem) {
-    report($, "reading", problem)
-  }
-}
-
 const isAnswered = async ($, name) => (await setup($)).commands.some(command => command.name === `brim-${name}`)
 
 const compacted = async ($, e) => {
@@ -151,7 +146,7 @@ const checkShape = entries => {
 
 // Whether settings start a program that is not ours.
 const foreign = (groups, own) =>
-  (groups ?? []).some(group => (group.hooks ?? []).some(hook => ![hook.command, ...(hook.args ?? [])].join(" ").includes(own)))
+  (groups ?? []).some(group => (group.hooks ?? []).some(hook => !isOwn(hook, own)))
 
 const ask = async ($, e, pictured) => {
   const usage = await $.session.usage({ breakdown: "summary" })

@@ -14,7 +14,6 @@ sends one JSON object on standard input and reads one from standard output:
     command  sends session, cwd, name, arguments; reads text.
     pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
     failed   sends message, a failure of its own for the error log; reads nothing.
-    append   rows before they are sent (see `append`); this `register.js` does not ask for it.
 
 `{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
 here, the answer is to pass, with exit code 0, and the failure becomes one line in the error log.
@@ -77,7 +76,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "append", "command", "compact", "failed", "pane", "pause"):
+    if name not in ("alive", "command", "compact", "failed", "pane", "pause"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -90,10 +89,6 @@ def respond(
         from brimline.mod import typed
 
         return typed.respond(request, home_dir)
-    if name == "append":
-        from brimline.mod import append
-
-        return append.answer(request, home_dir)
     if name == "pane":
         from brimline.mod import pane
 

@@ -1,6 +1,6 @@
 """Offload's face to the hooks: a large result on its way into the window, pins, overwrites.
 
-Fast path: imports only `clienttools`, `io`, `json` and `paths`, and what a session is. The names of
+Fast path: imports only `clienttools`, `io`, `json` and `paths`. The names of
 the room's files in a session's folder are here, so that a quiet hook can tell from the folder's
 listing that there is nothing to do.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from brimline import clienttools
 from brimline.fast import io, json, paths
-from brimline.state.session import MOD_ALIVE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +31,6 @@ OFFER, TAKEN = "offload-again-", "offload-taken-"
 OFFERED_RESULTS = 10
 # In the data folder: what was learned of calls.
 LEARNED, _ROTATE_AT_BYTES = "offload-learned.jsonl", 256 << 10
-# The calls whose results the hook has let pass, in a session that has the mod as well.
-JUDGED = "offload-judged"
 END_IS_LOST = (
     "[brimline] The client cut this output at 10,000 characters; its end is missing. "
     "Run it again with `2>&1 | tail -60`."
@@ -54,10 +51,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
 
     event = turn.event
     result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
-    decision = intercept.on_result(turn, result) if result else None
-    if decision is None and MOD_ALIVE in turn.state.names:
-        io.append_line(f"{turn.state.folder}/{JUDGED}", turn.event.call_id)
-    return decision
+    return intercept.on_result(turn, result) if result else None
 
 
 def post_tool_use_failure(turn: Turn) -> Decision | None:

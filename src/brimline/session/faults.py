@@ -33,7 +33,7 @@ from brimline.transcript.row import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from brimline.transcript.read import Record
 
@@ -281,7 +281,7 @@ class Finder:
             kind,
             name,
             _id(value.get(PARENT_FIELD)),
-            thread_of(value) or _MAIN,
+            thread_of(value),
             _id(message_id(value)),
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
@@ -333,17 +333,21 @@ class Finder:
         if starts_new or (row.kind == "user" and not row.is_answer):
             thread.open_calls.clear()
         for call in calls:
-            if call in self._told:
-                del self._told[call]
-                self._answered.add(hash(call))
-            elif hash(call) not in self._answered and call not in self._asked:
-                self._asked[call] = row
-                thread.open_calls.add(call)
+            self._take_call(call, row, thread)
         for call in results:
             if self._asked.pop(call, None):
                 self._answered.add(hash(call))
             elif hash(call) not in self._answered:
                 self._told.setdefault(call, row)
+
+    def _take_call(self, call: str, row: _Row, thread: _Thread) -> None:
+        """Note a call, whose result may stand before it."""
+        if call in self._told:
+            del self._told[call]
+            self._answered.add(hash(call))
+        elif hash(call) not in self._answered and call not in self._asked:
+            self._asked[call] = row
+            thread.open_calls.add(call)
 
     def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
@@ -373,22 +377,26 @@ class Finder:
                 self._note(CUT_CALL, row.place.line)
             else:
                 by_row.setdefault(row.number, []).append(call)
-        moves: dict[int, list[Place]] = {}
-        ends: dict[str | None, Place] = {}
-        for row in self._rows if by_row else []:
-            parent = row.parent
-            ends[row.message_id] = row.place
-            if parent and parent.number in by_row and row.is_exact and _follows(row, parent):
-                moves.setdefault(parent.number, []).append(row.place)
+        ends = {row.message_id: row.place for row in self._rows} if by_row else {}
+        followers = self._followers(by_row) if by_row else {}
         answers = {}
         for number, calls in by_row.items():
             row = self._rows[number]
             answers[number] = answer_uuid(row.uuid)
             end = ends[row.message_id] if row.message_id else row.place
-            moved = tuple(moves.get(number, ()))
+            moved = tuple(followers.get(number, ()))
             mend = Mend(ANSWER, answers[number], tuple(calls), moved, end)
             self._fault(UNANSWERED, row.place, ", ".join(calls), mend)
         return answers
+
+    def _followers(self, numbers: Container[int]) -> dict[int, list[Place]]:
+        """The rows that come after some calls, and have to come after their answers instead."""
+        found: dict[int, list[Place]] = {}
+        for row in self._rows:
+            parent = row.parent
+            if parent and parent.number in numbers and row.is_exact and _follows(row, parent):
+                found.setdefault(parent.number, []).append(row.place)
+        return found
 
     def _take_lost(self, answers: dict[int, str]) -> None:
         """The rows whose parent is missing, and the one that takes its place."""
@@ -398,16 +406,21 @@ class Finder:
             if doubt := _doubt(row):
                 self._fault(DANGLING, row.place, doubt)
                 continue
-            before = [row.certain, *[_last_of(one, row.before) for one in row.before]]
-            may_be_below = CHILD_FIRST in self._found.notes
-            found = [one for one in before if one and not (may_be_below and _is_below(one, row))]
-            parent = found[0] if found else None
-            detail = f"follows line {parent.place.line}" if parent else "nothing stands before it"
-            row.parent = parent
-            name = parent.uuid if parent else None
-            if parent and parent.number in answers and _follows(row, parent):
-                name = answers[parent.number]
+            parent = row.parent = self._parent_of(row)
+            if parent is None:
+                self._fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
+                continue
+            is_behind_answer = parent.number in answers and _follows(row, parent)
+            name = answers[parent.number] if is_behind_answer else parent.uuid
+            detail = f"follows line {parent.place.line}"
             self._fault(DANGLING, row.place, detail, Mend(RELINK, name))
+
+    def _parent_of(self, lost: _Row) -> _Row | None:
+        """The row that takes the place of a missing parent."""
+        before = [lost.certain, *[_last_of(row, lost.before) for row in lost.before]]
+        may_be_below = CHILD_FIRST in self._found.notes
+        fits = (row for row in before if row and not (may_be_below and _is_below(row, lost)))
+        return next(fits, None)
 
     def _take_orphans(self) -> None:
         by_row: dict[int, list[str]] = {}

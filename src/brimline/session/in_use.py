@@ -61,17 +61,22 @@ def why(session: str, home_dir: str) -> str | None:
     ids = _session_ids(session)
     noted = [client for name in ids for client in _client_in(_note(home_dir, name), name)]
     folders = _registry_folders(session)
-    registered = _registered_in(folders)
-    elsewhere = {client.pid for client in registered if client.session_id not in ids}
-    for client in [*noted, *[one for one in registered if one.session_id in ids]]:
-        if client.pid not in elsewhere and _is_running(client):
-            return f"its client, process {client.pid}, still runs"
+    client = _running(ids, noted, _registered_in(folders))
+    if client:
+        return f"its client, process {client.pid}, still runs"
     if noted and folders:
         return None  # the client that wrote it is gone, and any other would be registered
     age_s = time.time() - os.stat(session).st_mtime
     if abs(age_s) < RECENT_S:
         return f"it was written {max(0, round(age_s))} s ago"
     return None
+
+
+def _running(ids: list[str], noted: list[Client], registered: list[Client]) -> Client | None:
+    """The client that has a session open and no other one."""
+    elsewhere = {client.pid for client in registered if client.session_id not in ids}
+    here = [*noted, *(client for client in registered if client.session_id in ids)]
+    return next((one for one in here if one.pid not in elsewhere and _is_running(one)), None)
 
 
 def _registered_in(folders: list[str]) -> list[Client]:

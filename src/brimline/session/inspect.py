@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import json
-from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,7 +23,7 @@ from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from brimline.session.survey import Call
+    from brimline.compaction.cold import Call
     from brimline.transcript.compactions import Recorded
     from brimline.transcript.read import Line, Record
 
@@ -73,7 +72,7 @@ class Inspection:
     measured_at: str | None = None  # when the last request was answered
     turns: int = 0
     # Tokens of each request on the main thread, as the client recorded them.
-    occupancies: array[int] = field(default_factory=lambda: array("q"))
+    occupancies: list[int] = field(default_factory=list)
     compactions: list[Recorded] = field(default_factory=list)
     disk_bytes: Counter[str] = field(default_factory=Counter)  # by kind, adding up to the size
     context: Context = field(default_factory=lambda: Context(Composition()))
@@ -133,10 +132,9 @@ class _Inspector:
     def __init__(self) -> None:
         self.found = Inspection()
         self.finder = Finder()
-        self.compactions = Scan()
+        self.scan = Scan()
         self.context = ContextReader()
         self.results = _ResultReader()
-        self.message_id: object = None
 
     def take(self, line: Line) -> None:
         found = self.found
@@ -155,7 +153,9 @@ class _Inspector:
         found.findings = self.finder.close()
         is_loaded_whole = found.size_bytes < LOADED_WHOLE_BYTES
         found.is_undone = is_loaded_whole and self.context.links.is_undone
-        found.compactions = self.compactions.compactions
+        found.compactions = self.scan.compactions
+        found.occupancies = [request.tokens for request in self.scan.requests]
+        found.models.update(request.model or "unknown" for request in self.scan.requests)
         found.context = self.context.close()
         found.largest = self.results.largest(since=self.context.segment)
         found.disk_bytes = +found.disk_bytes
@@ -169,27 +169,17 @@ class _Inspector:
         moment = row.timestamp_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        self.compactions.take(value)
+        self.scan.take(value)
         entry = self.context.take(value)
-        if entry and entry.prompt is not None:
-            found.turns += 1
+        if entry:
+            found.turns += entry.prompt is not None
         if entry and entry.usage:
-            self._take_usage(entry.usage)
+            found.session_id = entry.usage.session_id or found.session_id
             found.measured_at = moment or found.last_at
-        self.results.take(value, len(found.occupancies), self.context.segment)
+        requests = len(self.scan.requests)
+        self.results.take(value, requests, self.context.segment)
         if lost := row.lost_thinking(value):
-            found.lost_thinking.append((len(found.occupancies), lost))
-
-    def _take_usage(self, usage: row.Usage) -> None:
-        found = self.found
-        if usage.session_id:
-            found.session_id = usage.session_id
-        if usage.message_id is not None and usage.message_id == self.message_id:
-            found.occupancies[-1] = usage.prompt_tokens
-            return
-        self.message_id = usage.message_id
-        found.occupancies.append(usage.prompt_tokens)
-        found.models[usage.model or "unknown"] += 1
+            found.lost_thinking.append((requests, lost))
 
 
 class _ResultReader:
@@ -204,15 +194,13 @@ class _ResultReader:
         if row.is_sidechain(value):
             return
         for call in calls_in(value):
-            self._calls[call.id] = call._replace(
-                source=call.source and call.source[:_SOURCE_CHARACTERS]
-            )
+            self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
         for call_id, _, text, _ in row.located_texts(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
-            tool, source = (asked.name, asked.source) if asked else (None, None)
+            tool, source = (asked.tool, asked.subject or None) if asked else (None, None)
             self._count += 1
             # Of two alike the earlier comes first.
             found = LargeResult(size_bytes, tool, source, request, segment)

@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import mmap
 import time
-from typing import TYPE_CHECKING
 
 from brimline import clienttools
 from brimline.compaction import cold
-from brimline.errors import SessionError
-from brimline.fast import io
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _FORGOTTEN = "forget"
 _LOOK_S = 4.0
@@ -44,7 +38,7 @@ def bring_back(home_dir: str, text: str) -> bool:
     if _is_forgotten(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
-    for path in _transcripts_newest_first():
+    for path in find.everywhere():
         if time.monotonic() > until:
             return False
         if _mentions(path, key) and _take_from(home_dir, path, digits):
@@ -56,17 +50,6 @@ def _is_forgotten(home_dir: str, key: str) -> bool:
     """Whether the last that happened to a key is that the user had it deleted."""
     events = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
     return bool(events) and events[-1].get("event") == _FORGOTTEN
-
-
-def _transcripts_newest_first() -> Iterator[str]:
-    """The session this runs in, then all others, the newest first."""
-    running = io.env("CLAUDE_CODE_SESSION_ID")
-    if running:
-        try:
-            yield find.by_id(running)
-        except SessionError:
-            pass
-    yield from find.everywhere()
 
 
 def _mentions(path: str, key: str) -> bool:

@@ -101,7 +101,15 @@ class Plan:
     @property
     def context_tokens(self) -> int:
         """By how many tokens the next request shrinks, estimated from characters."""
-        return sum(self.tokens_of(name) for name in self.savings)
+        saved = sum(self.tokens_of(name) for name in self.savings) + self.thinking_tokens
+        held = self.survey.occupancy_tokens
+        return saved if held is None else min(saved, held)
+
+    @property
+    def thinking_tokens(self) -> int:
+        """By how many of these because thinking is not sent again."""
+        characters = sum(thought.characters for thought in self.lost_thoughts)
+        return int(characters / models.lookup(self.survey.model).characters_per_token)
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens; in all no more than the last request held."""
@@ -252,8 +260,7 @@ def _take(plan: Plan, item: Item) -> None:
 
 def replacement(item: Item) -> str:
     """The line that the model reads instead of a result."""
-    tool, source = (item.call.name, item.call.source) if item.call else ("", None)
-    return stub.line(tool, source or "", item.size_bytes, key_of(item))
+    return stub.line(item.call.tool, item.call.subject, item.size_bytes, key_of(item))
 
 
 def key_of(item: Item) -> str:
@@ -351,11 +358,11 @@ class _PurgedCopy:
         text = place[item.path[-1]]
         place[item.path[-1]] = replacement(item)
         meta: dict[str, Any] = {
-            "tool": item.call.name if item.call else None,
-            "source": item.call.source if item.call else None,
+            "tool": item.call.tool,
+            "source": item.call.subject,
             "session": self._session,
         }
-        meta = {name: value for name, value in meta.items() if value is not None}
+        meta = {name: value for name, value in meta.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
             raise _changed()

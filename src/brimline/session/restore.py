@@ -263,16 +263,18 @@ def _begins_with(
 ) -> list[bool]:
     """Which contents some pieces begin with."""
     total = sum(piece.end - piece.start for piece in pieces)
-    hashes = [(sha256(), content) for content in wanted if content.length <= total]
+    hashes = [sha256() for _ in wanted]
     done = 0
-    for block in _blocks(pieces, max([content.length for _, content in hashes], default=0)):
-        for hashed, content in hashes:
+    for block in _blocks(pieces, max(content.length for content in wanted)):
+        for hashed, content in zip(hashes, wanted, strict=True):
             hashed.update(block[: max(0, content.length - done)])
         done += len(block)
         if progress:
             progress(len(block))
-    known = [content for hashed, content in hashes if hashed.hexdigest() == content.digest]
-    return [content in known for content in wanted]
+    return [
+        content.length <= total and hashed.hexdigest() == content.digest
+        for hashed, content in zip(hashes, wanted, strict=True)
+    ]
 
 
 def _backup_of(note: Note, session: str) -> str | None:

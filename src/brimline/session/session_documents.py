@@ -57,7 +57,7 @@ def inspection(
         **output.fields(found, "lines first_at"),
         "models": dict(found.models.most_common()),
         "records": dict(found.types.most_common()),
-        "occupancy_tokens": found.occupancies.tolist(),
+        "occupancy_tokens": found.occupancies,
         "disk_bytes": [
             {
                 "kind": kind,
@@ -135,6 +135,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
         "thoughts": len(survey.sent.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
+        "thoughts_tokens_estimated": planned.thinking_tokens,
     }
 
 
@@ -144,8 +145,8 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
         {
             "request": item.request,
             "strategy": item.strategy,
-            "tool": item.call.name if item.call else None,
-            "source": item.call.source if item.call else None,
+            "tool": item.call.tool or None,
+            "source": item.call.subject or None,
             "bytes": item.size_bytes,
             "key": key_of(item),
         }

@@ -181,8 +181,10 @@ def purge(document: dict[str, Any]) -> str:
     told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
         loss = (
-            f"{lost:,} of {output.count(document['thoughts'], 'thought')}, all behind the first "
-            "replaced result, will not be sent again: the model takes its thinking back only if "
+            f"{lost:,} of {output.count(document['thoughts'], 'thought')} behind the first "
+            "replaced result will not be sent again "
+            f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): "
+            "the model takes its thinking back only if "
             "nothing before it changed. `--strategy copies --strategy progress` loses none."
         )
         told.append(output.wrapped(loss))

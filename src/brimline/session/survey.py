@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from brimline import clienttools
-from brimline.compaction import cold
+from brimline.compaction.cold import Call
 from brimline.store import stub
 from brimline.store.pins import Result, Said
-from brimline.transcript import read, row, words
+from brimline.transcript import pieces, read, row, words
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode
 # A reference of another tool that does not say how much it stands for.
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
+_UNKNOWN = Call("", "", "")
 COPY_KEY = f',"{row.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -53,25 +54,18 @@ class Mark(NamedTuple):
     check: int
 
 
-class Call(NamedTuple):
-    """A tool call and what it is about."""
-
-    id: str
-    name: str
-    source: str | None
-
-
 class Thought(NamedTuple):
-    """A reply with thinking: where it begins, and the id of its message."""
+    """A reply with thinking: where it begins, the id of its message, and its length."""
 
     offset: int
     message_id: str
+    characters: int
 
 
 def calls_in(value: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
-        Call(call.id, call.name, clienttools.subject_of(call.arguments) or None)
+        Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in row.tool_uses(value)
     ]
 
@@ -89,7 +83,7 @@ class Item:
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
     is_copy: bool = False  # whether a compaction wrote its row again
-    call: Call | None = None
+    call: Call = _UNKNOWN
     call_id: str = ""
     is_error: bool = False
     size_bytes: int = 0
@@ -104,7 +98,7 @@ class Conversation:
     """The calls and the thinking since a compaction."""
 
     segment: int = 0  # how many compactions came before it
-    calls: dict[str, cold.Call] = field(default_factory=dict)
+    calls: dict[str, Call] = field(default_factory=dict)
     thoughts: list[Thought] = field(default_factory=list)
 
 
@@ -245,10 +239,12 @@ class _Surveyor:
             self.calls[call.id] = call
             self.found.request_of[call.id] = number
             for held in self._held if is_main else ():
-                held.calls[call.id] = cold.Call(call.id, call.name, call.source or "")
-        if is_main and row.holds_thinking(value):
+                held.calls[call.id] = call
+        if is_main and (blocks := row.thinking_blocks(value)):
+            characters = sum(map(pieces.thought_characters, blocks))
+            thought = Thought(offset, row.message_id(value) or "", characters)
             for held in self._held:
-                held.thoughts.append(Thought(offset, row.message_id(value) or ""))
+                held.thoughts.append(thought)
 
     def _number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
@@ -314,7 +310,7 @@ class _Surveyor:
             self._now.segment,
             is_main,
             self._is_copy,
-            self.calls.get(call_id),
+            self.calls.get(call_id, _UNKNOWN),
             call_id,
             is_error,
             size_bytes,
@@ -325,7 +321,7 @@ class _Surveyor:
 
     def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
-        if call.name.startswith(_KEPT_COPIES):
+        if call.tool.startswith(_KEPT_COPIES):
             return
         rest = encoded({name: value[name] for name in value if name != row.COPY_FIELD})
         size_bytes = len(raw) - 1 - len(rest)

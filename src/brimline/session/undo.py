@@ -122,11 +122,7 @@ def undo(
             raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
         new.writelines(disk.blocks(old.fileno(), 0, found.boundary))
 
-    def verify(new_path: str) -> None:
-        with open(found.path, "rb") as old, open(new_path, "rb") as new:
-            is_same = disk.same(old.fileno(), 0, new.fileno(), 0, found.boundary)
-        if not is_same or os.path.getsize(new_path) != found.boundary:
-            raise RewriteError("the copy is not what the session was: nothing was changed")
+    def verify(_new_path: str) -> None:
         if not has_second:
             _write_second(found)
 

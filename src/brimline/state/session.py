@@ -37,7 +37,7 @@ _LOOK_BACK_BYTES = 1 << 20
 TELEMETRY = "telemetry.json"
 # What the mod last said of itself: when, in which client, how set.
 MOD_ALIVE = "mod-alive"
-_MOD_READING = "mod-reading"
+MOD_READING = "mod-reading"
 _MOD_NOTICE = "mod-notice"
 _OFF = "off"
 
@@ -102,7 +102,7 @@ class SessionState:
     def snapshot(self) -> Snapshot | None:
         """What the client told last, the status line or the mod; None where it told neither."""
         shown = self._snapshot_in(_SNAPSHOT) if _SNAPSHOT in self.names else None
-        read = self._snapshot_in(_MOD_READING) if _MOD_READING in self.names else None
+        read = self._snapshot_in(MOD_READING) if MOD_READING in self.names else None
         if read is None or (shown and shown.at >= read.at):
             return shown
         if shown:  # the mod tells nothing but how full it is

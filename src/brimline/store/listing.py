@@ -11,6 +11,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from brimline.store.contents import Blob
 
+_TOOL_CHARACTERS = 12
 _DESCRIPTION = ("lines", "tool", "source", "exit", "session", "cwd", "created")
 
 
@@ -69,28 +70,35 @@ def _output(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, A
     }
 
 
-def text(document: dict[str, Any], *, reasons: bool = False) -> str:
+def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> str:
     """The list for a person; with the reasons of pins in place of the sources."""
     if not document["blobs"]:
         return "Nothing is stored."
     rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
-    head = ["key", "size", "lines", "last used", "pin", "why" if reasons else "what"]
+    head = ["key", "size", "lines", "last used", "pin", *(["why"] if reasons else ["tool", "what"])]
     lines = [output.table(head, rows, right={1, 2})] if rows else []
     blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
     held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
-    return "\n".join([*lines, f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}"])
+    lines.append(f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}")
+    if len(rows) == limit < document["blobs"]:
+        lines.append("--limit 0 lists all.")
+    if "…" in lines[0]:
+        lines.append("--json has every name whole.")
+    return "\n".join(lines)
 
 
 def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
-    source = f"{row['tool'] or ''} {row['source'] or ''}"
-    return [
+    cells = [
         short(row["key"]),
         "?" if row["bytes"] is None else output.size(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
         output.minute(row["used"]),
         row["pin"].removeprefix(pins.NONE),
-        row["reason"] or "" if reasons else source,
     ]
+    if reasons:
+        return [*cells, row["reason"] or ""]
+    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.source(row["tool"], row["source"])]
 
 
 def short(key: str) -> str:

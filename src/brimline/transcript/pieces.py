@@ -130,12 +130,13 @@ def _replied(blocks: list[Any]) -> Iterator[Piece]:
         if kind == "text":
             yield Piece("assistant", row.content_characters([block]))
         elif kind in _THINKING:
-            yield Piece("thinking", _thought_characters(block))
+            yield Piece("thinking", thought_characters(block))
         elif kind == "tool_use":
             yield _call(block)
 
 
-def _thought_characters(block: dict[str, Any]) -> int:
+def thought_characters(block: dict[str, Any]) -> int:
+    """How long a thought is, also where its text is left out."""
     encoded = row.text_of(block.get("signature")) or row.text_of(block.get("data"))
     decoded = max(0, len(encoded) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
     return max(len(row.text_of(block.get("thinking"))), decoded)

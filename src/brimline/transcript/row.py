@@ -55,7 +55,10 @@ class Call:
 class Spent:
     """What one request cost, by how each part of it was billed."""
 
-    __slots__ = ("cache_read_tokens", "cache_written_tokens", "input_tokens", "output_tokens")
+    __slots__ = (
+        *("cache_read_tokens", "cache_written_tokens", "input_tokens", "output_tokens"),
+        "written_for_an_hour_tokens",
+    )
 
     def __init__(self, row: Any) -> None:
         told = message_of(row).get("usage")
@@ -63,6 +66,9 @@ class Spent:
         fresh, read, written = [count_of(counts.get(field)) or 0 for field in PROMPT_FIELDS]
         self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
         self.output_tokens = count_of(counts.get("output_tokens")) or 0
+        split = counts.get("cache_creation")
+        an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
+        self.written_for_an_hour_tokens = min(written, count_of(an_hour) or 0)
 
 
 class Result:
@@ -293,11 +299,9 @@ def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
     usage = usage_of(row)
     if usage is None:
         return None
-    counts = row["message"]["usage"]
-    read, written = (count_of(counts.get(name)) or 0 for name in PROMPT_FIELDS[1:])
-    split = counts.get("cache_creation")
-    is_hour = isinstance(split, dict) and bool(split.get("ephemeral_1h_input_tokens"))
-    return read, written, 3_600 if is_hour else 300, usage.model
+    spent = Spent(row)
+    lifetime_s = 3_600 if spent.written_for_an_hour_tokens else 300
+    return spent.cache_read_tokens, spent.cache_written_tokens, lifetime_s, usage.model
 
 
 class Billed:
@@ -320,12 +324,10 @@ def billed_of(row: Any) -> Billed | None:
         return None
     if message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage"):
         return None
-    fresh, read, written = (count_of(usage.get(name)) or 0 for name in PROMPT_FIELDS)
-    split = usage.get("cache_creation")
-    an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
-    written_1h = min(written, count_of(an_hour) or 0)
-    output = count_of(usage.get("output_tokens")) or 0
-    tokens = (fresh, written - written_1h, written_1h, read, output)
+    spent = Spent(row)
+    an_hour = spent.written_for_an_hour_tokens
+    written = (spent.cache_written_tokens - an_hour, an_hour)
+    tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
     # A reply that a compaction wrote again was not paid for again.
     return Billed(row, message, tokens) if any(tokens) else None
 
@@ -396,9 +398,9 @@ def holds_persons_words(row: dict[str, Any]) -> bool:
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
 
-def holds_thinking(row: dict[str, Any]) -> bool:
-    """Whether a reply holds thinking."""
-    return any(block.get("type") in _THINKING for _, block in numbered_blocks(row))
+def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The thinking in a reply."""
+    return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
 
 
 def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
@@ -498,8 +500,9 @@ def lost_thinking(row: Any) -> str:
     attachment = attachment_of(row)
     kind = attachment.get("type")
     if kind == "thinking_stripped":
-        is_all = attachment.get("scope") == "all"
-        return f"{'all' if is_all else 'those from one reply on'}, by the client after a refusal"
+        if attachment.get("scope") == "all":
+            return "all, by the client after a refusal"
+        return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
     dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))

@@ -1,4 +1,4 @@
-"""Connections to a gateway: one that asks for nothing is closed, so that it keeps nobody out."""
+"""A connection to a server of ours that asks for nothing is closed, so that it keeps nobody out."""
 
 from __future__ import annotations
 

@@ -1,0 +1,97 @@
+"""A tool result that the mod hands on: what it told besides, and the gate it goes by until then.
+
+Fast path: imports only `fast.io` and `fast.json`; the rest is loaded for such an event alone.
+
+Where the mod answers for our hooks (`mod/calls.js`), a call starts this process only if the gate of
+the last answer says so. The event is the client's own with one key more, `brimline`: `results`, how
+many results came since, this one included, and `is_later`, that nobody waits for the answer.
+"""
+
+from __future__ import annotations
+
+from brimline.fast import io, json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from brimline.gauge.reading import Reading
+    from brimline.hooks.turn import Turn
+
+# The calls that the client's own way has brought here, in a session that has the mod as well.
+_JUDGED = "mod-judged"
+# The telemetry is due after so much of the window; a warning may be so much early.
+_STEP_RATIO = 0.01
+
+
+def answer(turn: Turn) -> bytes:
+    """Answer a result in a session that has the mod: once, whoever brings it here."""
+    from brimline.hooks import entry
+
+    told = turn.event.payload.get(entry.MOD_KEY)
+    judged, call = f"{turn.state.folder}/{_JUDGED}", turn.event.call_id
+    if not isinstance(told, dict):
+        # The client does not leave it to the mod, which must not judge it again.
+        io.append_line(judged, call)
+        return entry.ask_rooms(turn)
+    said = b""
+    if _JUDGED not in turn.state.names or call not in io.read_file(judged).decode().split("\n"):
+        turn.attempt("results", _count_results, turn, told.get("results"))
+        said = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
+    document = json.load_object(said or b"{}")
+    return json.dumps(document | {entry.MOD_KEY: turn.attempt("gate", gate, turn) or {}}).encode()
+
+
+def _count_results(turn: Turn, number: object) -> None:
+    """Count the results that came before this one without a process."""
+    from brimline.offload import hook
+
+    if isinstance(number, int) and number > 1:
+        hook.count_results(turn, number - 1)
+
+
+def gate(turn: Turn) -> dict[str, Any]:
+    """Say up to where a call needs nothing; what is missing is never reached.
+
+    - `bytes`: the largest event whose result is not looked at; `reads`: whether a Read is, whatever
+      its size; `all`: every result is.
+    - `measured`: the tokens of this reading; less is news. `speaks_at`: the tokens at which a tier
+      may be announced. `steep`: growth in one request that may raise a tier.
+    - `publishes_at`: the tokens at which those who poll are to be told.
+    """
+    from brimline.offload.hook import PAST, PINS_WAIT, PREVIEWED
+
+    if turn.state.is_off:
+        return {}
+    names = io.names_in(turn.state.folder)
+    values, answer = turn.values, {}
+    if values["offload.preset"] != "off":
+        answer["bytes"] = min(values["offload.inline_bytes"], values["offload.read_bytes"])
+        # Of a session with a past the hook before a Write may learn at any time what was previewed.
+        answer["reads"] = PAST not in names or any(name.startswith(PREVIEWED) for name in names)
+    if PINS_WAIT in names:
+        answer["all"] = True
+    return answer | _tier_gate(turn, turn.reading)
+
+
+def _tier_gate(turn: Turn, reading: Reading) -> dict[str, int]:
+    from brimline.gauge import window
+
+    occupancy, tier = reading.occupancy_tokens, reading.tier
+    if occupancy is None or tier is None:
+        return {"speaks_at": 0}
+    step = round(_STEP_RATIO * reading.window.tokens)
+    answer = {"measured": occupancy, "publishes_at": occupancy + step}
+    preset = turn.policy.preset
+    if not preset["tiers"] or turn.event.name not in preset["events"]:
+        return answer
+    lasting = preset["persistent"] and tier == reading.tier_count > 1
+    if lasting or (tier and preset["repeats"]):
+        return answer | {"speaks_at": 0}
+    if tier < reading.tier_count:
+        values = turn.values
+        ladder = values["guard.tiers"], values["guard.tier_unit"]
+        answer["speaks_at"] = window.tokens_at_tier(reading, tier + 1, *ladder) - step
+        if values["guard.velocity_points"]:
+            answer["steep"] = window.steep_tokens(reading, values["guard.velocity_points"])
+    return answer
