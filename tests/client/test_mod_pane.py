@@ -66,7 +66,7 @@ def check_pane(shown: str, report: dict[str, Any]) -> None:
     assert wording.in_use(report) in shown
     assert f"{wording.outlook(report)}, {wording.room(report)}" in shown
     assert wording.requests_left(report) in shown
-    assert f"What its {report['occupancy_tokens']:,} tokens are" in shown
+    assert f"What the {report['occupancy_tokens']:,} tokens are" in shown
 
 
 def test_every_door_shows_the_same_figures(
@@ -99,7 +99,7 @@ def test_every_door_shows_the_same_figures(
         assert wording.headline(report) in html.unescape(page.read_text(encoding="utf-8"))
 
         live.say("more", "ANSWER-TWO")
-        shown = pane_of(live.wait_for("What its 131,313 tokens are"))
+        shown = pane_of(live.wait_for("What the 131,313 tokens are"))
         check_pane(shown, installed.status(transcript.stem))
         live.say("/brim-pane")
         live.wait_for(lambda screen: "How it filled" not in screen)
@@ -134,6 +134,6 @@ def test_a_tier_is_a_line_above_the_prompt_until_the_next_request_is_answered(
         assert " tokens to compaction; from here on tier L1" in line
         gate.set()
         live.wait_for(lambda screen: "ANSWER-ONE" in screen and "from here on" not in screen)
-        live.say("/brim-pane", "125,000 of 200,000", "What its 125,000 tokens are")
+        live.say("/brim-pane", "125,000 of 200,000", "What the 125,000 tokens are")
 
     assert installed.errors() == ""

@@ -20,7 +20,7 @@ from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
 from brimline.dashboard import index
-from brimline.store import contents, pins
+from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -237,10 +237,10 @@ def test_the_first_session_appears_by_itself(
     assert browser.complaints() == []
 
 
-def test_sessions_are_filtered_and_an_output_is_pinned(
+def test_sessions_are_filtered_and_an_output_is_read(
     browser: Browser, served: Served, home_dir: str
 ) -> None:
-    """By choosing, and by pressing the button of a page that was reached by links."""
+    """By choosing, and on a page that is reached by links."""
     browser.look(f"http://{served.host}/")
     Select(browser.find("select[name=days]")).select_by_value("1")
     browser.wait(lambda: "days=1" in browser.driver.current_url)
@@ -249,15 +249,6 @@ def test_sessions_are_filtered_and_an_output_is_pinned(
     browser.find(f'a[href="/stored/{blob.digest}"]').click()
     assert "INFO batch 7: ok" in browser.find("pre").text
 
-    browser.find("form[action$=pin] button").click()
-    browser.wait(lambda: "pinned" in browser.find("h1").text)
-
-    assert pins.level_of(home_dir, blob.digest) == "soft"
-    # Nothing is deleted before the button is pressed, too.
-    asked = "const form = document.querySelector('form[action$=forget]'); let sent = false;"
-    asked += "form.addEventListener('submit', (e) => { sent = true; e.preventDefault(); });"
-    asked += "form.querySelector('[name=sure]').click(); return sent;"
-    assert browser.driver.execute_script(asked) is False
     assert browser.complaints() == []
 
 

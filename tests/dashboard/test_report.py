@@ -210,3 +210,13 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     assert not Path("no").exists()
     assert "-o takes the name of a file" in str(nowhere.exception)
     assert report(NAME) == report(NAME)
+
+
+def test_a_long_path_keeps_the_name_of_its_file(session: SessionBuilder) -> None:
+    """Its folders are the same for all."""
+    path = "/home/somebody/" + "folder/" * 20 + "orders.py"
+    session.prompt("go")
+    session.tool_result(session.tool_call(9_000, "Read", file_path=path), "x" * 9_000)
+    session.reply(30_000)
+
+    assert "folder/orders.py" in report(session.path, "--full").partition("Largest single")[2]

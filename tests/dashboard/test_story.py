@@ -128,7 +128,8 @@ def test_an_index_is_read_once_and_again_where_something_changed(
     assert row["saved_tokens"] == story.tell(played.session.path, home_dir).saved.kept_out_tokens
     assert found.sessions(index.Filter(model="another"), 50) == ([], 0)
     spendings = spending.read_all(home_dir, spending.transcripts())
-    assert overall.values(spendings, found.rows(), [], 30)["summaries"]["p50"] == 8
+    (compaction,) = overall.values(spendings, found.rows(), [], 30)["period"].compactions
+    assert compaction["summary_characters"] == 8
 
 
 def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, home_dir: str) -> None:

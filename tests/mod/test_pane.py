@@ -47,7 +47,7 @@ def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> Non
 
     assert "in use 140,000 of 200,000 tokens (70%), tier L3" in shown
     assert f"{found['compaction_tokens']:,}, {found['margin_tokens']:,} tokens left" in shown
-    assert "What its 140,000 tokens are" in shown
+    assert "What the 140,000 tokens are" in shown
     assert "kept out nothing yet" in shown
     assert "compacted" not in shown
 
@@ -78,7 +78,7 @@ def test_a_low_pane_has_the_parts_beside_the_bars(home_dir: str, project_dir: st
     """So that most of it is seen without scrolling, and no row is wider than the pane."""
     session(project_dir, *range(10_000, 150_000, 1_000))
     lines = text(rows(home_dir, project_dir, columns=76, height=14))
-    assert any(line.startswith("How it filled") and "What its" in line for line in lines)
+    assert any(line.startswith("How it filled") and "What the" in line for line in lines)
     assert len(lines) <= 14
     assert max(map(len, lines)) <= 76
 
@@ -106,3 +106,29 @@ def test_a_session_without_a_request_is_unknown(home_dir: str, project_dir: str)
     session(project_dir)
     lines = text(rows(home_dir, project_dir, columns=80))
     assert lines[0].endswith("unknown: no model request since the session began or compacted")
+
+
+def test_the_last_compaction_is_told_with_what_the_next_request_took(
+    home_dir: str, project_dir: str
+) -> None:
+    """Before that request its size is unknown, and not told."""
+    built = session(project_dir, 100_000, 165_000)
+    built.compact(165_000, summary="x" * 4_000)
+
+    early = " ".join(text(rows(home_dir, project_dir, columns=100)))
+    built.reply(30_000)
+    late = " ".join(text(rows(home_dir, project_dir, columns=100)))
+
+    assert "unknown to" not in early
+    assert "compacted  from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
+
+
+def test_the_last_bar_has_the_colour_of_the_tier_that_is_told(
+    home_dir: str, project_dir: str
+) -> None:
+    """A fast climb lifts the tier above that of the size alone; so it is on the status line."""
+    session(project_dir, 40_000, 90_000, 118_000)
+    made = rows(home_dir, project_dir)
+    assert any("tier L2" in line for line in text(made))
+    lowest = next(row for row in made if row[0][0] == "    0 ")
+    assert lowest[-1] == ["████", "yellow"]

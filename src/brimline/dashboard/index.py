@@ -11,15 +11,12 @@ import json
 import os
 import sqlite3
 import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.dashboard import chart, story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
-from brimline.gauge.composition import Injection
-from brimline.offload import savings
 from brimline.search import documents
 from brimline.state import forgotten, history
 from brimline.transcript import find
@@ -27,7 +24,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_FORMAT = 8
+_FORMAT = 9
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
 # What is chosen and sorted by is taken from the document.
@@ -194,7 +191,6 @@ def folder_of(path: str) -> str:
 
 def row_of(found: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
-    times = story.hook_times(found.events)
     return {
         "id": found.session_id,
         "title": output.line(found.title, _TITLE_CHARACTERS),
@@ -217,31 +213,8 @@ def row_of(found: story.Story) -> dict[str, Any]:
         "saved": list(found.saved),
         "saved_tokens": found.saved.kept_out_tokens,
         "cost_usd": found.cost_usd,
-        "injections": [
-            [*one, found.injections.times[one], tokens]
-            for one, tokens in found.injections.tokens.items()
-        ],
-        "hooks": {name: [len(each), sum(each), each[-1]] for name, each in times.items()},
+        "injected_tokens": found.injections.tokens.total(),
         "causes": found.cache.causes,
-    }
-
-
-def add_up(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What hooks and injections of sessions come to, each list with the largest first."""
-    tokens, counts = Counter[Injection](), Counter[Injection]()
-    hooks: dict[str, list[float]] = {}
-    for row in rows:
-        for by, what, ours, count, spent_tokens in row["injections"]:
-            tokens[Injection(by, what, ours)] += spent_tokens
-            counts[Injection(by, what, ours)] += count
-        for event, (count, took_ms, longest_ms) in row["hooks"].items():
-            times, took, longest = hooks.get(event, [0, 0.0, 0.0])
-            hooks[event] = [times + count, took + took_ms, max(longest, longest_ms)]
-    return {
-        "saved": savings.total(savings.Saved(*row["saved"]) for row in rows),
-        "injections": [(one, counts[one], took) for one, took in tokens.most_common()],
-        "injected": tokens.total(),
-        "hooks": sorted(hooks.items()),
     }
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import output
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
-from brimline.state.figures import percentiles
+from brimline.offload import savings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Period:
     @property
     def injected_tokens(self) -> int:
         """What hooks and the client added."""
-        return sum(injection[-1] for row in self.rows for injection in row["injections"])
+        return sum(row["injected_tokens"] for row in self.rows)
 
     def share_of_new(self, tokens: int) -> float:
         """Tokens as a share of what tools, hooks and the client brought in."""
@@ -92,7 +92,6 @@ def values(
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
     period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
-    sizes = [each["summary_characters"] for each in compacted if each["summary_characters"]]
     return {
         "span": span,
         "until": last,
@@ -100,9 +99,9 @@ def values(
         "spans": SPANS,
         "sessions": sum(row["requests"] > 0 for row in recent),
         "period": period,
+        "saved": savings.total(savings.Saved(*row["saved"]) for row in recent),
         "total_dollars": bill.dollars(total),
         "tokens": period.sent_tokens + total["output_tokens"],
-        "summaries": percentiles(sizes),
         "plots": _plots(
             bill.grouped(spendings, ("day", "model"), user_models, since), compacted, bins
         ),

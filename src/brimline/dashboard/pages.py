@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import json
 import operator
 import os
@@ -33,7 +32,8 @@ if TYPE_CHECKING:
 _TOP = 12
 _PLACE = re.compile(r"^@@ -\d+(,\d+)? \+\d+(,\d+)? @@", re.MULTILINE)
 _EDITED = ("old_string", "new_string")
-_SUBJECT_CHARACTERS = 120
+_SUBJECT_CHARACTERS, _NAME_CHARACTERS = 80, 60
+_CELL_CHARACTERS = 120
 _MOST_ROWS = 60
 # Everybody has such files; any other ending may say what somebody works on.
 _ENDINGS = frozenset(
@@ -70,7 +70,7 @@ def environment() -> Environment:
         "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
         "when": pass_context(_when),
         "hunks": _hunks,
-        "line": lambda text, most=_SUBJECT_CHARACTERS: output.line(text, most),
+        "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (
             f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
@@ -127,7 +127,6 @@ def session_page(
         "subagents": [],
         "plots": _plots(story, shown, replay["occupancy_tokens"] if replay else []),
         "columns": [[one.number, label(one, single=single)] for one in shown],
-        "growth": _growth(story),
         "largest": largest(story, _TOP),
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
@@ -232,8 +231,9 @@ def shown_item(item: Item, *, redacted: bool) -> str:
         subject = ending if ending in _ENDINGS else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and shared_name(item.kind, name)
-    told = f": {name} {subject}".rstrip() if name else ""
-    return output.line(f"{NAMES[item.kind]}{told}", _SUBJECT_CHARACTERS)
+    subject = output.line(output.source(name, subject), _SUBJECT_CHARACTERS)
+    told = f": {output.line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
+    return f"{NAMES[item.kind]}{told}"
 
 
 def shared_name(kind: str, name: str) -> str:
@@ -260,16 +260,6 @@ def _cards(story: Story) -> list[tuple[int, str]]:
                 _, mark, text = text_at(file, offset).partition(card.MARK)
                 cards += [(moment.number, mark + text)] * bool(mark)
     return cards
-
-
-def _growth(story: Story) -> list[tuple[int, int, Item]]:
-    """The requests that added most: number, tokens, and what most of that was."""
-    added = [
-        (moment.number, moment.tokens - before.tokens, max(moment.items, key=_TOKENS))
-        for before, moment in itertools.pairwise(story.moments)
-        if before.segment == moment.segment and moment.items
-    ]
-    return sorted(added, key=lambda row: -row[1])[:_TOP]
 
 
 def largest(story: Story, most: int) -> list[tuple[int, Item]]:

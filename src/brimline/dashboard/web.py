@@ -1,7 +1,6 @@
-"""The pages of `brimline dashboard`: who may ask, what is shown, the three things that may be done.
+"""The pages of `brimline dashboard`: who may ask, and what is shown. Nothing is changed there.
 
-Read-only but for pin, unpin and forget, which do what the commands of those names do. What a page
-shows is a document that a room makes, the same that the command of that name shows.
+What a page shows is a document that a room makes, the same that the command of that name shows.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
@@ -28,15 +26,14 @@ from starlette.staticfiles import StaticFiles
 
 from brimline.cost import spending
 from brimline.dashboard import overall, pages, story
-from brimline.dashboard.index import SORTS, Filter, Index, add_up, stamp
+from brimline.dashboard.index import SORTS, Filter, Index, stamp
 from brimline.errors import BrimlineError
 from brimline.gauge import composition
 from brimline.install import doctor
 from brimline.memory import hits, hot, overview
 from brimline.rules import loading
-from brimline.search import stored
 from brimline.settings import config
-from brimline.store import contents, layout, listing, pins, removal
+from brimline.store import contents, layout, listing
 from brimline.team import together
 
 if TYPE_CHECKING:
@@ -156,7 +153,6 @@ class Dashboard:
 
     def __init__(self, home_dir: str) -> None:
         self.home_dir, self.index = home_dir, Index(home_dir)
-        self.token = secrets.token_urlsafe(24)
         self.wanted = threading.Event()
         self.spendings: list[Spending] = []
         """What the requests of every session used."""
@@ -173,7 +169,6 @@ class Dashboard:
             Route("/overall", self.overall),
             Route("/stored", self.stored),
             Route("/stored/{digest}", self.output),
-            Route("/stored/{digest}/{action}", self.act, methods=["POST"]),
             Route("/memory", self.memory),
             Route("/memory/{key}", self.entry),
             Route("/rules", self.rules),
@@ -247,7 +242,7 @@ class Dashboard:
         span = _number(request.query_params.get("days", ""))
         rows, own = self.index.rows(), config.user_models(self.home_dir)
         values = overall.values(self.spendings, rows, own, span if span in overall.SPANS else 30)
-        return self._page("overall.html", "Overall", whole=add_up(rows), **values)
+        return self._page("overall.html", "Overall", **values)
 
     def stored(self, _request: Request) -> Response:
         """What was kept out of windows."""
@@ -266,23 +261,6 @@ class Dashboard:
         return self._page(
             "output.html", f"Output {key[7:15]}", is_pinned=os.path.exists(pin), **values
         )
-
-    async def act(self, request: Request) -> Response:
-        """Pin, unpin or forget an output: asked for by a form of ours, with its token."""
-        form = await _form(request)
-        name = request.path_params["action"]
-        action = _ACTIONS.get(name)
-        if action is None:
-            raise HTTPException(404, "there is no such action")
-        if not _same(form.get("token", ""), self.token):
-            raise HTTPException(403, "the form is of an earlier start: load its page again")
-        if name == "forget" and form.get("sure") != "yes":
-            raise HTTPException(400, "nothing was deleted: tick the box to say that you are sure")
-        layout.check_format(self.home_dir)
-        key = contents.resolve(self.home_dir, request.path_params["digest"])
-        await run_in_threadpool(action, self.home_dir, key)
-        there = "/stored" if name == "forget" else f"/stored/{key[7:]}"
-        return RedirectResponse(there, 303)
 
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
@@ -342,7 +320,7 @@ class Dashboard:
     def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
-        page = HTMLResponse(pages.render(template, token=self.token, **values))
+        page = HTMLResponse(pages.render(template, **values))
         self.wanted.set()  # what is there is sent before anything is read
         return page
 
@@ -382,18 +360,6 @@ def _filter(request: Request) -> Filter:
         words=asked.get("q", "").strip()[:200],
         empty=asked.get("empty") == "1",
     )
-
-
-def _forget(home_dir: str, key: str) -> None:
-    removal.forget_key(home_dir, key)
-    stored.forget(home_dir, [key])
-
-
-def _unpin(home_dir: str, key: str) -> None:
-    pins.pin(home_dir, key, pins.NONE)
-
-
-_ACTIONS = {"pin": pins.pin, "unpin": _unpin, "forget": _forget}
 
 
 def _number(text: str) -> int:

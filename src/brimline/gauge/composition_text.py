@@ -21,8 +21,8 @@ _SHOWN_TOOLS = 5
 _SHOWN_FILES = 10
 _SHOWN_REPEATED = 5
 _SHOWN_TURNS = 5
-# The longest bar, and the columns before it.
-_BAR_CELLS, _BEFORE_BAR = 20, 48
+# The longest and the shortest bar of all, and the columns before it.
+_BAR_CELLS, _LEAST_CELLS, _BEFORE_BAR = 20, 8, 48
 
 
 def document(path: str, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
@@ -140,7 +140,8 @@ def block(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
-    cells = max(0, min(_BAR_CELLS, output.width() - _BEFORE_BAR))
+    room = output.width() - _BEFORE_BAR
+    cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
     bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figures(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":

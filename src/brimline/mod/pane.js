@@ -27,8 +27,11 @@ export function draw(on) {
       try {
         drawn = { key, rows: await rowsOf($, columns, rows) }
       } catch (problem) {
-        if (!next.signal.aborted) report($, "pane", problem) // what a newer drawing has overtaken is no failure
-        drawn = { key, rows: [[[FAILED, ""]]] }
+        if (!next.signal.aborted) { // what a newer drawing has overtaken is no failure
+          isOpen = false // the command asks again
+          drawn = { key, rows: [[[FAILED, ""]]] }
+          report($, "pane", problem)
+        }
       }
     }
     const { Box, Text } = $.ui.resolve(e)
@@ -37,7 +40,7 @@ export function draw(on) {
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
     const closed = await next(e)
-    isOpen = (await $.ui.panes()).some(pane => pane.id === ID)
+    isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
     return closed
   })
   on("classic.SessionStart", ($, e, next) => { // also after a compaction, and with the session that `/clear` begins

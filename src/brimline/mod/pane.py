@@ -110,9 +110,14 @@ def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
 
 
 def _account(last: Compaction) -> str:
-    before, after = output.figure(last.pre_tokens), output.figure(last.post_tokens)
-    how = last.account or f"by a summary of {output.figure(last.summary_characters)} characters"
-    return f"from {before} to {after} tokens, {how}"
+    """Say what a compaction did; what the next request will take is not known before it."""
+    if last.moved_out is None:
+        how = f"by a summary of {output.figure(last.summary_characters)} characters"
+    else:
+        how = f"without a model, {output.count(last.moved_out, 'result')} moved out"
+    if last.pre_tokens is None or last.post_tokens is None:
+        return how
+    return f"from {last.pre_tokens:,} to {last.post_tokens:,} tokens, {how}"
 
 
 def _occupancies(scan: compactions.Scan, now: reading.Reading) -> list[int]:
@@ -135,14 +140,18 @@ def _chart(
         return []
     columns = max(1, size[0] - _LABEL)
     shown = output.peaks(tokens, columns)
-    cells = [value for value in shown for _ in range(min(_WIDEST_BAR, columns // len(shown)))]
+    wide = min(_WIDEST_BAR, columns // len(shown))
+    cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)
     is_far = brim > _FAR * peak
-    top = peak if is_far else max(brim, peak)
+    top = peak if is_far else brim
     rows = [[(f"How it filled; {_goal(now)} is far above" if is_far else "How it filled", "bold")]]
-    if top == brim:
+    if not is_far:
         rows.append([(f"{wording.short(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
     colours = [_colour(value, now, settings) for value in cells]
+    if now.tier is not None:  # what came since the last request may have lifted its tier
+        last = wording.colour(now.tier, now.tier_count)
+        colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
         [(_label(at, height, top), "dim"), *_pieces(line, colours)]
@@ -188,7 +197,7 @@ def _parts(report: dict[str, Any]) -> list[Row]:
     """Say what the last request consisted of, largest first, as `status --composition` does."""
     if not report["parts"]:
         return []
-    title = f"What its {report['occupancy_tokens']:,} tokens are"
+    title = f"What the {report['occupancy_tokens']:,} tokens are"
     return [[(title, "bold")], *_plain("\n".join(composition_text.parts(report)))]
 
 

@@ -14,6 +14,7 @@ import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const LOADING = ["Agent", "Task", "Skill"]
+const STATUS = "mcp__brimline__context_status"
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
 let signed = null // the session that was last told of, how brimline is set there, and where its files are
@@ -73,7 +74,7 @@ export const register = on => {
   on("tool.call", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
     const reading = measure($, folder)
-    if (LOADING.includes(e.tool)) await reading // the ceiling is judged before them
+    if (LOADING.includes(e.tool) || e.tool === STATUS) await reading // the ceiling is judged before them; it is told
     const result = await next(e)
     if (isInteractive && folder) answered($, folder)
     return result
@@ -86,7 +87,7 @@ export const register = on => {
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
       const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline compacted without a model: ${moved} results moved out, each can be recalled`, true)
+      show($, `brimline: compacted without a model, ${moved} results moved out`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
