@@ -42,7 +42,7 @@ export function answerCalls(on) {
     if (!isOurs || e.agent_id !== undefined) return below
     const begun = Date.now()
     try {
-      return { ...below, ...await after($, e, below) }
+      return { ...below, ...await afterCall($, e, below) }
     } catch (problem) {
       gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
       report($, "tool call", problem)
@@ -88,7 +88,7 @@ export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" 
 const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
-const after = async ($, e, below) => {
+const afterCall = async ($, e, below) => {
   await reading
   results += 1
   // What another hook has put in the place of the output is the output.
