@@ -33,7 +33,7 @@ def test_matching_agrees_with_an_ignore_file(
 
     for folder in (False,) if ends_in_stars else (False, True):
         expected = judge.match_file("/".join(names) + "/" * folder)
-        assert patterns.parse(line).means(names, folder=folder) == expected, line
+        assert patterns.parse(line).matches(names, folder=folder) == expected, line
 
 
 @pytest.mark.parametrize(

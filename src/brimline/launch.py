@@ -1,6 +1,6 @@
 """Starts a hook process with the fast-path modules taken from one precompiled bundle.
 
-Fast path: imports only `sys`, `posix` and `marshal`, all built in, and not even `__future__`.
+Fast path: imports only `sys`, `gc`, `posix` and `marshal`, all built in, and not even `__future__`.
 Finding a score of small modules one by one costs more than everything a quiet hook does. A bundle
 that is missing, damaged or of another interpreter is ignored, and so is every module from the first
 whose source changed: plain imports do the work then.
@@ -79,6 +79,10 @@ def main(*installed: str) -> None:
     Args:
         installed: the data folder; the entries of earlier versions name it on the command line.
     """
+    import gc
+
+    # A hook ends before there is anything to collect, and looking for it costs as much as its work.
+    gc.disable()
     try:
         load_modules(read_bundle())
     except Exception:  # noqa: BLE001, S110 - a broken bundle only costs time

@@ -69,7 +69,7 @@ def dry_run_option(function: Any) -> Any:
     """Give a command the option to change nothing."""
     import click
 
-    return click.option("--dry-run", is_flag=True, help="Say what would be; touch nothing.")(
+    return click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")(
         function
     )
 
@@ -78,7 +78,7 @@ def session_option(function: Any) -> Any:
     """Give a command the option to name a session."""
     import click
 
-    help_text = "A session: id, how that begins, file, or last."
+    help_text = "A session: its id (or how it begins), file, or last."
     return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 

@@ -27,7 +27,7 @@ class Pattern(NamedTuple):
         """Whether it makes an exception."""
         return self.text.startswith("!")
 
-    def means(self, names: list[str], *, folder: bool = False) -> bool:
+    def matches(self, names: list[str], *, folder: bool = False) -> bool:
         """Whether a path, or a folder that it lies in, is meant."""
         return any(end < len(names) or folder or not self.folders_only for end in self._ends(names))
 

@@ -44,7 +44,7 @@ def test_a_setting_is_taken_out_again(home_dir: str, project_dir: str, brimline:
     again = brimline("config", "unset", "guard.tiers", "--json").document
     of_project = brimline("config", "unset", "--project", "context_window", "--json").document
 
-    assert done.out.startswith(f"guard.tiers is taken out of {file}; in force: [30, 15, 7, 3]")
+    assert done.out.startswith(f"guard.tiers was removed from {file}; in force: [30, 15, 7, 3]")
     assert file.read_text() == "# keep me\n[guard]\npreset = 'off' # why\n"
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
     assert (again["removed"], again["source"]) == (False, "default")

@@ -80,15 +80,6 @@ def test_a_failure_leaves_the_request_and_opens_the_breaker_in_the_end(answer: A
     assert len(model.asked) == 3
 
 
-@pytest.mark.row("S2-21")
-def test_the_reserve_is_measured_where_there_is_enough_to_measure() -> None:
-    """A default until then."""
-    assert summarise.reserve_tokens([9_000] * 5) == 20_000
-    assert summarise.reserve_tokens([9_000] * 30) == 10_350
-    assert summarise.is_due(167_000, 200_000)
-    assert not summarise.is_due(166_999, 200_000)
-
-
 @pytest.mark.parametrize(
     ("roles", "begins_at"),
     [

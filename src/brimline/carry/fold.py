@@ -257,7 +257,7 @@ def _take_command(ledger: Ledger, answer: _Answer) -> None:
     command, result = clean(text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.ran_in_background(ledger, command, answer.at)
-    elif result.told.get("interrupted") or result.told.get("backgroundTaskId"):
+    elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
         commands.ran_unseen(ledger, command)
     elif command:
         output = result.text[-_OUTPUT_CHARACTERS:]
@@ -288,7 +288,7 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _take_plan(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(text_of(answer.result.told.get("filePath"))) or ledger.plan
+    ledger.plan = clean(text_of(answer.result.record.get("filePath"))) or ledger.plan
 
 
 def _take_note(ledger: Ledger, answer: _Answer) -> None:
@@ -298,19 +298,19 @@ def _take_note(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _task_created(ledger: Ledger, answer: _Answer) -> None:
-    task = answer.result.told.get("task")
+    task = answer.result.record.get("task")
     number = text_of(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
     _task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _task_updated(ledger: Ledger, answer: _Answer) -> None:
-    if answer.result.told.get("success") is not False:
+    if answer.result.record.get("success") is not False:
         _task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _tasks_listed(ledger: Ledger, answer: _Answer) -> None:
-    _task_list(ledger, answer.result.told.get("tasks"))
+    _task_list(ledger, answer.result.record.get("tasks"))
 
 
 def _todos_written(ledger: Ledger, answer: _Answer) -> None:

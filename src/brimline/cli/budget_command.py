@@ -29,7 +29,7 @@ from brimline.transcript import find
     help="Which compartment.",
 )
 @click.option("--text", help="What an item says; for estimate, what is to be estimated.")
-@click.option("--id", "item_id", metavar="ID", help="An item, by its id or how that begins.")
+@click.option("--id", "item_id", metavar="ID", help="An item, by its id or how it begins.")
 @click.option("--priority", type=click.IntRange(0, 10), help="10 goes last; 5 unless given.")
 @click.option("--pinned", is_flag=True, default=None, help="Never evicted.")
 @output.session_option

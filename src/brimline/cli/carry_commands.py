@@ -43,7 +43,7 @@ def show_command(session_id: str | None, as_json: bool) -> None:
 
 @output.command("add")
 @click.argument("words", metavar="TEXT")
-@click.option("--decision", is_flag=True, help="It was decided, with its reason.")
+@click.option("--decision", is_flag=True, help="Mark it as a decision, with its reason.")
 @output.session_option
 def add_command(words: str, decision: bool, session_id: str | None, as_json: bool) -> None:
     """Write a note that the session must not lose.
@@ -70,7 +70,7 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
 @_note_argument
 @output.session_option
 def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
-    """Mark a note as done: it is not handed on any more.
+    """Mark a note as done: it leaves the card.
 
     \b
     Example:
@@ -83,7 +83,7 @@ def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
 @_note_argument
 @output.session_option
 def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
-    """Hand a note on again that was marked as done.
+    """Put a note that was done back on the card.
 
     \b
     Example:

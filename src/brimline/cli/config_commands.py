@@ -92,7 +92,7 @@ set_command.context_settings = output.HELP | {"ignore_unknown_options": True}  #
 @click.argument("key")
 @_project_option
 def unset_command(key: str, project: bool, as_json: bool) -> None:
-    """Take one setting out of a file. What is weaker is in force again.
+    """Remove one setting from a file. The next weaker value counts again.
 
     \b
     Example:
@@ -104,7 +104,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
     loaded = _load()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
     report = {"key": key, "removed": removed, "file": file, "value": value, "source": source}
-    was = "is taken out of" if removed else "was not in"
+    was = "was removed from" if removed else "was not in"
     told = f"{key} {was} {file}; in force: {_written(value)} ({source})"
     output.answer(report, told, as_json=as_json)
 

@@ -34,7 +34,7 @@ _name = click.argument("name", metavar="NAME")
 @click.option("--everywhere", is_flag=True, help="In all projects, not only this one.")
 @click.option("--limit", default=10, show_default=True, type=click.IntRange(1, 100))
 def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json: bool) -> None:
-    """Find what was said. That is messages, replies, summaries, checkpoints, notes, topics.
+    """Find what was said. It covers messages, replies, summaries, checkpoints, notes, topics.
 
     It looks into what `brimline memory index` and housekeeping took in by now.
 
@@ -96,7 +96,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
 def edit_command(
     name: str, text: str | None, kind: str | None, description: str | None, as_json: bool
 ) -> None:
-    """Change a topic, and its line in the index. Without any change to make, in your editor.
+    """Change a topic, and its line in the index. Without options, in your editor.
 
     What was changed by others while you wrote is not overwritten.
 
@@ -175,7 +175,7 @@ def lint_command(as_json: bool) -> None:
 @output.command("index")
 @click.option("--rebuild", is_flag=True, help="Read every source again, from its beginning.")
 def index_command(rebuild: bool, as_json: bool) -> None:
-    """Take all sessions, checkpoints, notes and topics in.
+    """Index all sessions, checkpoints, notes and topics.
 
     Housekeeping does the same, a little at each session's start. What the client has deleted
     since it was read stays, also with --rebuild.
@@ -247,7 +247,9 @@ def status_command(as_json: bool) -> None:
 
 
 @output.command("forget")
-@click.option("--session", "session_id", metavar="ID", help="One session, by its id's beginning.")
+@click.option(
+    "--session", "session_id", metavar="ID", help="One session, by its id or how it begins."
+)
 @click.option("--project", metavar="FOLDER", help="The sessions of a project.")
 @click.option("--before", metavar="DATE", help="Sessions that ended before a day: 2026-01-31.")
 @output.dry_run_option

@@ -102,8 +102,15 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 
 @output.command("purge", epilog=_EXIT_CODES)
 @_named
-@click.option("--threshold", metavar="N", type=click.IntRange(1), help="Characters that are long.")
-@click.option("--keep-recent", metavar="N", type=click.IntRange(0), help="Requests to leave alone.")
+@click.option(
+    "--threshold", metavar="N", type=click.IntRange(1), help="Replace results from N characters on."
+)
+@click.option(
+    "--keep-recent",
+    metavar="N",
+    type=click.IntRange(0),
+    help="Leave the results of the last N requests.",
+)
 @click.option(
     "--strategy",
     multiple=True,

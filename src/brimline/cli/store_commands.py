@@ -46,7 +46,7 @@ def _home() -> str:
 @output.session_option
 @click.option("--pinned", is_flag=True, help="Only what is pinned, with the reasons.")
 def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool) -> None:
-    """List what is stored, last used first, and how much it is.
+    """List what is stored with sizes, last used first.
 
     \b
     Example:
@@ -63,7 +63,7 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
 @click.option("--lines", metavar="A:B", help="Lines A to B, counted from 1.")
 @click.option("--bytes", "span", metavar="A:B", help="Bytes A up to B, counted from 0.")
 def get_command(key: str, lines: str | None, span: str | None, as_json: bool) -> None:
-    """Print what is stored, byte for byte. On a terminal without what a terminal would obey.
+    """Print what is stored, byte for byte. On a terminal, control characters are shown as `?`.
 
     Either end of a range may be left out, and one below 0 counts from the end.
 
@@ -189,7 +189,7 @@ def prune_command(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Remove outputs by age and size. Without limits: those of the settings; and leftovers.
+    """Remove outputs by age and size. Without limits those of the settings apply.
 
     By age goes what is not pinned. By size goes what is not pinned, last used longest ago first,
     then what is pinned soft. What transcripts mention or a hard pin holds stays. If a file that may

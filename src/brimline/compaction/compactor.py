@@ -25,7 +25,7 @@ from brimline.offload import judge
 from brimline.offload.judge import Rules
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from brimline.compaction.blocks import Block
     from brimline.compaction.stand_ins import StandIn
@@ -98,7 +98,7 @@ class LayerOutcome(NamedTuple):
 
     layer: int
     outcome: str
-    """`applied`, `waiting`, `nothing` or `off`; of a summary also `failed` and `breaker open`."""
+    """`applied` or `nothing`; of a summary also `failed` and `breaker open`."""
     blocks: int = 0
     saved_tokens: float = 0.0
 
@@ -265,7 +265,7 @@ def shared(names: list[str], others: list[str]) -> int:
 
 
 def _look_up(state: State, found: list[Block], lookup: Lookup | None) -> None:
-    """What stands in elsewhere; not for words that nobody has replied to: they are news here."""
+    """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in found if block.id not in state.standing]
     asked = [block.id for block in unknown if block.call or block.step < found[-1].step]
     known = lookup(asked) if lookup and asked else {}
@@ -404,7 +404,7 @@ class _Case:
         outcome = Outcome(self.body, report)
         applied = [at for at in self.drafts if cut is not None and at >= cut]
         first = min(applied, default=self.warm)
-        report.layers = self._layers(applied, only)
+        report.layers = list(self._layers(applied, only))
         for at in applied:
             self._apply(at, outcome)
         if applied and self.settings.is_bound:
@@ -444,21 +444,13 @@ class _Case:
         if thoughts:
             outcome.body = blocks.leave_out(outcome.body, thoughts)
 
-    def _layers(self, applied: list[int], only: Layer | None) -> list[LayerOutcome]:
-        if only is not None:
-            saved = sum(map(self._saved, applied))
-            return [LayerOutcome(only.number, "applied", len(applied), saved)]
-        numbers = sorted(layer.number for layer in LAYERS if layer.draft)
-        return [self._layer_outcome(number, {*applied}) for number in numbers]
-
-    def _layer_outcome(self, number: int, applied: set[int]) -> LayerOutcome:
-        if number not in [layer.number for layer in self.settings.layers]:
-            return LayerOutcome(number, "off")
-        drafted = [at for at, draft in self.drafts.items() if draft.layer == number]
-        done = [at for at in drafted if at in applied]
-        outcome = "applied" if done else "waiting" if drafted else "nothing"
-        counted = done or drafted
-        return LayerOutcome(number, outcome, len(counted), sum(map(self._saved, counted)))
+    def _layers(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
+        """Say what each layer did; one alone where only that was asked."""
+        numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
+        for number in sorted(numbers):
+            done = [at for at in applied if only or self.drafts[at].layer == number]
+            saved = sum(map(self._saved, done))
+            yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
     def _saved(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens

@@ -13,18 +13,12 @@ from brimline.compaction.compactor import LayerOutcome
 from brimline.compaction.layers import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from brimline.compaction.compactor import State
 
 # Measured by others: 99.99 % of summaries take 17,387 tokens at most.
 RESERVE_TOKENS = 20_000
-BUFFER_TOKENS = 13_000
 # After so many failures in a row nothing more is tried.
 MOST_FAILURES = 3
-# Fewer measured summaries say nothing about the largest ones.
-_FEWEST_SIZES = 20
-_MARGIN_RATIO = 1.15
 _BOUNDARY = "[conversation boundary: what came before is summed up here, and gone]"
 _REMEMBER = "Remember:"
 INSTRUCTIONS = (
@@ -50,18 +44,6 @@ class Summarised(NamedTuple):
     layer: LayerOutcome
     summary: str = ""
     memories: tuple[str, ...] = ()
-
-
-def reserve_tokens(sizes: Sequence[int] = ()) -> int:
-    """What is to be kept free for a summary: by measured ones, where there are enough."""
-    if len(sizes) < _FEWEST_SIZES:
-        return RESERVE_TOKENS
-    return int(max(sizes) * _MARGIN_RATIO)
-
-
-def is_due(prompt_tokens: int, window_tokens: int, reserve: int = RESERVE_TOKENS) -> bool:
-    """Whether the next request might not leave room for a summary."""
-    return prompt_tokens >= window_tokens - reserve - BUFFER_TOKENS
 
 
 def summarise(

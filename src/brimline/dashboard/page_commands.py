@@ -39,7 +39,7 @@ _session_argument = click.argument("session", metavar="SESSION")
 )
 @click.option("--no-open", is_flag=True, help="Do not start the browser.")
 def dashboard(port: int, no_open: bool, as_json: bool) -> None:
-    """Look at all sessions in the browser: how they filled up, what it was, what it cost.
+    """Look at all sessions in the browser: how they filled up, with what, at what cost.
 
     It answers on this machine only, to whoever has the address that it prints, until Ctrl-C. The
     first start reads every session once.

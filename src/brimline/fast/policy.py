@@ -20,14 +20,13 @@ OVERRIDES = ("BRIMLINE_", ("BRIMLINE_HOME", "BRIMLINE_OFF", "BRIMLINE_QDRANT_API
 _OFF_SWITCHES = ("BRIMLINE_OFF", "CLAUDE_HOOKS_PASSTHROUGH")
 # By which the client does without its own memory.
 MEMORY_SWITCH = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
-# The client's variables that move the window or the point of a compaction.
-_CLIENT_NUMBERS = {
-    "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "autocompact_window",
-    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "autocompact_pct",
-    "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "idle_least_tokens",
-    "CLAUDE_CODE_MAX_CONTEXT_TOKENS": "most_tokens",
-}
-_CLIENT_SWITCHES = {
+# The client's variables that move the window or the point of a compaction: numbers, and switches
+# with what they mean.
+_CLIENT_VARIABLES = {
+    "CLAUDE_CODE_AUTO_COMPACT_WINDOW": ("autocompact_window", None),
+    "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": ("autocompact_pct", None),
+    "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": ("idle_least_tokens", None),
+    "CLAUDE_CODE_MAX_CONTEXT_TOKENS": ("most_tokens", None),
     "CLAUDE_CODE_DISABLE_1M_CONTEXT": ("large_window_off", True),
     "DISABLE_AUTO_COMPACT": ("autocompact_enabled", False),
     "DISABLE_COMPACT": ("autocompact_enabled", False),
@@ -121,15 +120,15 @@ def apply_client_environment(
         client: what is known so far; it is changed in place.
         env: looks a variable up; the settings files have variables too.
     """
-    for variable, key in _CLIENT_NUMBERS.items():
+    for variable, (key, meant) in _CLIENT_VARIABLES.items():
         text = env(variable)
-        if text and (number := io.whole_number(text)):
+        if not text:
+            continue
+        number = io.whole_number(text)
+        if meant is None and number:
             client[key] = number
-            if key == "autocompact_window":
-                client["autocompact_window_by_model"] = {}
-    for variable, (key, meant) in _CLIENT_SWITCHES.items():
-        text = env(variable)
-        if text and is_switched(text):
+            client |= {"autocompact_window_by_model": {}} if key == "autocompact_window" else {}
+        elif meant is not None and is_switched(text):
             client[key] = meant
     switch = env(MEMORY_SWITCH)
     if switch:

@@ -27,7 +27,7 @@ from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
 from brimline.store import put
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from brimline.compaction.compactor import Outcome, Settings, State
     from brimline.compaction.stand_ins import StandIn
@@ -109,29 +109,21 @@ class Conversations:
 
     def harder(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
-        if passing.known is None or passing.settings is None or passing.was_refused:
+        settings, before = passing.settings, passing.outcome
+        if settings is None or passing.was_refused:
             return False
         passing.was_refused = True
-        try:
-            with passing.known.lock:
-                outcome = compactor.refused(
-                    passing.body,
-                    passing.known.state,
-                    passing.settings,
-                    answer.decode("utf-8", "replace"),
-                    partial(self._stickiness.find, conversation=passing.name),
-                )
-                if outcome is None:
-                    return False
-                if passing.outcome:  # all of it is new in this request
-                    outcome.fresh = passing.outcome.fresh | outcome.fresh
-                    outcome.originals = passing.outcome.originals | outcome.originals
-                    passing.fresh = []
-                self._adopt(passing, outcome)
-        except Exception as error:  # noqa: BLE001
-            self.failed(error)
-            return False
-        return True
+
+        def shorten(state: State) -> Outcome | None:
+            find = partial(self._stickiness.find, conversation=passing.name)
+            text = answer.decode("utf-8", "replace")
+            outcome = compactor.refused(passing.body, state, settings, text, find)
+            if outcome and before:  # all of it is new in this request
+                outcome.fresh = before.fresh | outcome.fresh
+                outcome.originals = before.originals | outcome.originals
+            return outcome
+
+        return self._say_otherwise(passing, shorten)
 
     def without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
@@ -139,23 +131,32 @@ class Conversations:
         Its model is known for that from now on. What is not refused because of our edits is the
         client's own affair.
         """
-        known, outcome = passing.known, passing.outcome
-        if known is None or outcome is None:
+        before = passing.outcome
+        if before is None:
+            return False
+
+        def leave_out(state: State) -> Outcome | None:
+            self._bind(passing.model)
+            return compactor.without_thinking(
+                passing.body, passing.found, state, before, all_of_it=all_of_it
+            )
+
+        return self._say_otherwise(passing, leave_out)
+
+    def _say_otherwise(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
+        """Put another form in the place of a refused one, where there is any."""
+        if passing.known is None:
             return False
         try:
-            with known.lock:
-                self._bind(passing.model)
-                again = compactor.without_thinking(
-                    passing.body, passing.found, known.state, outcome, all_of_it=all_of_it
-                )
-                if again is None:
-                    return False
-                passing.fresh = []
-                self._adopt(passing, again)
+            with passing.known.lock:
+                outcome = make(passing.known.state)
+                if outcome is not None:
+                    passing.fresh = []
+                    self._adopt(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
-        return True
+        return outcome is not None
 
     def gave_up(self, passing: Passing) -> None:
         """The shorter form was refused too."""
@@ -426,9 +427,7 @@ class Conversations:
             "ms": 0.0,
             "kind": report.kind,
             "saved": round((report.original_tokens - report.sent_tokens) * factor),
-            "layers": [[one.layer, one.outcome, one.blocks, round(one.saved_tokens * factor)]
-                       for one in report.layers if one.outcome not in ("nothing", "off")],
-        }  # fmt: skip
+        }
         if passing.fresh:
             fields["fresh"] = passing.fresh
         if passing.agent:

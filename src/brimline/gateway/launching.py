@@ -1,8 +1,8 @@
 """`brimline run`: a client behind a gateway of its own, and nothing left when it ends.
 
 The socket is ours, the gateway a process that serves it: one that dies is started again on the same
-socket, and what stands in for what is on disk, so that the client notices nothing. Where none
-lives, the client is told what to do.
+socket. Stand-ins are on disk, so the client does not notice. Where no gateway lives, the client is
+told what to do.
 """
 
 from __future__ import annotations
@@ -91,14 +91,8 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     upstream = _upstream(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        given = {serving.BASE_URL: serving.base_url(listening, secret)} | _no_proxy_variables(env)
-        # Only the client reads its flag; gateway and hooks read the variable, which is stronger.
-        window = env.get(_WINDOW) or _window_in(rest)
-        if compact_pct is not None:
-            given[_PERCENT] = str(compact_pct)
-            window = window or _ANY_WINDOW
-        if window:
-            given[_WINDOW] = window
+        given = {serving.BASE_URL: serving.base_url(listening, secret)}
+        given |= _no_proxy_variables(env) | _compaction_variables(env, rest, compact_pct)
         own_env = settings.get("env")
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
         known = env | given
@@ -131,6 +125,16 @@ def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]
         else:
             rest.append(word)
     return _settings_in(told) if told else {}, sources, rest
+
+
+def _compaction_variables(
+    env: Mapping[str, str], arguments: list[str], compact_pct: int | None
+) -> dict[str, str]:
+    """Where the client is to compact; its own flag as a variable, which gateway and hooks read."""
+    window = env.get(_WINDOW) or _window_in(arguments)
+    if compact_pct is not None:
+        return {_PERCENT: str(compact_pct), _WINDOW: window or _ANY_WINDOW}
+    return {_WINDOW: window} if window else {}
 
 
 def _window_in(arguments: list[str]) -> str:

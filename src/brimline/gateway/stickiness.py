@@ -1,9 +1,8 @@
 """What stands in for which block, on disk: a restart, a fork and a second gateway say the same.
 
 One SQLite file for all conversations; those of one session and agent have names that begin alike.
-A block that a conversation has not sent before gets what stands in for it anywhere; from then on no
-other conversation changes that. All of a request is committed before it is sent; no more than that
-is needed against a killed process.
+A conversation that first sends a block adopts the stand-in that others use; later it keeps its own.
+All of a request is committed before it is sent, so that a killed process loses nothing.
 """
 
 from __future__ import annotations

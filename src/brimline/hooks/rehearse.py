@@ -97,15 +97,17 @@ class Rehearsal:
         if is_new and compacts and is_more and tokens >= self.brim:
             happenings.append(self._say("compacted", f"at the brim of {self.brim:,}", tokens))
             self._compact(row.boundary(tokens))
-            posts = [
-                earlier.post_tokens for earlier in self.scan.compactions if earlier.post_tokens
-            ]
-            tokens = min([_USUAL_POST_TOKENS, *posts][-1], tokens)
+            tokens = min(self._post_tokens(), tokens)
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._say("request", "", tokens) | {"recorded": recorded})
         self._write(row.resized(value, tokens))
         return happenings
+
+    def _post_tokens(self) -> int:
+        """What a compaction leaves: as much as the one before it in this session, or as usual."""
+        posts = [each.post_tokens for each in self.scan.compactions if each.post_tokens]
+        return [_USUAL_POST_TOKENS, *posts][-1]
 
     def _recorded_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """It would have come then too, unless there would still have been room."""

@@ -81,13 +81,20 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
-        parts.insert(1, f"gateway −{wording.short(saved)}")
-    if state.is_off:
-        parts.insert(1, "off: /brim:on")
-    elif snapshot.silence[1] >= _SILENT_REQUESTS:
-        parts.insert(1, "hooks are silent: brimline doctor")
+    parts[1:1] = _own_parts(state, snapshot, reading)
     return _colour(_fit(parts, fields.get("tier")), reading)
+
+
+def _own_parts(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
+    """What we have to say of ourselves: switched off, not heard of, at work in a gateway."""
+    parts = []
+    if state.is_off:
+        parts.append("off: /brim:on")
+    elif snapshot.silence[1] >= _SILENT_REQUESTS:
+        parts.append("hooks are silent: brimline doctor")
+    if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
+        parts.append(f"gateway −{wording.short(saved)}")
+    return parts
 
 
 def _measure(

@@ -117,7 +117,7 @@ def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @output.yes_option
 def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) -> None:
-    """Take brimline out of Claude Code, to the byte where nobody else changed its settings.
+    """Remove brimline from Claude Code; settings that only it changed are as before, to the byte.
 
     \b
     Example:
@@ -334,10 +334,10 @@ def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
 
 
 def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
-    lines = [f"Taken out of {path}." for path in report["settings"]]
+    lines = [f"Removed from {path}." for path in report["settings"]]
     lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
     still = "Sessions that are running keep their hooks until they end."
-    lines.append(still if lines else "Nothing of brimline was taken out of any settings.")
+    lines.append(still if lines else "brimline was in no settings file; nothing was removed.")
     lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
     if report["data_deleted"] or os.path.isdir(home_dir):
         lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")

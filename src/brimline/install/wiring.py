@@ -87,7 +87,7 @@ def parse(text: str) -> dict[str, Any]:
 def _settle_event(
     text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
 ) -> str:
-    """Have the wanted group of ours in an event, and no other one of ours."""
+    """Make our group the only one of ours under this event."""
     found, place = _ours(text, event), ("hooks", event)
     if wanted and len(found) == 1 and _hooks(text)[event][found[0][0]] == wanted:
         return text

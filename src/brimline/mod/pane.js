@@ -40,7 +40,7 @@ export function draw(on) {
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
     const closed = await next(e)
-    isOpen = (await $.ui.panes()).some(pane => pane.id === ID)
+    isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
     return closed
   })
   on("classic.SessionStart", ($, e, next) => { // also after a compaction, and with the session that `/clear` begins

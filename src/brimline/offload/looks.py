@@ -2,7 +2,7 @@
 
 * After a replaced Read the client itself would let the model overwrite lines that it never saw. So
   each further look at such a file is noted by its lines, and an overwrite is refused, once, until
-  they make up the whole file. Marks are named by the file that a path leads to: a link is no other.
+  they make up the whole file. A link and its target share one mark.
 * What a session knew before its first hook is read out of its transcript, once. A fork begins with
   the rows of the session that it came from under an id of its own, and with none of its marks.
 """
@@ -245,10 +245,16 @@ def _note_answer(turn: Turn, answer: _Answer) -> None:
         note_preview(turn, path, reference.key, total)
     elif tool == "Read" or judge.fetches(tool, arguments):
         result = tool_results.read_result(tool, arguments, answer.response)
-        if result and result.lines:
-            note_lines(turn, path, result.lines)
-        for key, _, _, lines in fetched(turn.home, tool, arguments, result) if result else ():
-            note_recalled(turn, key, lines)
+        if result:
+            _note_shown(turn, answer, path, result)
+
+
+def _note_shown(turn: Turn, answer: _Answer, path: str, result: ToolResult) -> None:
+    """Mark the lines of a file, or of stored content, that a result showed."""
+    if result.lines:
+        note_lines(turn, path, result.lines)
+    for key, _, _, lines in fetched(turn.home, answer.tool, answer.arguments, result):
+        note_recalled(turn, key, lines)
 
 
 class _Answer(NamedTuple):
@@ -275,16 +281,21 @@ def _answers(path: str) -> Iterator[_Answer]:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    kept: list[bytes] = []
-    for _, line in io.lines_backward(path):
-        is_recent = len(kept) < _RECENT_LINES
-        if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
-            kept.append(line)
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
-    for line in reversed(kept):
+    for line in reversed(_wanted_lines(path)):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line):
                 yield from _answers_in(calls, document)
+
+
+def _wanted_lines(path: str) -> list[bytes]:
+    """Lines with results, recent calls and older ones that name a mark, the last one first."""
+    wanted: list[bytes] = []
+    for _, line in io.lines_backward(path):
+        is_recent = len(wanted) < _RECENT_LINES
+        if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
+            wanted.append(line)
+    return wanted
 
 
 def _names_a_mark(line: bytes) -> bool:

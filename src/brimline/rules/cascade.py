@@ -292,7 +292,7 @@ class _Walk:
         """Whether a rule with `paths:` is meant for the file at hand."""
         wanted = [patterns.parse(each.lower()) for each in source.patterns]
         names = self.active[len(scope_base.rstrip("/")) + 1 :].lower().split("/")
-        meant = [not each.negated for each in wanted if each.means(names)]
+        meant = [not each.negated for each in wanted if each.matches(names)]
         return is_within(self.active, scope_base) and meant[-1:] == [True]
 
     def _follow(

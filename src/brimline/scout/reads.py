@@ -229,7 +229,7 @@ class Ignored(NamedTuple):
         decisive = None
         names = path[:_LONGEST_PATH].split("/")
         for pattern in self.patterns:
-            if pattern.means(names, folder=folder):
+            if pattern.matches(names, folder=folder):
                 decisive = None if pattern.negated else pattern.text
         return decisive
 

@@ -22,7 +22,7 @@ _MARKS = (b'"tool_result"', b'"tool_use"')
 def bring_back(home_dir: str, text: str) -> bool:
     """Put an original into the store again, where a session that mentions its key still has it.
 
-    What the user had forgotten stays forgotten.
+    What the user asked to forget stays forgotten.
 
     Args:
         home_dir: the data folder.

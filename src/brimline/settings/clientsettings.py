@@ -119,18 +119,23 @@ def _main_worktree(place: str, told: str) -> str | None:
 
 def recall_allowed(project_dir: str) -> bool:
     """Whether the client's permission rules let the model fetch stored output without asking."""
-    rules: dict[str, list[str]] = {"allow": [], "deny": []}
-    for path in settings_files(project_dir).values():
-        permissions = read_settings(path).get("permissions")
-        for name, known in rules.items():
-            found = permissions.get(name) if isinstance(permissions, dict) else None
-            found = found if isinstance(found, list) else []
-            known += [rule for rule in found if isinstance(rule, str)]
+    allowing, denying = (_permission_rules(project_dir, name) for name in ("allow", "deny"))
     return any(
-        any(_covers(rule, form) for rule in rules["allow"])
-        and not any(_covers(rule, form) for rule in rules["deny"])
+        any(_covers(rule, form) for rule in allowing)
+        and not any(_covers(rule, form) for rule in denying)
         for form in RECALL_RULES
     )
+
+
+def _permission_rules(project_dir: str, name: str) -> list[str]:
+    """The rules of one list, over all scopes."""
+    rules = []
+    for path in settings_files(project_dir).values():
+        permissions = read_settings(path).get("permissions")
+        listed = permissions.get(name) if isinstance(permissions, dict) else None
+        if isinstance(listed, list):
+            rules += [rule for rule in listed if isinstance(rule, str)]
+    return rules
 
 
 def _covers(rule: str, form: str) -> bool:

@@ -12,7 +12,7 @@ import os
 import stat
 import tomllib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import __version__, models
 from brimline.errors import ConfigError
@@ -26,6 +26,9 @@ from brimline.settings.values import (
     complete_model,
     defaults,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
@@ -145,18 +148,8 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text(path))
-        table: Any = document
-        *parents, name = key.split(".")
-        for parent in parents:
-            table = table.setdefault(parent, tomlkit.table())
-        if value is None and name not in table:
+        if not _set_in(document, tomlkit.table, key.split("."), value):
             return False
-        if value is None:
-            del table[name]
-            if parents and not table:
-                del document[parents[0]]
-        else:
-            table[name] = value
         text = tomlkit.dumps(document)
         if project and not text.strip():
             io.remove(path)
@@ -164,6 +157,23 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
             _replace(path, text.encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {error}") from error
+    return True
+
+
+def _set_in(document: Any, new_table: Callable[[], Any], key: list[str], value: Any) -> bool:
+    """Put a value into a document, or take it out where it is None; whether that changed it."""
+    *parents, name = key
+    table = document
+    for parent in parents:
+        table = table.setdefault(parent, new_table())
+    if value is not None:
+        table[name] = value
+        return True
+    if name not in table:
+        return False
+    del table[name]
+    if parents and not table:
+        del document[parents[0]]
     return True
 
 
@@ -225,17 +235,22 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
     if not project:
         _take_models(config, document.pop("models", []), path)
     entries = _flatten(document)
-    unknown = [key for key, _ in entries if key not in BY_KEY]
-    for key in unknown[:_MOST_UNKNOWN]:
-        config.problems.append(f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}")
-    if len(unknown) > _MOST_UNKNOWN:
-        config.problems.append(f"{path}: {len(unknown) - _MOST_UNKNOWN:,} more unknown settings")
+    config.problems += _unknown(path, [key for key, _ in entries if key not in BY_KEY])
     for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
         if project and not setting.project:
-            told = f"{path}: {setting.key} cannot be set by a project and is ignored"
-            config.problems.append(told)
+            problem = f"{path}: {setting.key} cannot be set by a project and is ignored"
+            config.problems.append(problem)
         else:
             _set(config, setting, raw, source, path)
+
+
+def _unknown(path: str, keys: list[str]) -> list[str]:
+    """Name the first of the keys in a file that are no settings, and count the others."""
+    named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
+    problems = [f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}" for key in named]
+    if others > 0:
+        problems.append(f"{path}: {others:,} more unknown settings")
+    return problems
 
 
 def _take_models(config: Config, entries: Any, path: str) -> None:

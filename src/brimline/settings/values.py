@@ -149,12 +149,16 @@ def _fits(key: str, value: Any) -> bool:
     if key == "versions":
         return _are_texts(value) and all(map(models.version_of, value))
     if key.startswith("prices"):
-        names = {*models.PRICE_NAMES, "tokens"} if key == "prices_above" else {*models.PRICE_NAMES}
-        return isinstance(value, dict) and value.keys() == names and _are_amounts(value.values())
+        return isinstance(value, dict) and _are_prices(value, is_above=key == "prices_above")
     if key in ("binds_thinking", "generation"):
         return isinstance(value, bool if key == "binds_thinking" else str)
     is_whole = not key.endswith("_tokens") or isinstance(value, int)
     return is_whole and _are_amounts([value]) and (value > 0 or key == "compacts_up_to_tokens")
+
+
+def _are_prices(prices: dict[Any, Any], *, is_above: bool) -> bool:
+    names = {*models.PRICE_NAMES, "tokens"} if is_above else {*models.PRICE_NAMES}
+    return prices.keys() == names and _are_amounts(prices.values())
 
 
 def _are_texts(value: Any) -> bool:

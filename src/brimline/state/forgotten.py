@@ -1,4 +1,4 @@
-"""What the user had forgotten: a line each in `memory/forgotten.jsonl`, so that it stays so.
+"""What the user asked to forget, in `memory/forgotten.jsonl`, so that it is not indexed again.
 
 A line has a `session`, a `project` or `before` (a moment), and `at`, when that was asked for. What
 a session says later is taken in again; `cursor` is the end of its transcript at that time.

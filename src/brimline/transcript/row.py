@@ -74,18 +74,18 @@ class Spent:
 class Result:
     """What a tool answered: the text that the model got, and the client's own copy."""
 
-    __slots__ = ("call_id", "copy", "is_error", "is_marked", "text", "told")
+    __slots__ = ("call_id", "copy", "is_error", "is_marked", "record", "text")
 
     def __init__(
-        self, call_id: str, text: str, *, is_error: bool, told: Any, is_marked: bool = False
+        self, call_id: str, text: str, *, is_error: bool, record: Any, is_marked: bool = False
     ) -> None:
         self.call_id = call_id
         self.text = text
         self.is_error = is_error
         # Whether the client itself says that words of a person are in it.
         self.is_marked = is_marked
-        self.copy = told
-        self.told: dict[str, Any] = told if isinstance(told, dict) else {}
+        self.copy = record
+        self.record: dict[str, Any] = record if isinstance(record, dict) else {}
 
 
 def is_final(row: Any) -> bool:
@@ -388,7 +388,7 @@ def results(row: Any) -> Iterator[Result]:
                 text_of(block.get("tool_use_id")),
                 result_text(block),
                 is_error=block.get("is_error") is True,
-                told=row.get(COPY_FIELD),
+                record=row.get(COPY_FIELD),
                 is_marked=holds_persons_words(row),
             )
 

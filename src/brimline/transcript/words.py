@@ -134,9 +134,9 @@ def answer(tool: str, result: row.Result) -> str:
     match = _ANSWERED.fullmatch(result.text.strip())
     if match:
         return match.group(1).strip()
-    answers = result.told.get("answers")
+    answers = result.record.get("answers")
     pairs = answers.items() if isinstance(answers, dict) else ()
-    response = row.text_of(result.told.get("response"))
+    response = row.text_of(result.record.get("response"))
     return ", ".join([*(f'"{question}"="{reply}"' for question, reply in pairs), response]).strip(
         ", "
     )
