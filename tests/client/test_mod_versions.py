@@ -12,6 +12,7 @@ from .conftest import _ENVIRON, require
 from .fetch import VERSION, cache_dir, fetch
 from .harness import Client
 from .modded import check_history, fill, lines_in
+from .test_mod_calls import check_judged, climb, count
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +94,24 @@ def test_what_the_mod_relies_on(version: str, stub: StubApi, tmp_path: Path) -> 
     check_history(resumed, calls, PROMPT)
     assert len(lines_in(resumed)) == len(lines_in(run.main[-1])) > 0, "a resume undid it"
     assert installed.errors() == ""
+
+
+# The last that knows no mods comes first.
+@pytest.mark.long
+@pytest.mark.parametrize("version", ["2.1.250", *VERSIONS])
+def test_every_result_is_judged_once_in_every_version(
+    version: str, stub: StubApi, tmp_path: Path
+) -> None:
+    """By the mod or, where a client does not leave the calls to it, by the hooks."""
+    binary = require(fetch(cache_dir(_ENVIRON), version), _ENVIRON)
+    client = Client(binary, stub, tmp_path / "client")
+    installed = Installed(client)
+    installed.install()
+    climb(stub)
+
+    run = client.run_print("go")
+
+    check_judged(run, installed, 2)
+    # 2.1.287 asks no mod about its settings.
+    is_left_to_the_mod = version in VERSIONS[1:]
+    assert count(run, installed, "PostToolUse") == (3 if is_left_to_the_mod else 4)

@@ -122,20 +122,24 @@ def test_a_prompt_comes_with_the_tier_and_a_reminder_that_changed(
     assert "Context tier L1" in run.requests[-1].seen_text()
 
 
-@pytest.mark.parametrize("_run", range(4))
+@pytest.mark.parametrize(
+    "sessions", [2, pytest.param(20, marks=pytest.mark.long)], ids=["two", "twenty"]
+)
 def test_with_the_mod_a_warning_stands_in_the_very_next_request(
-    _run: int, client: Client, stub: StubApi, installed: Installed
+    sessions: int, client: Client, stub: StubApi, installed: Installed
 ) -> None:
     """Also where tools are instant, and the client has not written the reply down yet."""
     installed.command("config", "set", "guard.velocity_points", "0")
     climb = [200_000 - left * 2_000 for left in (31, 29, 14, 6, 2)]
-    stub.script(*(bash("true", filled(tokens)) for tokens in climb), text("end", filled(climb[-1])))
+    for _ in range(sessions):
+        stub.script(*(bash("true", filled(tokens)) for tokens in climb))
+        stub.script(text("end", filled(climb[-1])))
 
-    run = client.run_print("go")
+        run = client.run_print("go")
 
-    heard = [request.seen_text().count(OURS) for request in run.main]
-    # A window that one request fills by two thirds may warn of its pace before its tier.
-    assert heard[:2] in ([0, 0], [0, 1])
-    assert heard[2:] == [1, 2, 3, 4]
-    assert installed.status(run.session_id)["occupancy_tokens"] == climb[-1]
+        heard = [request.seen_text().count(OURS) for request in run.main]
+        # A window that one request fills by two thirds may warn of its pace before its tier.
+        assert heard[:2] in ([0, 0], [0, 1])
+        assert heard[2:] == [1, 2, 3, 4]
+        assert installed.status(run.session_id)["occupancy_tokens"] == climb[-1]
     assert installed.errors() == ""

@@ -42,7 +42,7 @@ export function answerCalls(on) {
     if (!isOurs || e.agent_id !== undefined) return below
     const begun = Date.now()
     try {
-      return { ...below, ...await after($, e, below) }
+      return { ...below, ...await answerCall($, e, below) }
     } catch (problem) {
       gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
       report($, "tool call", problem)
@@ -68,11 +68,11 @@ export const askAgain = () => { gate = null }
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
 export const measure = ($, folder) => {
-  reading = read($, folder).catch(problem => report($, "reading", problem))
+  reading = readUsage($, folder).catch(problem => report($, "reading", problem))
   return reading
 }
 
-const read = async ($, folder) => {
+const readUsage = async ($, folder) => {
   const { tokens } = (await $.session.usage()).context
   if (!tokens || (tokens === sent && folder === written)) return
   if (sent && tokens !== sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
@@ -88,7 +88,7 @@ export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" 
 const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
-const after = async ($, e, below) => {
+const answerCall = async ($, e, below) => {
   await reading
   results += 1
   // What another hook has put in the place of the output is the output.
