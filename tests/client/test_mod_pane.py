@@ -84,12 +84,16 @@ def test_every_door_shows_the_same_figures(
     with client.interactive(model=MODEL, columns=140, args=server_of(installed)) as live:
         live.say("go", "ANSWER-ONE")
         assert "pane" not in asked(installed)
-        live.say("/brim-pane")
-        shown = pane_of(live.wait_for("123,457 of 200,000"))
         (transcript,) = client.transcripts()
+        # The client writes a row a moment after it has drawn it.
+        live.wait_until(lambda: "ANSWER-ONE" in transcript.read_text(encoding="utf-8"))
+        live.say("/brim-pane")
+        shown = pane_of(live.wait_for("What the 123,457 tokens are"))
         report = installed.status(transcript.stem)
         parts = wording.status_line(report)
-        live.wait_for(" · ".join(parts[name] for name in ("distance", "forecast", "tier", "used")))
+        live.wait_for(lambda screen: parts["distance"] in screen and parts["used"] in screen)
+        kept = installed.data / "sessions" / transcript.stem / "statusline.json"
+        assert json.loads(kept.read_bytes())["occupancy_tokens"] == 123_457
 
         check_pane(shown, report)
         told = told_by_server(installed, transcript.stem)
