@@ -191,7 +191,8 @@ def test_every_image_is_named_in_its_line(talk: Conversation, ask: Ask, home_dir
         f"[brimline: Read /a.png: 396 bytes, recall {key[:19]}, an image: Read the file again]"
     )
     assert contents.get(home_dir, key) == b"\x89PNG" * 99
-    assert answer["results"][screen].endswith(", with an image]")
+    assert answer["results"][screen].endswith(", without its image]")
+    assert contents.get(home_dir, answer["keys"][screen]) == b"a window"
 
 
 def test_a_preview_keeps_its_key(talk: Conversation, ask: Ask, home_dir: str) -> None:

@@ -14,7 +14,7 @@ import pytest
 from tests.transcript.compacted import compact_inside
 
 from brimline.cli.main import main
-from brimline.session import recovery, undo
+from brimline.session import recovery, session_text, undo
 from brimline.session import restore as restoring
 from brimline.session.disk import InUseError, RewriteError
 from brimline.transcript import find
@@ -103,6 +103,8 @@ def test_rows_that_hang_on_those_before_bring_them_along(session: Recorded) -> N
     before = session.data
     go_on(session, is_rebuilt=False)
     whole = session.data
+    told = session_text.undoing(undo.plan(session.path, session.home_dir))
+    assert "brimline session repair" in told.replace("\n", " ")
 
     second = go_back(session)
 
@@ -247,6 +249,7 @@ def test_the_command_says_what_it_will_do(
     code, shown, _ = run("--dry-run")
     assert (code, session.data) == (0, whole)
     assert find.session_id_of(second) in shown
+    assert "repair" not in shown
 
     code, shown, _ = run("--yes", "--json")
     assert code == 0

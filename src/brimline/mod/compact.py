@@ -159,7 +159,9 @@ class _Mover:
         note = ""
         data = text.encode("utf-8", "surrogatepass")
         if image:
-            note = ", an image: Read the file again" if call.tool == "Read" else ", with an image"
+            # Beside a text it is in the session's file alone.
+            note = ", without its image" if data else ", an image"
+            note = ", an image: Read the file again" if call.tool == "Read" else note
             data = data or _decoded(image)
         preview = self._own_preview(call, text)
         key, size = preview or (self._put(data, call), len(data))

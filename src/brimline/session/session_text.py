@@ -176,7 +176,7 @@ def purge(document: dict[str, Any]) -> str:
         output.table(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
         "",
         "Disk is what the file loses. Context is the tokens that the next request loses,",
-        "estimated: only results after the last compaction are part of it.",
+        "estimated: only what a resume sends is part of it.",
     ]
     told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
@@ -306,10 +306,12 @@ def restoration(found: Restoration) -> str:
 def undoing(found: Undoing) -> str:
     """What going back to before a compaction would do, in a sentence."""
     second = find.session_id_of(found.second)
+    mend = f"brimline session repair --session {second}"
+    again = "" if found.start else f" Run `{mend}` first, or that sends everything again."
     return output.wrapped(
         f"{found.path}: back to before the compaction without a model of"
         f" {output.minute(found.at or None)}. What came after it is saved as a second session:"
-        f" `claude --resume {second}`."
+        f" `claude --resume {second}`.{again}"
     )
 
 
