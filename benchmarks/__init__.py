@@ -6,6 +6,7 @@ spawn.py, stats.py    interleaved process starts; medians, ratios, intervals
 report.py             the page RESULTS.md
 typical_hook.py       what most hooks in Python look like, for comparison
 store.py              what storing costs, and how the store does with 100,000 blobs
+calls.py              what brimline adds to a tool call in the real client
 mcp.py                how fast the MCP server answers, beside a bare one
 offload.py            what keeping results out saves, and what stays in sight, on recorded sessions
 forecast.py           how good the forecast is, on recorded segments

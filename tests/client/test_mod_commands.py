@@ -77,3 +77,18 @@ def test_a_failure_inside_the_client_is_in_our_log(
 
     assert "sign of life" in installed.errors()
     assert b"mod: ModError" in installed.command("doctor").stdout
+
+
+def test_a_compaction_that_is_left_to_a_model_says_why(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """To the person alone, as after a compaction without one, when there is little left to move."""
+    stub.script(text("ANSWER-ONE", filled(60_000)), text("ANSWER-TWO", filled(61_000)))
+    with client.interactive() as session:
+        session.say("first", "ANSWER-ONE")
+        session.say("second", "ANSWER-TWO")
+        session.say("/compact", "brimline leaves this compaction to a model: too little to let go")
+        session.wait_until(lambda: len(stub.requests("compaction")) == 1)
+
+    assert "leaves this" not in stub.requests("compaction")[0].seen_text()
+    assert installed.errors() == ""

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tests.dashboard.played import Played
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-PICTURE = Path(__file__).parents[2] / "docs" / "images" / "session.png"
 # Set where it was installed for these tests, so that none is left out unnoticed.
 REQUIRED = os.environ.get("CHROMIUM_REQUIRED")
 OPTIONS = (
@@ -167,9 +166,6 @@ def test_every_page_is_sound_in_both_schemes_and_all_widths(
             assert browser.driver.execute_script(CONTRAST) == [], seen
             wide = "return document.documentElement.scrollWidth"
             assert browser.driver.execute_script(wide) <= width, seen
-            if (page, width) == (PAGES[1], 1280) and os.environ.get("UPDATE_GOLDEN"):
-                browser.resize(1280, 1180)
-                browser.driver.save_screenshot(str(PICTURE))
     assert {url for url in browser.asked() if not url.startswith(f"http://{served.host}/")} == set()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from pathlib import Path
 
@@ -178,3 +179,14 @@ def test_the_client_loads_one_file(home: Home) -> None:
         "export const register = on => {"
     ]
     assert "function draw(on)" in module
+
+
+def test_each_function_of_the_module_has_a_name_of_its_own(home: Home) -> None:
+    """Older clients refuse a module that declares a name twice and hands their `$` to it."""
+    home.install()
+    module = Path(home.data, MODULE).read_text(encoding="utf-8")
+    declared = r"\b(?:const|let|function) (\w+)|, (\w+) = new \w+\(\)|\b(\w+) =>"
+    names = ["".join(found) for found in re.findall(declared, module)]
+    given = re.findall(r"(?:function (\w+)\(\$|const (\w+) = (?:async )?\(?\$)", module)
+    assert [name for pair in given for name in pair if name and names.count(name) > 1] == []
+    assert len(given) > 10

@@ -258,25 +258,18 @@ def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in
 
 
 @pytest.mark.row("S2-19", "S2-47")
-def test_a_compaction_is_remembered_also_where_its_transcript_is_lost(
+def test_a_compaction_is_remembered_as_soon_as_the_session_goes_on(
     home_dir: str, project_dir: str, brimline: Run
 ) -> None:
-    """Summary and messages are queued by the hook, and taken in by housekeeping."""
+    """Summary and messages are taken in by the housekeeping of the start that follows it."""
     session = recorded(project_dir)
     session.prompt("Keep the ibis protocol.")
-    answered(home_dir, session, "Stop")
-    brimline("carry", "show", "--session", SESSION)
-    summary = "The heron design was agreed. Key sk-abcdefghijklmnopqrstuvwx stays."
-    answered(home_dir, session, "PostCompact", compact_summary=summary, trigger="auto")
-    queued = list(Path(home_dir, "memory", "queue").iterdir())
-    assert len(queued) == 1
-    assert "sk-abc" not in queued[0].read_text(encoding="utf-8")
+    session.compact(150_000, summary="The heron design was agreed.")
+    answered(home_dir, session, "SessionStart", source="compact")
     os.unlink(session.path)
-    answered(home_dir, session, "SessionStart", source="startup")
 
     assert found(brimline, "heron")[0]["source"] == "summary"
     assert found(brimline, "ibis protocol")[0]["source"] == "user"
-    assert list(Path(home_dir, "memory", "queue").iterdir()) == []
 
 
 def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(

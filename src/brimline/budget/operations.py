@@ -44,16 +44,16 @@ def run(
         StateError: the operation or an argument is wrong, or an item cannot be kept.
         OSError: the budget cannot be read or written.
     """
-    given = {name: value for name, value in arguments.items() if value is not None}
-    for kind, names, known in (
+    present = {name: value for name, value in arguments.items() if value is not None}
+    for kind, names, allowed in (
         ("operation", [operation], tuple(OPERATIONS)),
-        ("argument", given, _ARGUMENTS),
+        ("argument", present, _ARGUMENTS),
     ):
         for name in names:
-            if name not in known:
-                raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(known)}")
+            if name not in allowed:
+                raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(allowed)}")
     place = Place(home_dir, session_id, window_tokens or models.lookup(None).window_tokens)
-    return {"operation": operation} | OPERATIONS[operation](place, given)
+    return {"operation": operation} | OPERATIONS[operation](place, present)
 
 
 def _get(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
@@ -156,13 +156,13 @@ def _text(given: dict[str, Any]) -> str:
     return text.strip()
 
 
-def _item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    name, known = given.get("id"), _load(place).items
-    fitting = [one for one in known if isinstance(name, str) and name and one.startswith(name)]
+def _item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+    name, by_id = arguments.get("id"), _load(place).items
+    fitting = [each for each in by_id if isinstance(name, str) and name and each.startswith(name)]
     if len(fitting) != 1:
         some = "several items begin" if fitting else "no item begins"
         raise StateError(f"{some} with the id {str(name)[:40]!r}: `list` names them")
-    return known[fitting[0]]
+    return by_id[fitting[0]]
 
 
 def _compartments(place: Place) -> list[dict[str, Any]]:

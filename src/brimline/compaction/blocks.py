@@ -151,14 +151,11 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
 def last_round(body: Mapping[str, Any]) -> int:
     """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
-    at = len(messages) - 1
-    while at > 0:
+    for at in range(len(messages) - 1, 0, -1):
         said = [_plain(block).get("type") for block in _list(messages[at].get("content"))]
-        if messages[at]["role"] == "user" and "tool_result" not in said:
+        is_users = messages[at]["role"] == "user"
+        if ("tool_result" not in said) if is_users else ("tool_use" in said):
             return at
-        if messages[at]["role"] == "assistant" and "tool_use" in said:
-            return at
-        at -= 1
     return 0
 
 

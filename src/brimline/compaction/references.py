@@ -6,6 +6,7 @@ referred to by an action that names its file, a rare name in it, or several of i
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from brimline import clienttools
@@ -35,13 +36,8 @@ class Clock:
         if [block.id for block in found[:known]] != self._taken:
             self._taken, known = [], 0
             self._restart()
-        at = known
-        while at < len(found):
-            end = at
-            while end < len(found) and found[end].message == found[at].message:
-                end += 1
-            self._take_message(found[at:end])
-            at = end
+        for _, message in groupby(found[known:], key=lambda block: block.message):
+            self._take_message(list(message))
         self._taken = [block.id for block in found]
 
     def last(self, block: Block) -> int:

@@ -97,25 +97,15 @@ def columns(moments: Sequence[Moment]) -> list[Moment]:
     return [max(group, key=lambda one: one.tokens) for group in _groups(moments, MOST_COLUMNS)]
 
 
-def occupancy(story: Story, shown: Sequence[Moment], size: Size, other: Sequence[int] = ()) -> Plot:
-    """How full it was, stacked by what it consisted of, with the brim and what happened.
-
-    Args:
-        story: the session.
-        shown: its columns.
-        size: of the drawing.
-        other: the size of each request under other settings, for a second curve.
-    """
+def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
+    """How full it was, stacked by what it consisted of, with the brim and what happened."""
     peak = max((moment.tokens for moment in shown), default=0)
-    others = [other[moment.number - 1] for moment in shown if moment.number <= len(other)]
     brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
-    plot = _plot(size, len(shown), max(peak, *near, *others, 1) * _HEADROOM)
+    plot = _plot(size, len(shown), max(peak, *near, 1) * _HEADROOM)
     _pile_parts(plot, shown)
     if near:
         plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
-    if others:
-        plot.shapes.append(Shape(_steps(plot, others), "line other", "under other settings"))
     _mark_compactions(plot, shown)
     _mark_tiers(plot, story, shown)
     for at in range(0, plot.count, max(1, plot.count // 6)):

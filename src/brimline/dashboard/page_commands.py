@@ -139,10 +139,7 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
 @_session_argument
 @click.option("--preset", metavar="NAME", help="The preset that it is played under.")
 @click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
-@click.option("-o", "--output", "file", metavar="FILE", help="Also write a page with both curves.")
-def replay(
-    session: str, preset: str | None, chosen: tuple[str, ...], file: str | None, as_json: bool
-) -> None:
+def replay(session: str, preset: str | None, chosen: tuple[str, ...], as_json: bool) -> None:
     """See what would have been said, kept out and compacted in a session under other settings.
 
     The hooks are played every tool result again, in a temporary folder; nothing of yours changes.
@@ -151,17 +148,12 @@ def replay(
     \b
     Example:
       brimline session replay 1f0c2d3e --preset haios-80
-      brimline session replay last --set offload.inline_bytes=4000 -o out.html
+      brimline session replay last --set offload.inline_bytes=4000
     """
     from brimline.dashboard.replay import play, table
 
     path = _require_transcript(session)
     found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
-    if file is not None:
-        with _libraries():
-            from brimline.dashboard.report import single_file, write
-        write(file, single_file(_story(path), redacted=True, replay=found))
-        found["file"] = os.path.abspath(file)
     output.answer(found, table, as_json=as_json)
 
 

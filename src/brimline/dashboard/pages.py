@@ -111,7 +111,6 @@ def session_page(
     *,
     redacted: bool,
     single: bool = False,
-    replay: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown = chart.columns(story.moments)
@@ -121,11 +120,10 @@ def session_page(
         "model": story.model if not redacted or _MODEL.fullmatch(story.model or "") else None,
         "redacted": redacted,
         "single": single,
-        "replay": replay,
         "headline": headline(story),
         "cost": None,
         "subagents": [],
-        "plots": _plots(story, shown, replay["occupancy_tokens"] if replay else []),
+        "plots": _plots(story, shown),
         "columns": [[one.number, label(one, single=single)] for one in shown],
         "largest": largest(story, _TOP),
         "notices": _notices(story),
@@ -137,11 +135,9 @@ def session_page(
     }
 
 
-def _plots(
-    story: Story, shown: list[Moment], replayed_tokens: list[int]
-) -> dict[str, list[chart.Plot]]:
+def _plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     return {
-        "occupancy": [chart.occupancy(story, shown, size, replayed_tokens) for size in chart.SIZES],
+        "occupancy": [chart.occupancy(story, shown, size) for size in chart.SIZES],
         "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
         "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
     }

@@ -25,7 +25,7 @@ _REHEARSE = (
     "from brimline.hooks.rehearse import main; main(*sys.argv[1:])"
 )
 _SHOWN = 60
-NOTE = (
+_NOTE = (
     "A compaction counts what came in after the last request, too. "
     "After one that is put off, the session goes on by the growth that was recorded after it."
 )
@@ -94,7 +94,6 @@ def table(document: dict[str, Any]) -> str:
         ("fullest", f"{fullest}; recorded {recorded}"),
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
         ("compactions", str(document["compactions"])),
-        *[("page", document[name]) for name in ("file",) if name in document],
     ]
     lines = [output.pairs(pairs)]
     rows = [
@@ -110,7 +109,7 @@ def table(document: dict[str, Any]) -> str:
         lines += [
             "",
             output.table(["request", "what", "tokens", "of it"], rows, right={0, 2}),
-            NOTE,
+            _NOTE,
         ]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")

@@ -6,12 +6,11 @@ import base64
 import hashlib
 import os
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from brimline.dashboard import pages
-from brimline.dashboard.replay import NOTE
 from brimline.errors import BrimlineError
 from brimline.fast import io
 from brimline.transcript import read
@@ -40,12 +39,12 @@ def write(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def single_file(found: Story, *, redacted: bool, replay: dict[str, Any] | None = None) -> str:
+def single_file(found: Story, *, redacted: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    values = pages.session_page(found, redacted=redacted, single=True, replay=replay)
-    values |= {"texts": [] if redacted else _texts(found), "replay_note": NOTE}
+    values = pages.session_page(found, redacted=redacted, single=True)
+    values["texts"] = [] if redacted else _texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}

@@ -252,7 +252,7 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     reading.tier_count = len(thresholds)
     tier = window.tier_of(window.position(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
-    if tier is not None and limit_points:
+    if tier is not None and limit_points and len(reading.history) > 1:
         reading.raised = window.is_raised(reading, tier, limit_points)
         tier += reading.raised
     reading.tier = tier

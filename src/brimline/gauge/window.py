@@ -272,8 +272,7 @@ def is_raised(reading: Reading, tier: int, limit_points: float) -> bool:
 
     Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.
     """
-    fewest = 2 if tier else _PACE_READINGS
-    if tier >= reading.tier_count or len(reading.history) < fewest:
+    if tier >= reading.tier_count or (tier == 0 and len(reading.history) < _PACE_READINGS):
         return False
     speed = reading.velocity() or 0.0
     if tier == 0:

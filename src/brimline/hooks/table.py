@@ -95,9 +95,8 @@ EVENTS = {
     ),
     "PostCompact": Answered(
         "post_compact",
-        {"gauge": "", "guard": "", "carry": "", "memory": ""},
-        "records the size of the summary and which messages it holds; learns the point; queues "
-        "both for memory",
+        {"gauge": "", "guard": "", "carry": ""},
+        "records the size of the summary and which messages it holds; learns the point",
     ),
     "SessionEnd": Answered(
         "session_end",

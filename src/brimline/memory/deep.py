@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import fnmatch
 import glob
-import json
 import os
 import re
 import time
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 USER, REPLY, SUMMARY = "user", "reply", "summary"
 SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
 SOURCES = (USER, REPLY, SUMMARY, CHECKPOINT, NOTE, TOPIC)
-QUEUE = "queue"
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
@@ -96,8 +94,7 @@ def take_in(
         StoreError: the search cannot be used.
     """
     by_path = {source.path: source for source in sources(home_dir, project_dir)}
-    is_queued = bool(io.names_in(f"{home_dir}/memory/{QUEUE}"))
-    if not by_path and not is_queued and not os.path.isdir(stored.folder(home_dir)):
+    if not by_path and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     stamps = intake.memory.use(_stamps)
@@ -105,7 +102,6 @@ def take_in(
     fresh = sorted(_changed(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _take_all(intake, fresh, stamps, until, progress or (lambda _: None))
     if not taken.pending:
-        intake.empty_queue()
         while time.monotonic() < until and intake.memory.use(_vectors):
             pass
     return taken
@@ -361,27 +357,6 @@ class _Intake:
             values = (hits.SPEED, str(max(1, int(read_bytes / seconds))))
             statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
             self.memory.use(lambda base: base.execute(statement, values))
-
-    def empty_queue(self) -> None:
-        """What compactions left for us; as a rule it was read in the transcript by now."""
-        folder = f"{self._home}/memory/{QUEUE}"
-        for name in sorted(io.names_in(folder)):
-            try:
-                self._take_queued(name, json.loads(io.read_file(f"{folder}/{name}")))
-            except (OSError, ValueError, KeyError, TypeError):
-                pass  # it was cut short
-            io.remove(f"{folder}/{name}")
-
-    def _take_queued(self, name: str, told: Any) -> None:
-        if os.path.isfile(told["transcript"] or ""):
-            return
-        texts = [*((USER, text) for text in told["messages"]), (SUMMARY, told["summary"])]
-        project, session, at = stored.place(told["project"]), told["session"], told["at"]
-        made = [
-            Entry(f"{name}:{number}", text, session, at, source, project)
-            for number, (source, text) in enumerate(texts)
-        ]
-        self.memory.put(self._fitting(made))
 
     def _fitting(self, made: Iterable[Entry]) -> list[Entry]:
         return [part for one in made if not self._refused(one) for part in pieces(one)]

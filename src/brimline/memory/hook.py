@@ -1,4 +1,4 @@
-"""Memory's face to the hooks: the index where the client has none, a queue, housekeeping.
+"""Memory's face to the hooks: the index where the client has none, and housekeeping.
 
 Fast path: imports nothing.
 """
@@ -28,30 +28,6 @@ def session_start(turn: Turn) -> Decision | None:
     room = turn.note_room() - len(head) - 2
     text = hot.shown_index(place, room) if room > _LEAST_CHARACTERS else ""
     return Decision(model_notes=(head + text,)) if text else None
-
-
-def post_compact(turn: Turn) -> None:
-    """Queue the summary and the user's messages: what is summarised is remembered too."""
-    if not turn.event.summary:
-        return
-    import time
-
-    from brimline.carry import ledger
-    from brimline.fast import io, json
-    from brimline.masking import clean
-
-    session = turn.state.session_id
-    document = {
-        "v": 1,
-        "session": session,
-        "project": turn.project,
-        "transcript": turn.event.transcript,
-        "at": round(time.time(), 3),
-        "summary": clean(turn.event.summary),
-        "messages": [one["text"] for one in ledger.load(turn.home, session).messages],
-    }
-    path = f"{turn.home}/memory/queue/{session}.{time.time_ns()}.json"
-    io.replace_file(path, json.dumps(document).encode())
 
 
 def tidy(turn: Turn, until: float) -> None:

@@ -1,11 +1,10 @@
-"""What memory keeps: entries of the search, and what waits to be taken in."""
+"""What memory keeps: entries of the search."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline.fast import io
 from brimline.memory import deep
 from brimline.search import stored, turns
 
@@ -15,10 +14,7 @@ if TYPE_CHECKING:
 
     from brimline.state.forgotten import Asked
 
-FILES = {
-    "memory": r"[0-9a-f]{24}\.lock",
-    "memory/queue": r"[\w-]+\.\d+\.json",
-}
+FILES = {"memory": r"[0-9a-f]{24}\.lock"}
 MENTIONS = ("memory",)
 _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session"
 
@@ -34,11 +30,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
-    """Delete entries, and what compactions have left for us."""
-    queue = f"{home}/memory/{deep.QUEUE}"
-    for name in io.names_in(queue):
-        if not dry_run and name.partition(".")[0] in asked.sessions:
-            io.remove(f"{queue}/{name}")
+    """Delete entries of the search."""
     if not os.path.isdir(stored.folder(home)):
         return {}
 

@@ -85,9 +85,10 @@ export function show($, text, isNotice = false) {
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
 export async function answered($, folder, isEnd = false) {
-  const { context } = await $.session.usage()
-  if (context.tokens !== tokens || isEnd) {
-    tokens = context.tokens
+  const usage = await $.session.usage().catch(() => null) // nobody waits for this, and the session may be over
+  if (!usage) return
+  if (usage.context.tokens !== tokens || isEnd) {
+    tokens = usage.context.tokens
     if (shown?.isNotice) show($, null)
     renew($)
   }

@@ -13,6 +13,7 @@ import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
+const TOO_LITTLE = "too little to let go of" // as Python says it
 const LOADING = ["Agent", "Task", "Skill"]
 const STATUS = "mcp__brimline__context_status"
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
@@ -91,6 +92,7 @@ export const register = on => {
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
+      if (problem?.message === TOO_LITTLE && isInteractive) show($, `brimline leaves this compaction to a model: ${TOO_LITTLE}`, true)
       return next(e)
     }
   })

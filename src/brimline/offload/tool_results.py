@@ -21,7 +21,7 @@ _BINARY_SAMPLE_BYTES = 8_192
 _PERSISTED = ("persistedOutputPath", "persistedOutputSize")
 # Marks of a command whose exit nobody knows.
 _UNCLEAR = ("interrupted", "returnCodeInterpretation", "backgroundTaskId")
-ANY_TEXT = ("utf-8", "surrogatepass")
+_ANY_TEXT = ("utf-8", "surrogatepass")
 _CUT = "The client had read lines 1-"
 
 
@@ -53,7 +53,7 @@ def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolRes
     try:
         result = reader(tool_input, response) if reader else None
         # Half of a surrogate pair may have come as an escape.
-        return result and result._replace(data=result.data or result.text.encode(*ANY_TEXT))
+        return result and result._replace(data=result.data or result.text.encode(*_ANY_TEXT))
     except (KeyError, TypeError, AttributeError, OSError):
         return None  # another shape than any version of the client is known to send
 
@@ -70,7 +70,7 @@ def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
     if len(stderr) > _SHORT_STDERR_CHARACTERS:
         stdout += f"\n{stderr}"
-        data += b"\n" + stderr.encode(*ANY_TEXT) if data else b""
+        data += b"\n" + stderr.encode(*_ANY_TEXT) if data else b""
         stderr = ""
     rest = {key: value for key, value in response.items() if key not in _PERSISTED}
     failed = any(map(response.get, _UNCLEAR))

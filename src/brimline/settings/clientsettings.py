@@ -100,19 +100,19 @@ def repository(project_dir: str) -> str:
     return project_dir
 
 
-def _main_worktree(place: str, told: str) -> str | None:
+def _main_worktree(place: str, git_file: str) -> str | None:
     """The one that a folder's `.git` file names, if that knows of the folder: anybody can name it.
 
     A submodule has none.
     """
-    linked = paths.completed(told.removeprefix("gitdir:").strip(), place)
+    linked = paths.completed(git_file.removeprefix("gitdir:").strip(), place)
     main, mark, _ = linked.partition("/.git/worktrees/")
     if not mark:
         return None
     try:
         back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
-        known = Path(paths.completed(back, linked).removesuffix("/.git")).resolve()
-        return main if known == Path(place).resolve() else None
+        registered = Path(paths.completed(back, linked).removesuffix("/.git")).resolve()
+        return main if registered == Path(place).resolve() else None
     except (OSError, ValueError):
         return None
 

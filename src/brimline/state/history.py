@@ -210,7 +210,7 @@ def growth_statistics(
 
 
 def _renew(
-    home_dir: str, known: Session, given: list[str], until: float, progress: Progress
+    home_dir: str, session: Session, files: list[str], until: float, progress: Progress
 ) -> bool:
     """Take in what has changed about a session; False where nothing has.
 
@@ -225,34 +225,34 @@ def _renew(
             progress(size)
 
     step(0)
-    folder = paths.session_dir(home_dir, known.session_id)
-    transcripts = given or [path for path, *_ in known.stamp[1:]]
+    folder = paths.session_dir(home_dir, session.session_id)
+    transcripts = files or [path for path, *_ in session.stamp[1:]]
     stamp = [spool_stamp(folder), *_stamps(transcripts)]
-    if stamp == known.stamp:
+    if stamp == session.stamp:
         return False
-    lines, known.damaged = _spooled(folder)
+    lines, session.damaged = _spooled(folder)
     events = [sound(line) for line in lines]
-    told = [event["transcript_path"] for event in events if "transcript_path" in event]
-    known.stamp = [stamp[0], *_stamps(transcripts or told[-1:])]
-    scans = [compactions.scan(path, step) for path, *_ in known.stamp[1:]]
+    spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
+    session.stamp = [stamp[0], *_stamps(transcripts or spooled_paths[-1:])]
+    scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
     # A session may lie in two folders, with the same rows in each.
-    requests = sorted({one for found in scans for one in found.requests}, key=_at)
-    recorded = [row for found in scans for row in found.compactions]
+    requests = sorted({request for scan in scans for request in scan.requests}, key=_at)
+    recorded = [row for scan in scans for row in scan.compactions]
     requests = requests or readings(events)
-    known.events = _older(known.events, events) + worth_keeping(events)
-    known.requests = _older(known.requests, requests) + requests
-    known.recorded = _older(known.recorded, recorded) + recorded
+    session.events = _older(session.events, events) + worth_keeping(events)
+    session.requests = _older(session.requests, requests) + requests
+    session.recorded = _older(session.recorded, recorded) + recorded
     return True
 
 
-def _cut(known: Session, since: float) -> bool:
+def _cut(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
-    known.events = [one for one in known.events if _at(one) >= since]
-    known.requests = [one for one in known.requests if _at(one) >= since]
-    known.recorded = [one for one in known.recorded if _at(one) >= since]
-    return bool(known.events or known.requests or known.recorded)
+    session.events = [each for each in session.events if _at(each) >= since]
+    session.requests = [each for each in session.requests if _at(each) >= since]
+    session.recorded = [each for each in session.recorded if _at(each) >= since]
+    return bool(session.events or session.requests or session.recorded)
 
 
 def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
@@ -262,9 +262,9 @@ def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
 
 def spool_stamp(folder: str) -> list[int]:
     """What tells whether a session's spool has changed: its size and time; empty without one."""
-    found = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
-    sizes, times = [one.st_size for one in found], [one.st_mtime_ns for one in found]
-    return [sum(sizes), max(times)] if found else []
+    states = [os.lstat(path) for path in _spool_files(folder) if os.path.lexists(path)]
+    sizes, times = [state.st_size for state in states], [state.st_mtime_ns for state in states]
+    return [sum(sizes), max(times)] if states else []
 
 
 def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
@@ -296,17 +296,20 @@ def _is_event(line: dict[str, Any]) -> bool:
     return is_time and isinstance(line.get("event"), str)
 
 
-def _older(known: list[Value], found: list[Value]) -> list[Value]:
+def _older(before: list[Value], now: list[Value]) -> list[Value]:
     """What is known of a time from before all that was found now."""
-    return [one for one in known if not found or _at(one) < _at(found[0])]
+    return [each for each in before if not now or _at(each) < _at(now[0])]
 
 
-def _at(one: Any) -> float:
-    return (one["at"] if isinstance(one, dict) else one.at) or 0.0
+def _at(figure: Any) -> float:
+    return (figure["at"] if isinstance(figure, dict) else figure.at) or 0.0
 
 
-def _last_at(one: Session) -> float:
-    return max(map(_at, [*one.events[-1:], *one.requests[-1:], *one.recorded[-1:]]), default=0.0)
+def _last_at(session: Session) -> float:
+    return max(
+        map(_at, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
+        default=0.0,
+    )
 
 
 def _let_go(home_dir: str, session_id: str, until: float) -> None:

@@ -262,7 +262,7 @@ def split(data: bytes) -> list[bytes]:
     return lines if lines[-1] else lines[:-1]
 
 
-def span(asked: str, count: int, what: str = "line") -> Span:
+def span(text: str, count: int, what: str = "line") -> Span:
     """The lines, or whatever else is counted, that `A:B`, `A:`, `:B`, `A` or `A-B` asks for.
 
     Numbers below 0 count from the end, and `A@C` begins at a character of a line.
@@ -270,18 +270,18 @@ def span(asked: str, count: int, what: str = "line") -> Span:
     Raises:
         StoreError: it is no range, or begins behind the last line.
     """
-    dashed = _DASHED.fullmatch(asked)
-    found = _RANGE.fullmatch(f"{dashed[1]}:{dashed[2]}" if dashed else asked)
-    ends = [found["first"], found["last"]] if found else [None, None]
-    if found is None or not any(ends) or any(len(end or "") > _MOST_DIGITS for end in ends):
-        raise StoreError(f"{asked[:40]!r} is no range of {what}s: write A:B, A: or :B")
+    dashed = _DASHED.fullmatch(text)
+    match = _RANGE.fullmatch(f"{dashed[1]}:{dashed[2]}" if dashed else text)
+    ends = [match["first"], match["last"]] if match else [None, None]
+    if match is None or not any(ends) or any(len(end or "") > _MOST_DIGITS for end in ends):
+        raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
     first = _position(ends[0], 1, count)
-    last = _position(ends[1], count, count) if found["colon"] else first
+    last = _position(ends[1], count, count) if match["colon"] else first
     if first > count:
         raise StoreError(f"there is no {what} {first:,}: the last one is {count:,}")
     if last < first:
-        raise StoreError(f"{asked!r} asks for no {what}s: it ends before it begins")
-    return Span(first, min(last, count), int((found["after"] or "1")[:_MOST_DIGITS]) - 1)
+        raise StoreError(f"{text!r} asks for no {what}s: it ends before it begins")
+    return Span(first, min(last, count), int((match["after"] or "1")[:_MOST_DIGITS]) - 1)
 
 
 def _position(text: str | None, default: int, count: int) -> int:

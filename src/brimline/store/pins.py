@@ -143,8 +143,8 @@ def pinned(home_dir: str) -> dict[str, Pin]:
 
 def parse(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
-    found = [_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)]
-    return [one._replace(level=one.level or SOFT) for one in found]
+    directives = [_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)]
+    return [each._replace(level=each.level or SOFT) for each in directives]
 
 
 def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:

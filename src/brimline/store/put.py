@@ -127,14 +127,20 @@ def _describe(
     moment_ns = layout.now_ns(home_dir)
     sidecar = layout.file(home_dir, digest, "json")
     if not again or not io.system.access(io.to_bytes(sidecar), 0):
-        known = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
+        fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         at = moment_ns // 1_000_000 / 1_000
-        known |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data), "created": at}
-        layout.place(home_dir, sidecar, json.dumps(known).encode())
-    told = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
+        fields |= {
+            "v": FORMAT,
+            "key": key,
+            "bytes": size,
+            "lines": count_lines(data),
+            "created": at,
+        }
+        layout.place(home_dir, sidecar, json.dumps(fields).encode())
+    event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
-    told |= {"cwd": meta.get("cwd")} if again else {}
-    layout.note(home_dir, "put", key, **told)
+    event |= {"cwd": meta.get("cwd")} if again else {}
+    layout.note(home_dir, "put", key, **event)
     if is_last:
         last = home_dir + layout.LAST_KEY
         layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)

@@ -119,10 +119,10 @@ def forget_key(home_dir: str, key: str) -> bool:
 
 def sessions(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
-    told = [line.get("session") for line in contents.trail(home_dir)]
+    names = [line.get("session") for line in contents.trail(home_dir)]
     beside = [digest for digest, kind in contents.beside(home_dir) if kind == "json"]
-    told += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
-    return {str(name) for name in told if contents.is_session(name)}
+    names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
+    return {str(name) for name in names if contents.is_session(name)}
 
 
 def of_session(home_dir: str, session: str) -> Forgotten:
@@ -131,15 +131,15 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    told, sent = contents.sessions_of_keys(home_dir), kept_keys(home_dir, but=session)
-    found = Forgotten([], [])
+    by_key, sent = contents.sessions_of_keys(home_dir), kept_keys(home_dir, but=session)
+    stored = Forgotten([], [])
     for blob in contents.blobs(home_dir):
         described = contents.meta(home_dir, blob.key).get("session")
-        sessions = {*told.get(blob.key, {}), described} - {None}
+        sessions = {*by_key.get(blob.key, {}), described} - {None}
         if session in sessions:
             is_shared = len(sessions) > 1 or blob.key in sent
-            (found.shared if is_shared else found.keys).append(blob.key)
-    return found
+            (stored.shared if is_shared else stored.keys).append(blob.key)
+    return stored
 
 
 def kept_keys(home_dir: str, but: str = "") -> set[str]:
@@ -158,26 +158,26 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         StoreError: a folder cannot be read.
         OSError: something cannot be deleted or written.
     """
-    found = of_session(home_dir, session)
-    for key in found.keys:
+    stored = of_session(home_dir, session)
+    for key in stored.keys:
         forget_key(home_dir, key)
-    told = contents.sessions_of_keys(home_dir)
-    for key in found.shared:
+    by_key = contents.sessions_of_keys(home_dir)
+    for key in stored.shared:
         if contents.meta(home_dir, key).get("session") == session:
-            _redescribe(home_dir, key, told.get(key, {}), session)
+            _redescribe(home_dir, key, by_key.get(key, {}), session)
     for path in contents.trail_files(home_dir):
         json.redact_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
-    return found
+    return stored
 
 
-def _redescribe(home_dir: str, key: str, told: dict[str, Any], session: str) -> None:
+def _redescribe(home_dir: str, key: str, by_session: dict[str, Any], session: str) -> None:
     """Describe shared content by another session that stored it."""
-    others = [line for name, line in told.items() if name != session]
+    others = [line for name, line in by_session.items() if name != session]
     other = others[-1] if others else {}
-    known = contents.meta(home_dir, key)
-    document = {name: known.get(name) for name in ("v", "key", "bytes", "lines", "created")}
+    described = contents.meta(home_dir, key)
+    document = {name: described.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
     path = layout.file(home_dir, layout.digest_of(key), "json")
     layout.place(home_dir, path, json.dumps(document).encode())

@@ -1,0 +1,119 @@
+"""Draw the pages of the dashboard over made-up sessions: `python docs/pages.py`, with Chromium.
+
+Writes `images/sessions.png`, `overall.png` and `session.png`.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from brimline.testing import SessionBuilder
+
+IMAGES = Path(__file__).parent / "images"
+OPTIONS = "--headless --no-sandbox --disable-gpu --no-first-run --hide-scrollbars"
+WIDTH = 1_280
+HEIGHTS = {"sessions": 760, "overall": 1_180, "session": 1_180}
+SESSIONS, DAYS, BRIM = 42, 28, 165_000
+TOOLS = (("Read", "file_path"), ("Bash", "command"), ("Grep", "pattern"))
+MODELS = ("claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")
+PROJECTS = ("importer", "website", "billing", "infra")
+TASKS = (
+    "Make the import twice as fast",
+    "Why does the nightly job fail on Mondays?",
+    "Add a filter for archived orders",
+    "Move the settings page to the new layout",
+    "Find out where the memory goes",
+    "Write the release notes",
+    "Replace the old queue by the new one",
+    "Let the report name the slowest queries",
+)
+_WAIT_S = 60
+
+
+def main() -> None:
+    """Make the sessions, show them, take the pictures."""
+    with tempfile.TemporaryDirectory() as home:
+        names = [write_session(Path(home), number) for number in range(SESSIONS)]
+        own = {"HOME": home, "CLAUDE_CONFIG_DIR": f"{home}/.claude"}
+        own |= {"BRIMLINE_HOME": f"{home}/brimline"}
+        environment = own | {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+        command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--json"]
+        with subprocess.Popen(command, env=environment, cwd=home, stdout=subprocess.PIPE) as server:
+            try:
+                answer = b""
+                while server.stdout and not answer.endswith(b"}\n"):
+                    answer += server.stdout.readline()
+                take_pictures(json.loads(answer)["url"], names[0])
+            finally:
+                server.terminate()
+
+
+def write_session(home: Path, number: int) -> str:
+    """One session of the last days; the first fills its window and is compacted."""
+    chance = random.Random(number)  # noqa: S311 - the same picture every time
+    name, project = str(uuid.UUID(int=chance.getrandbits(128))), chance.choice(PROJECTS)
+    folder = home / ".claude" / "projects" / f"-home-dev-{project}"
+    folder.mkdir(parents=True, exist_ok=True)
+    session = SessionBuilder(str(folder / f"{name}.jsonl"), name, f"/home/dev/{project}")
+    session.model = MODELS[0] if not number else chance.choice(MODELS)
+    session.counter = number * 10_000  # no two have replies of the same name
+    session.now = time.time() - 3_600 - number * DAYS * 86_400 / SESSIONS
+    session.prompt(TASKS[number % len(TASKS)])
+    tokens = 22_000
+    for step in range(95 if not number else chance.randint(8, 40)):
+        tool, about = chance.choice(TOOLS)
+        subject = f"/home/dev/{project}/src/part_{step}.py" if tool == "Read" else f"check {step}"
+        size = chance.randint(400, 14_000)
+        session.tool_result(session.tool_call(tokens, tool, **{about: subject}), "line\n" * size)
+        tokens += size // 4 + 400
+        if tokens > BRIM:
+            session.compact(tokens, summary="What was done and what is left. " * 200)
+            tokens = 41_000
+    session.reply(tokens)
+    return name
+
+
+def take_pictures(url: str, name: str) -> None:
+    """Look at each page, in the light scheme."""
+    options = webdriver.ChromeOptions()
+    for option in OPTIONS.split():
+        options.add_argument(option)
+    options.binary_location = shutil.which("chromium") or ""
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    base = url.partition("/enter")[0]
+    try:
+        driver.get(url)
+        WebDriverWait(driver, _WAIT_S).until(lambda _: is_read(driver, base))
+        places = {"sessions": "/", "overall": "/overall", "session": f"/session/{name}"}
+        for page, path in places.items():
+            size = {"width": WIDTH, "height": HEIGHTS[page]}
+            whole = size | {"deviceScaleFactor": 1, "mobile": False}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", whole)
+            driver.get(base + path)
+            driver.save_screenshot(str(IMAGES / f"{page}.png"))
+    finally:
+        driver.quit()
+
+
+def is_read(driver: webdriver.Chrome, base: str) -> bool:
+    """Tell whether every session is in, with its cost."""
+    driver.get(base)
+    text = driver.find_element(By.TAG_NAME, "body").text
+    return f"Sessions {SESSIONS}" in text and "$" in text
+
+
+if __name__ == "__main__":
+    main()
