@@ -30,6 +30,8 @@ _LABEL, _WIDEST_BAR = 6, 4
 _FAR = 3
 # The columns of what stands beside the bars in a pane that is wide and low, and of the bars there.
 _PARTS, _LEAST_COLUMNS = 50, 24
+# The rows of what the window holds at the least, and the smallest share of it that has one.
+_LEAST_PARTS, _LEAST_SHARE = 5, 0.001
 _BLANK: Row = [("", "")]
 
 
@@ -60,12 +62,12 @@ def _rows(path: str, state: SessionState, request: dict[str, Any], home_dir: str
     tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
     columns, room = output.width(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
-        parts = _parts(report)
+        parts = _parts(report, room - _LEAST_ROWS - 4)
         room -= len(parts) + 1
         return [*head, _BLANK, *_chart(tokens, now, settings, (columns, room)), _BLANK, *parts]
     left = columns - _PARTS
     with output.narrowed(_PARTS):
-        parts = _parts(report)
+        parts = _parts(report, room)
     return [*head, _BLANK, *_beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)]
 
 
@@ -196,12 +198,25 @@ def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     return wording.colour(tier or 0, len(thresholds))
 
 
-def _parts(report: dict[str, Any]) -> list[Row]:
-    """Say what the last request consisted of, largest first, as `status --composition` does."""
+def _parts(report: dict[str, Any], room: int) -> list[Row]:
+    """Say what the last request consisted of, largest first, as `status --composition` does.
+
+    What has next to no share is left out, and it is told how many rows there is no room for.
+    """
     if not report["parts"]:
         return []
-    title = f"What the {report['occupancy_tokens']:,} tokens are"
-    return [[(title, "bold")], *_plain("\n".join(composition_text.parts(report)))]
+    least = _LEAST_SHARE * report["occupancy_tokens"]
+    shares = {
+        key: [part for part in report[key] if abs(part["tokens"]) >= least]
+        for key in ("parts", "tool_results_by_tool")
+    }
+    rows = _plain("\n".join(composition_text.parts(report | shares)))
+    title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
+    most = max(_LEAST_PARTS, room) - 1
+    if len(rows) > most:
+        hidden = len(rows) - most + 1
+        rows[most - 1 :] = [[(f"  … {hidden} more: brimline status --composition", "dim")]]
+    return [title, *rows]
 
 
 def _plain(text: str) -> list[Row]:
