@@ -195,7 +195,7 @@ class Dashboard:
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
         wanted = _filter(request)
-        rows, count = self.index.sessions(wanted, _PAGE_SIZE)
+        rows, count = self.index.sessions(wanted, _PAGE_SIZE, self.costs)
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
         more = {name: value for name, value in asked if name != "page" and value}
