@@ -85,7 +85,8 @@ def test_advice_follows_from_figures_and_names_a_command(home_dir: str, folder: 
 
     assert 0 < len(advice) <= 3
     assert all(each.command.startswith("brimline ") for each in advice)
-    assert any("Results of Read" in each.text for each in advice)
+    (on_read,) = [each for each in advice if "Results of Read" in each.text]
+    assert on_read.command == f"brimline session inspect {ID[:8]}"
     assert any("Compactions took about $" in each.text for each in advice)
 
 
