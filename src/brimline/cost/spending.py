@@ -96,6 +96,18 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
     return _distinct(wanted)
 
 
+def of_session(path: str) -> list[Spending]:
+    """What the requests of one session and its subagents used; reads their files, keeps nothing.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    own, folder = glob.escape(path.removesuffix(".jsonl")), glob.escape(os.path.dirname(path))
+    inside = glob.glob(f"{own}/subagents/*.jsonl")
+    beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
+    return _distinct([_read(file, [], None) for file in (path, *inside, *beside)])
+
+
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:
     """Let go of what is kept of some sessions.
 
