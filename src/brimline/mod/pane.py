@@ -96,7 +96,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     tier = f", tier {wording.tier(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
-        ("the brim", f"{wording.outlook(document)}, {wording.room(document)}"),
+        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
