@@ -96,7 +96,7 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
     SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
     spendings = spending.read_all(home_dir, spending.transcripts())
 
-    values = overall.session_values(spendings, ID, [])
+    values = overall.session_cost(spendings, ID, [])
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)

@@ -28,7 +28,7 @@ ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
     *("message_id", "references", "envelope", "numbered_blocks", "tool_uses"),
-    *("result_ids", "located_texts"),
+    *("result_ids", "placed_result_texts"),
     *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
     *("is_bookkeeping", "is_idle_notice", "holds_persons_words"),
 )

@@ -157,7 +157,7 @@ def _advise_on_injections(period: Period) -> Advice | None:
 _ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise_on_injections)
 
 
-def session_values(
+def session_cost(
     spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """What one session cost, and each of its subagents, which have windows of their own."""

@@ -219,7 +219,7 @@ class Dashboard:
         found = self._story(path, now)
         own = config.user_models(self.home_dir)
         values = pages.session_page(found, own, redacted=False) | {"within": within}
-        values |= overall.session_values(self.spendings, found.session_id, own)
+        values |= overall.session_cost(self.spendings, found.session_id, own)
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:

@@ -157,7 +157,7 @@ class _Inspector:
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)
         found.context = self.context.close()
-        found.largest = self.results.largest(since=self.context.segment)
+        found.largest = self.results.largest(self.context.segment)
         found.disk_bytes = +found.disk_bytes
         return found
 
@@ -196,7 +196,7 @@ class _ResultReader:
         for call in calls_in(value):
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
-        for call_id, _, text, _ in row.located_texts(value):
+        for call_id, _, text, _ in row.placed_result_texts(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             asked = self._calls.pop(call_id, None)
@@ -207,9 +207,12 @@ class _ResultReader:
             bisect.insort(self._largest, (-size_bytes, self._count, found))
             del self._largest[LARGEST:]
 
-    def largest(self, since: int) -> list[LargeResult]:
-        """The largest first; `since` is the number of compactions, after which they count."""
-        return [one._replace(in_context=one.segment == since) for *_, one in self._largest]
+    def largest(self, current_segment: int) -> list[LargeResult]:
+        """The largest first, each with whether it came after the last compaction."""
+        return [
+            result._replace(in_context=result.segment == current_segment)
+            for *_, result in self._largest
+        ]
 
 
 def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

@@ -263,7 +263,7 @@ class _Surveyor:
         if not ids:
             self._say(words.prompt(value))
             return
-        for told in row.located_texts(value):
+        for told in row.placed_result_texts(value):
             self._result(value, told, mark)
         for result in row.results(value):
             self._answer(result)

@@ -429,7 +429,9 @@ def result_text(block: dict[str, Any]) -> str:
     return content_text(block.get("content"))
 
 
-def located_texts(row: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
+def placed_result_texts(
+    row: dict[str, Any],
+) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
     """Every text in the results of a row: call, how to get to it in the row, text, whether failed.
 
     Images and references are not among them.
