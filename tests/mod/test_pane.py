@@ -46,7 +46,9 @@ def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> Non
     shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())
 
     assert "in use 140,000 of 200,000 tokens (70%), tier L3" in shown
-    assert f"{found['compaction_tokens']:,}, {found['margin_tokens']:,} tokens left" in shown
+    assert "next request 140,120 (~120 more)" in shown
+    assert found["compaction_tokens"] == 140_120 + 26_880
+    assert "at 167,000, 26,880 tokens left after the next request" in shown
     assert "What the 140,000 tokens are" in shown
     assert "kept out nothing yet" in shown
     assert "compacted" not in shown
@@ -120,7 +122,7 @@ def test_the_last_compaction_is_told_with_what_the_next_request_took(
     late = " ".join(text(rows(home_dir, project_dir, columns=100)))
 
     assert "unknown to" not in early
-    assert "compacted  from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
+    assert "compacted     from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
 
 
 def test_the_last_bar_has_the_colour_of_the_tier_that_is_told(

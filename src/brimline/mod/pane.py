@@ -96,6 +96,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     tier = f", tier {wording.tier(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
+        ("next request", wording.next_request(document)),
         ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
         ("forecast", wording.requests_left(document)),
     ]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 4_000_000
 _WHEN = {
     AT_START: "at the start",
-    ON_READ: "when a file there is read",
-    ON_MATCH: "when a file that matches is read",
+    ON_READ: "when a file there is read or written",
+    ON_MATCH: "when a file that matches is read or written",
     NEVER: "no",
 }
 _BY_US = "Claude Code does not know it; brimline adds it at the start"
