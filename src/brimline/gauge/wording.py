@@ -29,13 +29,11 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         return [("in use", NOT_MEASURED), ("window", size)]
     brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
     used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
-    coming = document["projected_tokens"]
-    more = coming - document["occupancy_tokens"]
     rows = [
         ("the brim", brim),
         ("forecast", requests_left(document)),
         ("in use", used),
-        ("next request", f"{coming:,} (~{more:,} more)"),
+        ("next request", next_request(document)),
         ("window", size),
         ("tier", tier(document)),
         ("while idle", _idle(document)),
@@ -76,9 +74,9 @@ def farewell(document: dict[str, Any] | None) -> str:
     """Where a session stood when it ended, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
-    left = room(document).removesuffix(" left")
-    past = "past the brim" if document["margin_tokens"] < 0 else "before the brim"
-    return f"It ended with {in_use(document)} in use, {left.removesuffix(' past it')} {past}."
+    left = document["compaction_tokens"] - document["occupancy_tokens"]
+    side = "past the brim" if left < 0 else "before the brim"
+    return f"It ended with {in_use(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
 def for_model(document: dict[str, Any]) -> list[str]:
@@ -104,7 +102,7 @@ def distance(document: dict[str, Any]) -> str:
         source = f"{source}; window unverified"
     learned = " (learned)" if document["compaction_source"] == "learned" else ""
     coming, size = document["projected_tokens"], document["window_tokens"]
-    left = room(document)
+    left = _left(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
         left = f"{left}, {_requests(document)}{pace}"
@@ -139,13 +137,23 @@ def share(document: dict[str, Any]) -> str:
     return f"{100 * document['occupancy_tokens'] / document['window_tokens']:.0f}%"
 
 
+def next_request(document: dict[str, Any]) -> str:
+    """The tokens of the next request, with what has come in since the last."""
+    coming = document["projected_tokens"]
+    return f"{coming:,} (~{coming - document['occupancy_tokens']:,} more)"
+
+
 def outlook(document: dict[str, Any]) -> str:
     """What happens at which figure."""
     return window.outlook_of(document["ending"], document["compaction_tokens"])
 
 
 def room(document: dict[str, Any]) -> str:
-    """The tokens until then."""
+    """The tokens until then, which are counted from the next request."""
+    return f"{_left(document)} after the next request"
+
+
+def _left(document: dict[str, Any]) -> str:
     margin = document["margin_tokens"]
     return (
         f"{_count(margin, 'token')} left" if margin >= 0 else f"{_count(-margin, 'token')} past it"
