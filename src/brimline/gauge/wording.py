@@ -27,7 +27,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{document['window_tokens']:,} (from: {document['window_source']})"
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
-    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
     used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
@@ -67,7 +67,7 @@ def headline(document: dict[str, Any] | None) -> str:
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
     left = requests_left(document) or room(document)
-    return f"{in_use(document)} in use; {outlook(document)}: {left}."
+    return f"{in_use(document)} in use; {ending(document)}: {left}."
 
 
 def farewell(document: dict[str, Any] | None) -> str:
@@ -81,7 +81,7 @@ def farewell(document: dict[str, Any] | None) -> str:
 
 def for_model(document: dict[str, Any]) -> list[str]:
     """A sentence for each figure, for a model that asks."""
-    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
     speed = document["velocity_tokens_per_op"]
     growth = "unknown yet" if speed is None else f"about {speed:,.0f} tokens per request lately"
     left = requests_left(document)
@@ -106,7 +106,7 @@ def distance(document: dict[str, Any]) -> str:
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
         left = f"{left}, {_requests(document)}{pace}"
-    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {outlook(document)}{learned}: {left}."
+    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {ending(document)}{learned}: {left}."
 
 
 def status_line(document: dict[str, Any]) -> dict[str, str]:
@@ -143,9 +143,9 @@ def next_request(document: dict[str, Any]) -> str:
     return f"{coming:,} (~{coming - document['occupancy_tokens']:,} more)"
 
 
-def outlook(document: dict[str, Any]) -> str:
+def ending(document: dict[str, Any]) -> str:
     """What happens at which figure."""
-    return window.outlook_of(document["ending"], document["compaction_tokens"])
+    return window.describe_ending(document["ending"], document["compaction_tokens"])
 
 
 def room(document: dict[str, Any]) -> str:

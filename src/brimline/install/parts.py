@@ -337,17 +337,17 @@ class McpServer:
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        found, wanted = client.server(), self.started.server()
-        if found and not client.is_our_server(found):
+        registered, wanted = client.server(), self.started.server()
+        if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
             return Plan(to_do=[sdk_to_do(self.started, "brimline install")])
-        if found == wanted:
+        if registered == wanted:
             return Plan()
-        told = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
-        added = (*told, "--", wanted["command"], *wanted["args"])
+        env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
+        added = (*env_options, "--", wanted["command"], *wanted["args"])
         addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
-        plan = Plan(calls=[*([_REMOVAL] if found else []), addition])
+        plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
         if do and plan.calls and client.server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")

@@ -99,7 +99,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
         ("next request", wording.next_request(document)),
-        ("the brim", f"{wording.outlook(document)}, {wording.room(document)}"),
+        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
