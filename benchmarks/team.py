@@ -44,7 +44,7 @@ def main() -> None:
 
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
-    writer, empty = deep.opened(f"{folder}/here"), deep.opened(f"{folder}/there")
+    writer, empty = deep.open_memory(f"{folder}/here"), deep.open_memory(f"{folder}/there")
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
     queue = together.queue_of(f"{folder}/here", folder)

@@ -265,7 +265,7 @@ def test_a_session_that_another_command_rewrites_is_refused(
     recorded: str, refused: Refused
 ) -> None:
     """With a code of its own."""
-    with recovery.opened(os.path.realpath(recorded)):
+    with recovery.locked_chain(os.path.realpath(recorded)):
         refused("session", "purge", recorded, "--yes", "--json", code=4)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.slash import command_files
+from brimline import slashcommands
 
 from .own_environment import OwnEnvironment
 from .stub_api import bash, filled, text
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .harness import Client
     from .stub_api import StubApi
 
-NAMES = [command.name for command in command_files.ANSWERED]
+NAMES = [command.name for command in slashcommands.ANSWERED]
 # What each command's answer holds, in a session whose last result was large.
 ANSWERS = {
     "status": "31,000",

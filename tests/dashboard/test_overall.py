@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -139,9 +139,8 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     told.is_running = False
     ended = pages.session_page(told, redacted=False)
 
-    assert re.fullmatch(
-        r"It ended with 50,000 of 200,000 tokens in use, [\d,]+ tokens before the brim\.",
-        ended["headline"],
+    assert ended["headline"] == (
+        "It ended with 50,000 of 200,000 tokens in use, 117,000 tokens before the brim."
     )
     page = pages.render("session_body.html", **ended, within="")
     assert "held at the end" in page
@@ -167,3 +166,25 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     assert ("added", "+three") in lines
     assert lines[0] == ("", "/a.py")
     assert pages.environment().filters["hunks"]("- a list\n+ of things") == []
+
+
+def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, folder: Path) -> None:
+    """A page leaves tabs to the style: its marks before a line would count as columns."""
+    made = session(folder)
+    call = made.tool_call(
+        30_000, "Edit", file_path="/a.go", old_string="\tone\n\ttwo", new_string="\tone\n\tthree"
+    )
+    made.tool_result(call, "done")
+    made.reply(31_000)
+    told = story.tell(made.path, home_dir)
+    moment = told.moments[1]
+    values = {"story": told, "moment": moment, "rows": pages.came_in(told, moment)}
+    values |= {"within": "", "label": "", "replaced": []}
+    around = {"navigation": (), "here": "", "busy": None, "title": ""}
+
+    page = pages.render("request.html", **values, **around)
+
+    for line in ("<span> \tone</span>", ">-\ttwo</span>", ">+\tthree</span>"):
+        assert line in page
+    style = resources.files("brimline.dashboard").joinpath("static/page.css")
+    assert "tab-size: 4" in style.read_text("utf-8")

@@ -151,6 +151,21 @@ def test_a_compaction_has_its_price_and_how_long_it_took(played: Played) -> None
     assert cells[-2] == "–"
 
 
+def test_a_compaction_from_before_the_installation_has_its_price(world: Path) -> None:
+    """No hook told its model, but the client's file does: in a report and in the history."""
+    path = world / "home/.claude/projects/-project" / f"{NAME}.jsonl"
+    session = SessionBuilder(str(path), NAME, "/project", model="claude-opus-4-6")
+    session.reply(160_000)
+    session.compact(165_000, summary="The summary. " * 200)
+    session.reply(30_000)
+
+    table = report(session.path).partition("<h2>Compactions</h2>")[2].partition("</table>")[0]
+    told = CliRunner().invoke(program, ["history", "--compactions", "--json"]).stdout
+
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", table)[-1].startswith("$")
+    assert json.loads(told)["compactions"][0]["dollars"] > 0
+
+
 def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: Played) -> None:
     """Those of this session alone; what an error says is not for others."""
     payload = json.dumps(event("Stop", played.session)).encode()

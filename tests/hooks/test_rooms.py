@@ -18,9 +18,10 @@ from brimline.launch import PACKAGE_DIR
 if TYPE_CHECKING:
     from pathlib import Path
 
-# All that no other capability is built on; the installer writes the files of `slash`.
+# All that no other capability is built on.
 ROOMS = (
-    *("budget", "compaction", "dashboard", "gateway", "mcp", "memory", "mod", "scout", "team"),
+    *("budget", "compaction", "dashboard", "gateway", "mcp", "memory", "mod", "scout", "slash"),
+    "team",
 )
 EVERYTHING = """
 import json, sys

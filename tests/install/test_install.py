@@ -19,7 +19,7 @@ from brimline.hooks import entry as hook_entry
 from brimline.hooks import table
 from brimline.install import parts, settingsfile
 from brimline.memory import deep, hits
-from brimline.slash.command_files import COMMANDS
+from brimline.slashcommands import COMMANDS
 
 from . import fake_claude
 from .conftest import ORIGINAL, Home, check_golden

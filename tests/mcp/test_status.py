@@ -32,7 +32,7 @@ def test_the_figures_are_those_of_the_last_request(home_dir: str, project_dir: s
     )
     assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
     assert "Ahead: compaction expected at 167,000" in lines[4]
-    assert lines[4].endswith("tokens left.")
+    assert lines[4].endswith("tokens left after the next request.")
     assert lines[5] == "Tier: L1."
     assert lines[6].endswith("), at the pace of the last two requests.")
     assert lines[6].startswith("Growth: about 4,000 tokens per request lately; about 15 requests (")
@@ -52,7 +52,7 @@ def test_a_session_without_a_reading_is_unknown(
 
 
 @pytest.mark.parametrize(
-    ("margin", "told"), [(1, "1 token left."), (0, "0 tokens left."), (-1, "1 token past it.")]
+    ("margin", "told"), [(1, "1 token left "), (0, "0 tokens left "), (-1, "1 token past it ")]
 )
 def test_the_distance_is_told_on_both_sides_of_the_point(
     margin: int, told: str, home_dir: str, project_dir: str

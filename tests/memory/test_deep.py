@@ -301,7 +301,7 @@ def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: st
     while deep.take_in(home_dir, project_dir, until=0.0).added:
         steps += 1
     assert steps > 2
-    assert len(deep.opened(home_dir).search("condor", 50)) == 12
+    assert len(deep.open_memory(home_dir).search("condor", 50)) == 12
 
 
 def test_a_damaged_search_is_made_again_from_its_sources(

@@ -46,9 +46,11 @@ def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> Non
     shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())
 
     assert "in use 140,000 of 200,000 tokens (70%), tier L3" in shown
-    assert f"{found['compaction_tokens']:,}, {found['margin_tokens']:,} tokens left" in shown
+    assert "next request 140,120 (~120 more)" in shown
+    assert found["compaction_tokens"] == 140_120 + 26_880
+    assert "at 167,000, 26,880 tokens left after the next request" in shown
     assert "What the 140,000 tokens are" in shown
-    assert "kept out nothing yet" in shown
+    assert "kept out" not in shown
     assert "compacted" not in shown
 
 
@@ -81,6 +83,28 @@ def test_a_low_pane_has_the_parts_beside_the_bars(home_dir: str, project_dir: st
     assert any(line.startswith("How it filled") and "What the" in line for line in lines)
     assert len(lines) <= 14
     assert max(map(len, lines)) <= 76
+
+
+def test_a_low_pane_says_how_many_parts_it_has_no_room_for(home_dir: str, project_dir: str) -> None:
+    """A part with next to no share has no row in any pane."""
+    built = session(project_dir, 10_000)
+    for at in range(8):
+        call = built.tool_call(30_000 + at * 10_000, f"Tool{at}")
+        built.tool_result(call, "x" * 30_000)
+    built.reply(120_000)
+
+    high = text(rows(home_dir, project_dir, columns=76, height=40))
+    low = text(rows(home_dir, project_dir, columns=76, height=14))
+
+    assert not any(" 0.0%" in line for line in high)
+    assert not any(" more: " in line for line in high)
+    hidden = int(low[-1].split("… ")[1].split()[0])
+    assert len(low) == 14
+    assert _shares(low) == _shares(high)[:-hidden]
+
+
+def _shares(lines: list[str]) -> list[str]:
+    return [line[26:] for line in lines if line.find("%", 26) > 0]
 
 
 def test_a_request_that_the_client_alone_knows_is_the_last_bar(
@@ -120,7 +144,7 @@ def test_the_last_compaction_is_told_with_what_the_next_request_took(
     late = " ".join(text(rows(home_dir, project_dir, columns=100)))
 
     assert "unknown to" not in early
-    assert "compacted  from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
+    assert "compacted     from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
 
 
 def test_the_last_bar_has_the_colour_of_the_tier_that_is_told(

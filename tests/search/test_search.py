@@ -259,7 +259,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    deep.opened(home_dir).search("signed cookies")
+    deep.open_memory(home_dir).search("signed cookies")
     deep.take_in(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 

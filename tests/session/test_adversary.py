@@ -13,7 +13,7 @@ import pytest
 
 from brimline.session import recovery
 from brimline.session import restore as restoring
-from brimline.session.disk import RewriteError
+from brimline.session.disk import RewriteError, RewrittenError
 
 from . import machines
 from .machines import Died, Machine, Writer
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent.parent
 # More of them are for `make test-long`.
 SEEDS = [0, *[pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3)]]
+CTRL_C = 0
 
 
 @pytest.mark.parametrize("kind", machines.WRITERS)
@@ -62,35 +63,44 @@ def test_a_machine_that_stops_at_any_step_loses_nothing(
     assert 20 < step < 999
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES])
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES, CTRL_C])
 @pytest.mark.parametrize("kind", ["nobody", "changing"])
 @pytest.mark.parametrize("action", ["rewrite", "restore"])
-def test_a_disk_that_refuses_at_any_step_costs_an_error_and_nothing_else(
+def test_a_failure_at_any_step_says_whether_the_session_was_rewritten_and_costs_nothing(
     action: str, code: int, kind: str, world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One sentence, never a traceback; the session is what it was, or the rewritten one."""
-    refused = 0
+    """A disk that refuses, or Ctrl-C: there is a way back if and only if the swap happened."""
+    ends = []
     for step in range(1_000):
         path, home = machines.make_session(world / f"at{step}" / "s.jsonl"), f"{home_dir}-{step}"
+        original = path.read_bytes()
         work = _prepared(action, path, home)
         before = path.read_bytes()
         writer = Writer(path, kind, seed=step)
         machine = Machine(writer.act)
-        machine.fails_at, machine.failure = step, OSError(code, os.strerror(code))
+        machine.fails_at = step
+        machine.failure = OSError(code, os.strerror(code)) if code else KeyboardInterrupt()
         with monkeypatch.context() as patch:
             machines.install(patch, machine)
-            problem = _refusal(work)
-        refused += problem is not None
-        if problem and "nothing was" in problem:
-            assert path.read_bytes().startswith(before), machine.names
+            error = _error(work)
+        if error:
+            is_rewritten = isinstance(error, RewrittenError)
+            ends.append(is_rewritten)
+            assert path.read_bytes().startswith(before) is not is_rewritten, machine.names
+            has_note = restoring.notes(home, "s") != ([], [])
+            assert has_note is (is_rewritten or action == "restore"), machine.names
         writer.finish()
         recovery.recover(str(path))
 
         assert machines.numbers(path) == list(range(writer.count)), machine.names
         assert machines.ours(path) == []
+        machines.restore(path, home)
+        appended = b"".join([machines.line(number) for number in range(40, writer.count)])
+        assert path.read_bytes() == original + appended, machine.names
         if len(machine.names) <= step:
             break
-    assert refused > 15
+    assert len(ends) > 15
+    assert set(ends) == {True, False}
 
 
 @pytest.mark.parametrize(
@@ -121,11 +131,11 @@ def _prepared(action: str, path: Path, home_dir: str) -> Callable[[], object]:
     return lambda: restoring.restore(restoring.plan(str(path), home_dir), quiet_s=0)
 
 
-def _refusal(work: Callable[[], object]) -> str | None:
+def _error(work: Callable[[], object]) -> BaseException | None:
     try:
         work()
-    except RewriteError as error:
-        return str(error)
+    except (KeyboardInterrupt, RewriteError) as error:
+        return error
     return None
 
 

@@ -16,11 +16,10 @@ import pytest
 
 from brimline.cli.main import main
 from brimline.fast import paths
-from brimline.session import disk, recovery
 from brimline.session import purge as purging
+from brimline.session import recovery
 from brimline.session import restore as restoring
-from brimline.session.disk import RewriteError, RewrittenError
-from brimline.session.repair import repair
+from brimline.session.disk import RewriteError
 from brimline.store import contents, layout, retention
 
 from . import machines
@@ -185,52 +184,6 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
 
     assert session.data == original
     assert restoring.notes(home_dir, "session") == ([], [])
-
-
-@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
-@pytest.mark.parametrize("rewrite", ["purge", "repair"])
-def test_whenever_a_rewrite_is_cut_short_there_is_a_way_back_if_and_only_if_it_happened(
-    session: Recorded,
-    home_dir: str,
-    original: bytes,
-    monkeypatch: pytest.MonkeyPatch,
-    rewrite: str,
-    failure: BaseException,
-) -> None:
-    """At every step that writes: Ctrl-C or a full disk, before the swap and after it."""
-    if rewrite == "repair":
-        session.raw(b'{"type":"note"}' + LATE)
-        original = session.data
-    step, told = 0, set()
-    while True:
-        machine = machines.Machine()
-        machine.fails_at = step
-        machine.failure = failure
-        with monkeypatch.context() as patched:
-            patched.setattr(disk, "system", machine)
-            try:
-                if rewrite == "purge":
-                    session.purge()
-                else:
-                    os.utime(session.path, (LONG_AGO, LONG_AGO))
-                    repair(session.path, home_dir=home_dir, quiet_s=QUIET_S)
-            except RewrittenError:
-                told.add("rewritten")
-                assert session.data != original
-            except (KeyboardInterrupt, RewriteError):
-                told.add("nothing")
-                assert session.data == original
-                assert restoring.notes(home_dir, "session") == ([], [])
-        if step >= len(machine.names):
-            break
-        recovery.recover(session.path)
-        if session.data != original:
-            session.restore()
-        assert session.data == original
-        for backup in restoring.of_session(session.path):
-            os.unlink(backup.path)
-        step += 1
-    assert told == {"nothing", "rewritten"}
 
 
 def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -172,60 +173,55 @@ def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes
     assert not os.path.exists(plan.second)
 
 
-@pytest.mark.parametrize("failure", ["dies", "full"])
-def test_a_machine_that_stops_or_a_full_disk_at_any_step_loses_nothing(
+@pytest.mark.parametrize("failure", ["dies", "full", "killed"])
+def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
     session: Recorded, before: bytes, monkeypatch: pytest.MonkeyPatch, failure: str
 ) -> None:
-    """Either all is as it was, or both sessions are there; the next attempt makes no third."""
+    """Either all is as it was, or both sessions are there; the next attempt makes no third.
+
+    Killed are twenty real processes, each a step later than the one before.
+    """
     whole, outcomes = session.data, set()
-    for step in range(1_000):
+    for step in range(FIRST_STEP, FIRST_STEP + KILLS) if failure == "killed" else range(1_000):
         session.data = whole
         plan = undo.plan(session.path, session.home_dir)
-        machine = Machine()
-        if failure == "dies":
-            machine.dies_at = step
+        if failure == "killed":
+            is_last = _is_over_before_the_kill(session, step)
+            assert not is_last
         else:
-            machine.fails_at = step
-        with monkeypatch.context() as patch:
-            machines.install(patch, machine)
-            try:
-                undo.undo(plan, quiet_s=QUIET_S)
-            except (Died, RewriteError):
-                pass
+            with monkeypatch.context() as patch:
+                is_last = _is_over_before_the_failure(plan, failure, step, patch)
         recovery.recover(session.path)
         outcomes.add(session.data)
         if session.data == whole:
             go_back(session)
-        assert session.data == before, machine.names
-        assert Path(plan.second).read_bytes().count(b"\n") == (whole[len(before) :]).count(b"\n")
+        assert session.data == before, step
+        assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
         assert len(list(Path(session.path).parent.glob("*.jsonl"))) == 2
         assert machines.ours(Path(session.path)) == []
         for path in [plan.second, *[one.path for one in restoring.of_session(session.path)]]:
             os.unlink(path)
-        if len(machine.names) <= step:
+        if is_last:
             break
     assert outcomes == {whole, before}
 
 
-def test_twenty_kills_in_the_middle_lose_nothing(session: Recorded, before: bytes) -> None:
-    """Real processes, each killed a step later than the one before."""
-    whole, outcomes = session.data, set()
-    for step in range(FIRST_STEP, FIRST_STEP + KILLS):
-        session.data = whole
-        plan = undo.plan(session.path, session.home_dir)
-        arguments = [sys.executable, "-c", _UNDO, session.path, session.home_dir, str(step)]
-        killed = subprocess.run(arguments, check=False)
-        assert killed.returncode == -signal.SIGKILL
-        recovery.recover(session.path)
+def _is_over_before_the_kill(session: Recorded, step: int) -> bool:
+    """Undo in a process that is killed at a step, if it gets there."""
+    arguments = [sys.executable, "-c", _UNDO, session.path, session.home_dir, str(step)]
+    return subprocess.run(arguments, check=False).returncode != -signal.SIGKILL
 
-        outcomes.add(session.data)
-        if session.data == whole:
-            go_back(session)
-        assert session.data == before
-        assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
-        for path in [plan.second, *[one.path for one in restoring.of_session(session.path)]]:
-            os.unlink(path)
-    assert outcomes == {whole, before}
+
+def _is_over_before_the_failure(
+    plan: undo.Undoing, failure: str, step: int, patch: pytest.MonkeyPatch
+) -> bool:
+    """Undo on a machine that dies, or whose disk is full, at a step, if it gets there."""
+    machine = Machine()
+    machine.dies_at, machine.fails_at = (step, None) if failure == "dies" else (None, step)
+    machines.install(patch, machine)
+    with contextlib.suppress(Died, RewriteError):
+        undo.undo(plan, quiet_s=QUIET_S)
+    return len(machine.names) <= step
 
 
 def test_the_command_says_what_it_will_do(

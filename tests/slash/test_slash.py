@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import brimline
+from brimline import slashcommands
 from brimline.hooks import entry
 from brimline.memory import deep
-from brimline.slash import answer, command_files
+from brimline.slash import answer
 from brimline.store import pins, put
 from brimline.testing import SessionBuilder, statusline_event
 
@@ -186,7 +187,7 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     told = said("/brim:recall walrus", home_dir, session)
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
-    deep.opened(home_dir).add([{"id": "one", "text": "The otter plan.", "project": session.cwd}])
+    deep.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
     assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
     assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
 
@@ -319,11 +320,11 @@ def test_options_that_are_not_known_are_refused_in_a_sentence(
 
 def test_the_files() -> None:
     """What the client lists, and what the model gets where the hook is silent."""
-    made = command_files.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
+    made = slashcommands.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
     told = "".join(f"== {name}\n{text.decode()}" for name, text in sorted(made.items()))
 
     assert told == (GOLDEN / "files.txt").read_text()
-    assert "card.md" not in command_files.files(lambda *_: None)
+    assert "card.md" not in slashcommands.files(lambda *_: None)
 
 
 def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:

@@ -77,7 +77,7 @@ def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return {"item": made, "alerts": _alerts(place, [compartment])}
 
 
-def _changed(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Do something to the one item that an id, or its beginning, names."""
     item = _item(place, given)
     if what == "unpin" and item["compartment"] == items.SAFETY:
@@ -92,12 +92,12 @@ def _changed(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
 def _evict(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Take out one item: the named one, or the next of a compartment."""
     if "id" in given:
-        return _changed("evict", place, given)
+        return _change_item("evict", place, given)
     compartment = _compartment(given)
     free = items.evictable(_load(place).of(compartment))
     if not free:
         raise StateError(f"{compartment} holds nothing that is not pinned")
-    return _changed("evict", place, {"id": free[0]["id"]})
+    return _change_item("evict", place, {"id": free[0]["id"]})
 
 
 def _enforce(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
@@ -124,9 +124,9 @@ def _list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "get": _get,
     "add": _add,
-    "remove": partial(_changed, "remove"),
-    "pin": partial(_changed, "pin"),
-    "unpin": partial(_changed, "unpin"),
+    "remove": partial(_change_item, "remove"),
+    "pin": partial(_change_item, "pin"),
+    "unpin": partial(_change_item, "unpin"),
     "evict": _evict,
     "enforce": _enforce,
     "estimate": _estimate,

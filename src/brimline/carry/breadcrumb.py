@@ -38,7 +38,7 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     """
     if not record.messages:
         return None
-    note = _note(os.path.expanduser(daily_note))
+    note = _todays_note_path(os.path.expanduser(daily_note))
     mark = f"%% brimline {record.session} %%"
     before = _text_of(note)
     if mark in before:
@@ -54,7 +54,7 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     return note
 
 
-def _note(place: str) -> str:
+def _todays_note_path(place: str) -> str:
     """Today's note."""
     if os.path.isdir(place):
         vault = os.path.realpath(place)

@@ -196,22 +196,22 @@ class Player:
         return "\n\n".join(filter(None, [before, note])), ""
 
     def _call(
-        self, tool: str, asked: dict[str, Any], text: str, tokens: int | None = None
+        self, tool: str, tool_input: dict[str, Any], text: str, tokens: int | None = None
     ) -> tuple[str, str]:
         """A tool's result; returns the note for the model, and the result as it reaches it."""
-        call_id = self.session.tool_call(self.tokens, tool, **asked)
+        call_id = self.session.tool_call(self.tokens, tool, **tool_input)
         seen = text if tokens is None else text[:_MOST_CHARACTERS]
         payload = testing.bash_event(self.session, seen, tool_name=tool, tool_use_id=call_id)
-        answer = self._send("PostToolUse", **payload | {"tool_input": asked})
-        given = answer.get("updatedToolOutput", {}).get("stdout", text)
-        self.session.tool_result(call_id, given[:_MOST_CHARACTERS])
-        added = int(len(given) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
+        answer = self._send("PostToolUse", **payload | {"tool_input": tool_input})
+        result_text = answer.get("updatedToolOutput", {}).get("stdout", text)
+        self.session.tool_result(call_id, result_text[:_MOST_CHARACTERS])
+        added = int(len(result_text) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
         self.tokens, self.sizes[call_id] = self.tokens + added, added
-        use = {"tool_use_id": call_id, "tool": tool, "input": asked}
-        result = {"tool_use_id": call_id, "text": given}
+        use = {"tool_use_id": call_id, "tool": tool, "input": tool_input}
+        result = {"tool_use_id": call_id, "text": result_text}
         self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
         self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
-        return answer.get("additionalContext", ""), given
+        return answer.get("additionalContext", ""), result_text
 
     def _compact(self) -> str:
         """What the mod does: old results become lines; returns those and what comes after them."""
@@ -268,15 +268,15 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
         for number, moment in enumerate(player.play(), 1):
             line = Text(f"  {number:2d}/{len(STORY)}  ").append(_bar(moment.reading))
             live.update(line.append(f"\n         {moment.step.kind}: {moment.step.label}"))
-            for told in _told(moment, number):
-                live.console.print(told)
+            for panel in _panels(moment, number):
+                live.console.print(panel)
             if paced:
                 time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
     rows = [(name.replace("_", " "), f"{value:,}") for name, value in player.figures().items()]
     console.print(Text(f"Figures\n{output.pairs(rows)}"))
 
 
-def _told(moment: Moment, number: int) -> Iterator[Any]:
+def _panels(moment: Moment, number: int) -> Iterator[Any]:
     """What is worth keeping on the screen: what the model is told, given instead, given back."""
     from rich.panel import Panel
     from rich.text import Text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,13 +11,11 @@ from brimline import clock, output
 from brimline.errors import ConfigError
 from brimline.fast import paths
 from brimline.gauge import composition
-from brimline.rules import lint, loading, marked
-from brimline.rules.cascade import shown
+from brimline.rules import loading, marked
 from brimline.settings import config
 
 if TYPE_CHECKING:
     from brimline.rules.cascade import Cascade
-    from brimline.rules.lint import Survey
 
 
 @output.command("show")
@@ -74,47 +72,18 @@ def lint_command(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    walked = lint.survey(os.getcwd())
-    gathered = _gather(None, walked)
-    findings, notes = lint.lint(gathered, walked, clock.now())
-    findings.sort(key=lambda each: not each.is_broken)
-    broken = sum(each.is_broken for each in findings)
-    document = {
-        "project": gathered.folder,
-        "files": len(gathered.sources),
-        "broken": broken,
-        "doubtful": len(findings) - broken,
-        "findings": [
-            {"severity": "broken" if each.is_broken else "doubtful"} | each._asdict()
-            for each in findings
-        ],
-        "notes": notes,
-    }
-    output.answer(document, _linted, as_json=as_json)
-    if broken or (strict and findings):
+    document = loading.findings(os.getcwd(), _organisation_file(), clock.now())
+    output.answer(document, loading.findings_text, as_json=as_json)
+    if document["broken"] or (strict and document["findings"]):
         raise SystemExit(1)
 
 
-def _gather(path: str | None, walked: Survey | None = None) -> Cascade:
+def _gather(path: str | None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
-    return loading.gather(os.getcwd(), _organisation_file(), path or "", walked)
+    return loading.gather(os.getcwd(), _organisation_file(), path or "")
 
 
 def _organisation_file() -> str:
     file: str = config.load(paths.home(), os.getcwd()).values["rules.organisation_file"]
     return file
-
-
-def _linted(document: dict[str, Any]) -> str:
-    """What is wrong, a paragraph each."""
-    told = []
-    for each in document["findings"]:
-        line = f":{each['line']}" if each["line"] else ""
-        place = f"{shown(each['path'], document['project'])}{line}"
-        told.append((each["severity"], f"{place}: {each['text']}"))
-    told += [("note", note) for note in document["notes"]]
-    lines = [output.wrapped(text, f"{kind:9}", " " * 9) for kind, text in told]
-    counted = output.count(document["files"], "instruction file")
-    lines.append(f"{counted}: {document['broken']} broken, {document['doubtful']} doubtful.")
-    return "\n".join(lines)

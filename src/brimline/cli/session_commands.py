@@ -119,7 +119,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 )
 @output.dry_run_option
 @output.yes_option
-def purge_command(file: str | None, session_id: str | None, as_json: bool, **given: Any) -> None:
+def purge_command(file: str | None, session_id: str | None, as_json: bool, **flags: Any) -> None:
     """Shrink a session without losing a line.
 
     Old bulk becomes a line that can be recalled, as in a compaction without a model: the results of
@@ -137,37 +137,37 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **giv
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
-    strategies = frozenset(given["strategy"]) or purge.DEFAULT
-    options = purge.Options(given["threshold"], given["keep_recent"], strategies)
+    strategies = frozenset(flags["strategy"]) or purge.DEFAULT
+    options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _reading(path) as bar:
         planned = purge.prepare(path, options, home_dir, bar.update)
-    found = session_documents.purge(path, planned) | {"applied": False}
+    report = session_documents.purge(path, planned) | {"applied": False}
     if planned.is_empty:
-        output.answer(found, f"{session_text.purge(found)}\nNothing to purge.", as_json=as_json)
+        output.answer(report, f"{session_text.purge(report)}\nNothing to purge.", as_json=as_json)
         return
-    if given["dry_run"]:
-        found["changes"] = session_documents.changes(planned)
-        text = "" if as_json else session_text.preview(found, options, home_dir)
-        output.answer(found, text, as_json=as_json)
+    if flags["dry_run"]:
+        report["changes"] = session_documents.changes(planned)
+        text = "" if as_json else session_text.preview(report, options, home_dir)
+        output.answer(report, text, as_json=as_json)
         return
     if not as_json:
-        output.say(session_text.purge(found))
+        output.say(session_text.purge(report))
     in_use.require_idle(path, home_dir)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
-    output.consent(question, yes=given["yes"])
+    output.consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
         done = purge.purge(path, planned, home_dir, progress=bar.update, on_wait=_follow)
-    found |= {
+    report |= {
         "applied": done.swapped,
         "bytes_after": done.after.length,
         "backup": done.backup,
         "appended_lines": done.late_lines,
         "is_still_written": not done.is_over,
     }
-    output.answer(found, session_text.purged, as_json=as_json)
+    output.answer(report, session_text.purged, as_json=as_json)
 
 
 @output.command("repair", epilog=_EXIT_CODES)
@@ -194,13 +194,13 @@ def repair_command(
     if report.mended and not dry_run:
         in_use.require_idle(report.path, home_dir)
         if not yes:
-            found = session_documents.repair(report, dry_run=True)
-            output.say("\n".join(session_text.found_faults(found)), err=True)
+            preview = session_documents.repair(report, dry_run=True)
+            output.say("\n".join(session_text.found_faults(preview)), err=True)
         output.consent(f"Mend {output.count(len(report.mended), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update, on_wait=_follow)
-    told = session_documents.repair(report, dry_run=dry_run)
-    output.answer(told, session_text.repaired, as_json=as_json)
+    document = session_documents.repair(report, dry_run=dry_run)
+    output.answer(document, session_text.repaired, as_json=as_json)
 
 
 @output.command("restore", epilog=_EXIT_CODES)
@@ -299,18 +299,18 @@ def backups_command(
       brimline session backups
       brimline session backups --prune 30
     """
-    found = _backups(file, session_id)
+    backups = _backups(file, session_id)
     if prune is None:
-        output.answer(session_documents.backups(found), session_text.backups, as_json=as_json)
+        output.answer(session_documents.backups(backups), session_text.backups, as_json=as_json)
         return
     limit = time.time() - prune * _DAY_S
-    going = [one for one in found if one.made_at <= limit]
-    told = session_documents.backups(going)
-    amount = f"{output.count(len(going), 'backup')} ({output.size(told['size_bytes'])})"
+    going = [backup for backup in backups if backup.made_at <= limit]
+    document = session_documents.backups(going)
+    amount = f"{output.count(len(going), 'backup')} ({output.size(document['size_bytes'])})"
     output.consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:
         os.unlink(backup.path)
-    output.answer(told, f"{amount} deleted.", as_json=as_json)
+    output.answer(document, f"{amount} deleted.", as_json=as_json)
 
 
 def _backups(file: str | None, session_id: str | None) -> list[Backup]:

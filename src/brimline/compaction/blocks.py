@@ -73,7 +73,7 @@ def read(body: Any) -> list[Block] | None:
     calls: _Calls = {}
     step, history = 0, ""
     for number, message in enumerate(messages):
-        parts = _parts(message)
+        parts = _message_parts(message)
         if parts is None:
             return None
         role = message["role"]
@@ -87,7 +87,7 @@ def read(body: Any) -> list[Block] | None:
     return found
 
 
-def _parts(message: Any) -> list[dict[str, Any]] | None:
+def _message_parts(message: Any) -> list[dict[str, Any]] | None:
     """What a message consists of; None where that is not understood."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
         return None

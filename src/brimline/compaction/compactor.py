@@ -206,18 +206,18 @@ def refused(
     None where it was not refused for its length, where nothing can be taken out, or where the
     breaker is open. A second refusal is told by `gave_up`.
     """
-    told = _TOO_LONG.search(message)
+    refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    found = blocks.read(body) if told and not is_open and not blocks.is_helper(body) else None
-    if told is None or found is None:
+    history = blocks.read(body) if refusal and not is_open and not blocks.is_helper(body) else None
+    if refusal is None or history is None:
         return None
-    _look_up(state, found, lookup)
-    case = _Case(body, found, state, replace(settings, layers=LAYERS))
-    state.clock.take(found)
+    _look_up(state, history, lookup)
+    case = _Case(body, history, state, replace(settings, layers=LAYERS))
+    state.clock.take(history)
     before = case.sent_tokens
     wanted = before * _LESS_RATIO
-    if told[1] and told[2]:
-        used, allowed = int(told[1]), int(told[2])
+    if refusal[1] and refusal[2]:
+        used, allowed = int(refusal[1]), int(refusal[2])
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
         case.draft_all(hot)
@@ -264,13 +264,13 @@ def shared(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _look_up(state: State, found: list[Block], lookup: Lookup | None) -> None:
+def _look_up(state: State, history: list[Block], lookup: Lookup | None) -> None:
     """Look up known stand-ins, except for text the model has not answered yet."""
-    unknown = [block for block in found if block.id not in state.standing]
-    asked = [block.id for block in unknown if block.call or block.step < found[-1].step]
-    known = lookup(asked) if lookup and asked else {}
+    unknown = [block for block in history if block.id not in state.standing]
+    wanted_ids = [block.id for block in unknown if block.call or block.step < history[-1].step]
+    texts = lookup(wanted_ids) if lookup and wanted_ids else {}
     for block in unknown:
-        state.standing[block.id] = known.get(block.id)
+        state.standing[block.id] = texts.get(block.id)
 
 
 class _Case:

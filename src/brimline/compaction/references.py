@@ -30,15 +30,15 @@ class Clock:
         self._taken: list[str] = []
         self._restart()
 
-    def take(self, found: list[Block]) -> None:
+    def take(self, conversation: list[Block]) -> None:
         """Go on to the end of a conversation; from its beginning where that has changed."""
-        known = len(self._taken)
-        if [block.id for block in found[:known]] != self._taken:
-            self._taken, known = [], 0
+        taken_count = len(self._taken)
+        if [block.id for block in conversation[:taken_count]] != self._taken:
+            self._taken, taken_count = [], 0
             self._restart()
-        for _, message in groupby(found[known:], key=lambda block: block.message):
-            self._take_message(list(message))
-        self._taken = [block.id for block in found]
+        for _, message in groupby(conversation[taken_count:], key=lambda block: block.message):
+            self._follow_message(list(message))
+        self._taken = [block.id for block in conversation]
 
     def last(self, block: Block) -> int:
         """The step in which a block came or was last referred to.
@@ -65,10 +65,10 @@ class Clock:
         self._files: dict[str, list[tuple[str, str]]] = {}
         self.changed: set[str] = set()
 
-    def _take_message(self, found: list[Block]) -> None:
+    def _follow_message(self, message: list[Block]) -> None:
         """Follow the names in one message; references first: a call does not refer to itself."""
-        items = [block for block in found if block.kind != blocks.OTHER]
-        named = {block.id: names.mentions(_said(block)) for block in items}
+        items = [block for block in message if block.kind != blocks.OTHER]
+        named = {block.id: names.mentions(_text_without_keys(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
                 self._refer(block, named[block.id])
@@ -114,12 +114,12 @@ class Clock:
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
 
 
-def _said(block: Block) -> str:
+def _text_without_keys(block: Block) -> str:
     """What a block says; of a call, without the names of its parameters."""
     if block.kind != blocks.CALL:
         return block.text
     values = block.arguments.values()
-    return "\n".join(one if isinstance(one, str) else repr(one) for one in values)
+    return "\n".join(value if isinstance(value, str) else repr(value) for value in values)
 
 
 def _item(block: Block) -> str:

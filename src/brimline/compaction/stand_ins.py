@@ -92,7 +92,7 @@ def preview_of(
 def line(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = key_of(block.text)
-    kept = _kept(block.text, clock.used(block))
+    kept = _kept_names(block.text, clock.used(block))
     if block.kind == blocks.CALL:
         shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
         fields = blocks.stands_in(block, "", shortened)
@@ -140,7 +140,7 @@ def _about(block: Block, key: str) -> str:
     return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 
 
-def _kept(text: str, used: list[str]) -> str:
+def _kept_names(text: str, used: list[str]) -> str:
     """Names of what is not shown: those that were used since, then others, as far as there is room.
 
     A name that was used is what is most likely used again.
@@ -152,7 +152,7 @@ def _kept(text: str, used: list[str]) -> str:
             chosen.append(name)
             left -= len(name) + 1
     found = names.names(enumerate(text.split("\n")), " ".join(chosen))
-    chosen += [name.text for name in names.afford(found, left, names.PATH)]
+    chosen += [name.text for name in names.choose_fitting(found, left, names.PATH)]
     return f" {' '.join(chosen)}" if chosen else ""
 
 

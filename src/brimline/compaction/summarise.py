@@ -57,23 +57,23 @@ def summarise(
         summarizer: the model.
         most_tokens: what the summary may take.
     """
-    found = blocks.read(body)
-    cut = blocks.last_round(body) if found else 0
+    conversation = blocks.read(body)
+    cut = blocks.last_round(body) if conversation else 0
     if not cut:
         return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
     if state.summary_failures >= MOST_FAILURES:
         return Summarised(body, LayerOutcome(SUMMARY.number, "breaker open"))
     try:
-        told = summarizer.summarize(body["messages"][:cut], INSTRUCTIONS, most_tokens)
+        reply = summarizer.summarize(body["messages"][:cut], INSTRUCTIONS, most_tokens)
     except Exception:  # noqa: BLE001 - whatever a model's library raises
-        told = ""
-    summary, _, rest = told.partition(f"\n{_REMEMBER}")
+        reply = ""
+    summary, _, rest = reply.partition(f"\n{_REMEMBER}")
     if not summary.strip():
         state.summary_failures += 1
         return Summarised(body, LayerOutcome(SUMMARY.number, "failed"))
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
     shorter = blocks.begun_with(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
-    before, after = (sum(one.tokens for one in blocks.read(b) or ()) for b in (body, shorter))
+    before, after = (sum(block.tokens for block in blocks.read(b) or ()) for b in (body, shorter))
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)
     return Summarised(shorter, layer, summary.strip(), tuple(filter(None, memories)))

@@ -189,32 +189,32 @@ def folder_of(path: str) -> str:
     return _text(os.path.basename(os.path.dirname(path)))
 
 
-def row_of(found: story.Story) -> dict[str, Any]:
+def row_of(session: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     return {
-        "id": found.session_id,
-        "title": output.line(found.title, _TITLE_CHARACTERS),
-        "folder": folder_of(found.path),
-        "project": found.project or "",
-        "model": found.model or "",
-        "last_at": found.last_at,
-        "requests": len(found.moments),
-        "peak": found.peak_tokens,
-        "window": found.now.window.tokens if found.now else None,
-        "curve": chart.cells([one.tokens for one in found.moments]),
-        "compactions": len(found.scan.compactions),
+        "id": session.session_id,
+        "title": output.line(session.title, _TITLE_CHARACTERS),
+        "folder": folder_of(session.path),
+        "project": session.project or "",
+        "model": session.model or "",
+        "last_at": session.last_at,
+        "requests": len(session.moments),
+        "peak": session.peak_tokens,
+        "window": session.now.window.tokens if session.now else None,
+        "curve": chart.cells([moment.tokens for moment in session.moments]),
+        "compactions": len(session.scan.compactions),
         "compacted": [
-            [one.uuid, one.at, one.pre_tokens, one.post_tokens, one.summary_characters]
-            for one in found.figures.compactions
+            [past.uuid, past.at, past.pre_tokens, past.post_tokens, past.summary_characters]
+            for past in session.figures.compactions
         ],
-        "spent": found.spent,
-        "tokens": sum(found.spent.values()),
-        "tools": found.tools,
-        "saved": list(found.saved),
-        "saved_tokens": found.saved.kept_out_tokens,
-        "cost_usd": found.cost_usd,
-        "injected_tokens": found.injections.tokens.total(),
-        "causes": found.cache.causes,
+        "spent": session.spent,
+        "tokens": sum(session.spent.values()),
+        "tools": session.tools,
+        "saved": list(session.saved),
+        "saved_tokens": session.saved.kept_out_tokens,
+        "cost_usd": session.cost_usd,
+        "injected_tokens": session.injections.tokens.total(),
+        "causes": session.cache.causes,
     }
 
 

@@ -101,8 +101,12 @@ def _hunks(text: str) -> list[tuple[str, str]]:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page without control characters, whatever the texts in it hold."""
-    return output.printable(environment().get_template(template).render(**values))
+    """A page without control characters but tabs, whatever the texts in it hold.
+
+    How wide a tab is depends on the text before it, not on the marks of the page: the style says.
+    """
+    page = environment().get_template(template).render(**values)
+    return "\t".join(map(output.printable, page.split("\t")))
 
 
 def session_page(

@@ -45,16 +45,16 @@ def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
-        given = {BY_KEY[key].env: text for key, text in wanted.items()}
+        variables = {BY_KEY[key].env: text for key, text in wanted.items()}
         done = subprocess.run(
             [sys.executable, "-I", "-c", _REHEARSE, os.path.abspath(path), f"{folder}/s"],
-            env=os.environ | given | {"BRIMLINE_HOME": folder},
+            env=os.environ | variables | {"BRIMLINE_HOME": folder},
             capture_output=True,
             check=False,
         )
     if done.returncode:
-        told = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-        raise BrimlineError(f"{path} could not be replayed: {told}")
+        last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+        raise BrimlineError(f"{path} could not be replayed: {last_line}")
     return _document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
 
 

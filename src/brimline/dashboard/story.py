@@ -220,20 +220,20 @@ def outline(
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    found = reader.close()
-    if found.broken_lines and not rows:
+    story = reader.close()
+    if story.broken_lines and not rows:
         raise SessionError(f"{path} is not a session's transcript")
-    state = SessionState(home_dir, found.kept_as)
+    state = SessionState(home_dir, story.kept_as)
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
-    name = found.kept_as = state.session_id
-    found.figures = history.look(home_dir, name, [path], lines).figures
-    found.saved = savings.saved_by(home_dir, name)
-    found.events = [_sound(line) for line in history.spooled(home_dir, name)]
-    found.now = reading.of_session(last, found.scan, state, policy_of(found.project))
-    if told := state.snapshot():
-        found.cost_usd = told.cost_usd
-    return found
+    name = story.kept_as = state.session_id
+    story.figures = history.look(home_dir, name, [path], lines).figures
+    story.saved = savings.saved_by(home_dir, name)
+    story.events = [_sound(line) for line in history.spooled(home_dir, name)]
+    story.now = reading.of_session(last, story.scan, state, policy_of(story.project))
+    if snapshot := state.snapshot():
+        story.cost_usd = snapshot.cost_usd
+    return story
 
 
 def _sound(line: dict[str, Any]) -> dict[str, Any]:
@@ -318,10 +318,10 @@ class _Reader:
         story = self.story
         story.composed = self.context.close().composed
         story.cache = self.cache.found
-        by_time = {one.at: one for one in story.moments}
-        for found in story.cache.breaks:
-            if found.at in by_time:
-                by_time[found.at].broke = found
+        by_time = {moment.at: moment for moment in story.moments}
+        for cache_break in story.cache.breaks:
+            if cache_break.at in by_time:
+                by_time[cache_break.at].broke = cache_break
         return story
 
 

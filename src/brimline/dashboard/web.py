@@ -212,7 +212,7 @@ class Dashboard:
 
     def session(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path, within = self._asked(request)
+        path, within = self._requested_session(request)
         now = stamp(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
@@ -224,16 +224,16 @@ class Dashboard:
 
     def request(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path, within = self._asked(request)
-        found = self._story(path, stamp(self.home_dir, path))
+        path, within = self._requested_session(request)
+        record = self._story(path, stamp(self.home_dir, path))
         number = request.path_params["number"]
-        if not 1 <= number <= len(found.moments):
-            raise HTTPException(404, f"the session has {len(found.moments):,} requests")
-        moment = found.moments[number - 1]
-        values = {"story": found, "within": within, "moment": moment, "label": pages.label(moment)}
-        values["rows"] = pages.came_in(found, moment)
+        if not 1 <= number <= len(record.moments):
+            raise HTTPException(404, f"the session has {len(record.moments):,} requests")
+        moment = record.moments[number - 1]
+        values = {"story": record, "within": within, "moment": moment, "label": pages.label(moment)}
+        values["rows"] = pages.came_in(record, moment)
         values["replaced"] = [
-            (*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced
+            (*entry, contents.meta(self.home_dir, entry[1])) for entry in moment.replaced
         ]
         return self._page("request.html", f"Request {number}", **values)
 
@@ -311,7 +311,7 @@ class Dashboard:
         summary = doctor.summary(document)
         return self._page("health.html", "Health", found=document, summary=summary, **place)
 
-    def _asked(self, request: Request) -> tuple[str, str]:
+    def _requested_session(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
         folder = request.query_params.get("in", "")
         path = self.index.path_of(request.path_params["name"], folder)

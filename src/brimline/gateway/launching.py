@@ -91,13 +91,13 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     upstream = _upstream(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        given = {serving.BASE_URL: serving.base_url(listening, secret)}
-        given |= _no_proxy_variables(env) | _compaction_variables(env, rest, compact_pct)
+        variables = {serving.BASE_URL: serving.base_url(listening, secret)}
+        variables |= _no_proxy_variables(env) | _compaction_variables(env, rest, compact_pct)
         own_env = settings.get("env")
-        settings["env"] = (own_env if isinstance(own_env, dict) else {}) | given
-        known = env | given
+        settings["env"] = (own_env if isinstance(own_env, dict) else {}) | variables
+        full_env = env | variables
         own = {name: env[name] for name in _NETWORK if name in env}
-        own |= {name: known[name] for name in (_PERCENT, _WINDOW) if name in known}
+        own |= {name: full_env[name] for name in (_PERCENT, _WINDOW) if name in full_env}
         own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
         gateway = _Gateway(listening, own)
         try:
@@ -149,18 +149,18 @@ def _window_in(arguments: list[str]) -> str:
     return str(int(number * factor))
 
 
-def _settings_in(told: str) -> dict[str, Any]:
+def _settings_in(text: str) -> dict[str, Any]:
     """What `--settings` says: JSON, or the name of a file with it."""
     try:
-        if not told.lstrip().startswith("{"):
-            with open(told, encoding="utf-8") as file:
-                told = file.read()
-        found = json.loads(told)
+        if not text.lstrip().startswith("{"):
+            with open(text, encoding="utf-8") as file:
+                text = file.read()
+        settings = json.loads(text)
     except (OSError, ValueError) as error:
         raise BrimlineError(f"--settings cannot be read ({error})") from None
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise BrimlineError("--settings holds no JSON object")
-    return found
+    return settings
 
 
 def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]:

@@ -127,15 +127,15 @@ class Proxy:
     async def _hand_on(
         self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
     ) -> None:
-        known, is_post = self._conversations, scope["method"] == "POST"
+        talks, is_post = self._conversations, scope["method"] == "POST"
         passing: Passing | None = None
-        if known and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(known.count, raw, headers, self._now(headers))
-        elif known and is_post and path.endswith(_MESSAGES):
+        if talks and is_post and path.endswith(_COUNT):
+            raw = await asyncio.to_thread(talks.count, raw, headers, self._now(headers))
+        elif talks and is_post and path.endswith(_MESSAGES):
             if _is_delta(raw):
                 await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
-            passing = await asyncio.to_thread(known.prepare, raw, headers, self._now(headers))
+            passing = await asyncio.to_thread(talks.prepare, raw, headers, self._now(headers))
             raw, scope = passing.raw, _readable(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
@@ -143,8 +143,8 @@ class Proxy:
             answer = await self._ask(scope, target, raw, passing)
         except httpx2.RequestError as error:
             host = self._upstream.host
-            told = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
-            await _refuse(send, 502, told.rstrip(": "), "api_error")
+            message = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
+            await _refuse(send, 502, message.rstrip(": "), "api_error")
             return
         await self._hand_back(answer, passing, send)
 
@@ -155,7 +155,7 @@ class Proxy:
         answer = _Answer(await self._send(scope, target, raw))
         if passing is None or answer.response.status_code != _BAD_REQUEST:
             return answer
-        again = await self._otherwise(scope, target, passing, answer)
+        again = await self._retry_refused(scope, target, passing, answer)
         if again is None:
             return answer
         await answer.response.aclose()
@@ -165,7 +165,7 @@ class Proxy:
         """Give every chunk as it comes; learn what it says of the request before that."""
         response, usage = answer.response, _Usage(answer.response)
         try:
-            await _start(send, response.status_code, _handed_on(response.headers.raw))
+            await _start(send, response.status_code, _end_to_end_headers(response.headers.raw))
             async for chunk in answer.chunks():
                 # A client that has read it may send its next request at once.
                 if passing and usage.feed(chunk):
@@ -185,36 +185,36 @@ class Proxy:
                 passing, usage.tokens, has_dropped_thinking=usage.has_dropped_thinking
             )
 
-    async def _otherwise(
+    async def _retry_refused(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
     ) -> httpx2.Response | None:
-        """The answer to another form of a refused request; None where there is none to try."""
-        known, told = self._conversations, await refusal.beginning()
-        if known is None:
+        """Send other forms of a refused request; None where none was answered."""
+        talks, message = self._conversations, await refusal.beginning()
+        if talks is None:
             return None
         forms = {
             _BOUND: [
-                partial(known.without_thinking, passing, all_of_it=False),
-                partial(known.without_thinking, passing, all_of_it=True),
+                partial(talks.without_thinking, passing, all_of_it=False),
+                partial(talks.without_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(known.harder, passing, told)],
+            _TOO_LONG: [partial(talks.harder, passing, message)],
         }
         is_sent = False
-        while attempts := next((forms[reason] for reason in forms if reason in told), []):
+        while attempts := next((forms[reason] for reason in forms if reason in message), []):
             if not await asyncio.to_thread(attempts.pop(0)):
                 continue
             again, is_sent = await self._send(scope, target, passing.raw), True
             if again.status_code != _BAD_REQUEST:
                 return again
-            told = await _Answer(again).beginning()
+            message = await _Answer(again).beginning()
             await again.aclose()
-        if _TOO_LONG in told and is_sent:
-            await asyncio.to_thread(known.gave_up, passing)
+        if _TOO_LONG in message and is_sent:
+            await asyncio.to_thread(talks.gave_up, passing)
         return None
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
-        given = _handed_on(scope["headers"])
-        headers = [item for item in given if item[0] not in (b"host", b"content-length")]
+        passed_on = _end_to_end_headers(scope["headers"])
+        headers = [item for item in passed_on if item[0] not in (b"host", b"content-length")]
         connected: list[str] = []
 
         async def note(event: str, _: object) -> None:
@@ -348,16 +348,16 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
     await send({"type": "http.response.body", "body": body})
 
 
-def _handed_on(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+def _end_to_end_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """All headers but those of one connection, and those that it names as such."""
-    given = [(name.lower(), value) for name, value in headers]
+    pairs = [(name.lower(), value) for name, value in headers]
     named = {
-        one.strip().lower()
-        for name, value in given
+        token.strip().lower()
+        for name, value in pairs
         if name == b"connection"
-        for one in value.split(b",")
+        for token in value.split(b",")
     }
-    return [item for item in given if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
+    return [item for item in pairs if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
 
 
 def _decoded(response: httpx2.Response, body: bytes) -> bytes:

@@ -82,7 +82,7 @@ class ContextReader:
             return None
         # A boundary and the summary that follows it are one compaction.
         is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
-        kept = self._kept(value) if is_new else []
+        kept = self._preserved_entries(value) if is_new else []
         self.segment += is_new
         if is_new and not self.links.is_undone:
             request = self._ledger.request
@@ -109,7 +109,7 @@ class ContextReader:
         model = request.usage.model if request else None
         return sum(round(composition.estimate_tokens(piece, model)) for piece in added)
 
-    def _kept(self, value: dict[str, Any]) -> list[Entry]:
+    def _preserved_entries(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
         uuids, head, tail = row.preserved(value)
         if not uuids:

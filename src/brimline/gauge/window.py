@@ -82,9 +82,9 @@ class CompactionPoint:
         return goal_of(self.ending)
 
     @property
-    def outlook(self) -> str:
+    def ending_text(self) -> str:
         """What happens at which figure."""
-        return outlook_of(self.ending, self.tokens)
+        return describe_ending(self.ending, self.tokens)
 
 
 def goal_of(ending: object) -> str:
@@ -92,7 +92,7 @@ def goal_of(ending: object) -> str:
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
 
 
-def outlook_of(ending: object, tokens: int) -> str:
+def describe_ending(ending: object, tokens: int) -> str:
     """What happens at which figure, in words."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 

@@ -27,15 +27,13 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{document['window_tokens']:,} (from: {document['window_source']})"
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
-    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
     used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
-    coming = document["projected_tokens"]
-    more = coming - document["occupancy_tokens"]
     rows = [
         ("the brim", brim),
         ("forecast", requests_left(document)),
         ("in use", used),
-        ("next request", f"{coming:,} (~{more:,} more)"),
+        ("next request", next_request(document)),
         ("window", size),
         ("tier", tier(document)),
         ("while idle", _idle(document)),
@@ -69,21 +67,21 @@ def headline(document: dict[str, Any] | None) -> str:
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
     left = requests_left(document) or room(document)
-    return f"{in_use(document)} in use; {outlook(document)}: {left}."
+    return f"{in_use(document)} in use; {ending(document)}: {left}."
 
 
 def farewell(document: dict[str, Any] | None) -> str:
     """Where a session stood when it ended, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
-    left = room(document).removesuffix(" left")
-    past = "past the brim" if document["margin_tokens"] < 0 else "before the brim"
-    return f"It ended with {in_use(document)} in use, {left.removesuffix(' past it')} {past}."
+    left = document["compaction_tokens"] - document["occupancy_tokens"]
+    side = "past the brim" if left < 0 else "before the brim"
+    return f"It ended with {in_use(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
 def for_model(document: dict[str, Any]) -> list[str]:
     """A sentence for each figure, for a model that asks."""
-    brim = f"{outlook(document)} (from: {document['compaction_source']}), {room(document)}"
+    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
     speed = document["velocity_tokens_per_op"]
     growth = "unknown yet" if speed is None else f"about {speed:,.0f} tokens per request lately"
     left = requests_left(document)
@@ -104,11 +102,11 @@ def distance(document: dict[str, Any]) -> str:
         source = f"{source}; window unverified"
     learned = " (learned)" if document["compaction_source"] == "learned" else ""
     coming, size = document["projected_tokens"], document["window_tokens"]
-    left = room(document)
+    left = _left(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
         left = f"{left}, {_requests(document)}{pace}"
-    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {outlook(document)}{learned}: {left}."
+    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {ending(document)}{learned}: {left}."
 
 
 def status_line(document: dict[str, Any]) -> dict[str, str]:
@@ -139,13 +137,23 @@ def share(document: dict[str, Any]) -> str:
     return f"{100 * document['occupancy_tokens'] / document['window_tokens']:.0f}%"
 
 
-def outlook(document: dict[str, Any]) -> str:
+def next_request(document: dict[str, Any]) -> str:
+    """The tokens of the next request, with what has come in since the last."""
+    coming = document["projected_tokens"]
+    return f"{coming:,} (~{coming - document['occupancy_tokens']:,} more)"
+
+
+def ending(document: dict[str, Any]) -> str:
     """What happens at which figure."""
-    return window.outlook_of(document["ending"], document["compaction_tokens"])
+    return window.describe_ending(document["ending"], document["compaction_tokens"])
 
 
 def room(document: dict[str, Any]) -> str:
-    """The tokens until then."""
+    """The tokens until then, which are counted from the next request."""
+    return f"{_left(document)} after the next request"
+
+
+def _left(document: dict[str, Any]) -> str:
     margin = document["margin_tokens"]
     return (
         f"{_count(margin, 'token')} left" if margin >= 0 else f"{_count(-margin, 'token')} past it"

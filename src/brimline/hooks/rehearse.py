@@ -95,12 +95,12 @@ class Rehearsal:
         # One that is no larger than recorded went through.
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
-            happenings.append(self._say("compacted", f"at the brim of {self.brim:,}", tokens))
+            happenings.append(self._record("compacted", f"at the brim of {self.brim:,}", tokens))
             self._compact(row.boundary(tokens))
             tokens = min(self._post_tokens(), tokens)
             self.shift = tokens - recorded
         if is_new:
-            happenings.append(self._say("request", "", tokens) | {"recorded": recorded})
+            happenings.append(self._record("request", "", tokens) | {"recorded": recorded})
         self._write(row.resized(value, tokens))
         return happenings
 
@@ -124,10 +124,10 @@ class Rehearsal:
         brim = self.brim if self.is_chosen else min(self.brim, recorded)
         if trigger != "manual" and tokens < brim:
             self.resumed_at = tokens
-            return [self._say("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
+            return [self._record("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
         self.shift, self.resumed_at = 0, None
         self._compact(value)
-        return [self._say("compacted", "as recorded", tokens)]
+        return [self._record("compacted", "as recorded", tokens)]
 
     def _compact(self, value: dict[str, Any]) -> None:
         self._write(value)
@@ -157,14 +157,14 @@ class Rehearsal:
             saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
             subject = " ".join(clienttools.subject_of(arguments).split())
-            happenings.append(self._say("offloaded", f"{tool} {subject}", round(saved)))
+            happenings.append(self._record("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
-            happenings.append(self._say("refused", made.reason, turn.reading.occupancy_tokens))
+            happenings.append(self._record("refused", made.reason, turn.reading.occupancy_tokens))
         used, tier = turn.reading.occupancy_tokens, {"tier": turn.reading.tier}
         notes = (*made.model_notes, *made.person_notes)
-        return happenings + [self._say("said", note, used) | tier for note in notes]
+        return happenings + [self._record("said", note, used) | tier for note in notes]
 
-    def _say(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
+    def _record(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}
 
     def _write(self, value: dict[str, Any]) -> None:

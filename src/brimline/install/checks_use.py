@@ -127,19 +127,19 @@ def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
     program = client.on_path()
-    told = client.version(program) if program else None
-    numbers = re.match(r"\d+(\.\d+)+", told or "")
-    found = tuple(map(int, numbers[0].split("."))) if numbers else ()
-    said = {"program": program, "version": told, "oldest": ".".join(map(str, _OLDEST_CLIENT))}
+    text = client.version(program) if program else None
+    numbers = re.match(r"\d+(\.\d+)+", text or "")
+    version = tuple(map(int, numbers[0].split("."))) if numbers else ()
+    said = {"program": program, "version": text, "oldest": ".".join(map(str, _OLDEST_CLIENT))}
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))
     if program is None:
         yield "no-client", said
-    elif not found:
+    elif not version:
         yield "client-mute", said
-    elif found < _OLDEST_CLIENT:
+    elif version < _OLDEST_CLIENT:
         yield "client-old", said
     else:
-        yield "client-new" if found > _TESTED_CLIENT else "client-version", said
+        yield "client-new" if version > _TESTED_CLIENT else "client-version", said
 
 
 def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -149,7 +149,7 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
-    about = f"{point.outlook} of {window.tokens:,} tokens {sources}"
+    about = f"{point.ending_text} of {window.tokens:,} tokens {sources}"
     if known["autocompact_enabled"] is False:
         yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:

@@ -60,32 +60,32 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
       brimline install --yes
       brimline install --no-mod
     """
-    asked = _Asked(**chosen)
+    options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
-    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(asked.scope, project_dir))
-    wired = parts.wiring_for(pythons.choose(asked.interpreter, earlier), home_dir)
-    found = _parts(asked, wired, home_dir, project_dir)
-    plans = _each(found, do=False)
-    remarks = Plan(notes=[] if asked.scope == "user" else [_USER_ONLY])
+    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(options.scope, project_dir))
+    wired = parts.wiring_for(pythons.choose(options.interpreter, earlier), home_dir)
+    to_install = _parts(options, wired, home_dir, project_dir)
+    plans = _each(to_install, do=False)
+    remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
     whole = Plan.joined([*plans, remarks])
-    place = found[0].subject
+    place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
     patch = _patch(whole) if diff or dry_run else ""
-    shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(found, plans, wired)
+    shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
-        told = [*(shown or [already]), *_remarks(whole)]
+        lines = [*(shown or [already]), *_remarks(whole)]
         document = report | _outcome(whole) | {"diff": patch}
-        output.answer(document, "\n".join(told), as_json=as_json)
+        output.answer(document, "\n".join(lines), as_json=as_json)
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
     remarks.warnings += _prepare(wired, project_dir)
-    done = Plan.joined([*_each(found, do=True), remarks])
-    told = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
-    told.append("It takes effect in new sessions. `brimline doctor` checks it.")
-    text = "\n".join([*(told if done.changes else [already]), *_remarks(done)])
+    done = Plan.joined([*_each(to_install, do=True), remarks])
+    lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
+    lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
+    text = "\n".join([*(lines if done.changes else [already]), *_remarks(done)])
     output.answer(report | _outcome(done), text, as_json=as_json)
     _read_past(home_dir, project_dir, yes=yes)
 
@@ -187,24 +187,24 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if document["ok"] else 1)
 
 
-def _parts(asked: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
+def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
     """What to install, in order.
 
     Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
     others, or would show them in one folder only, so that there they are left out.
     """
     started = pythons.program(home_dir)
-    if not asked.no_allow and asked.scope != "project":  # shared: others decide for themselves
+    if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
-    if asked.scope == "user":
-        wired = wired._replace(mod="" if asked.no_mod else modfolder.folder(home_dir))
-    path = parts.settings_path(asked.scope, project_dir)
-    found: list[Part] = [Settings(path, home_dir, project_dir, wired)]
-    if asked.scope == "user":
-        found += [] if asked.no_mod else [Mod(home_dir, wired)]
-        found.append(parts.Commands(home_dir, started))
-        found += [] if asked.no_mcp else [parts.McpServer(started)]
-    return found
+    if options.scope == "user":
+        wired = wired._replace(mod="" if options.no_mod else modfolder.folder(home_dir))
+    path = parts.settings_path(options.scope, project_dir)
+    chosen: list[Part] = [Settings(path, home_dir, project_dir, wired)]
+    if options.scope == "user":
+        chosen += [] if options.no_mod else [Mod(home_dir, wired)]
+        chosen.append(parts.Commands(home_dir, started))
+        chosen += [] if options.no_mcp else [parts.McpServer(started)]
+    return chosen
 
 
 def _each(found: list[Part], *, do: bool) -> list[Plan]:
@@ -307,15 +307,15 @@ def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
 
 def _installed_parts(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
     """What may have to be taken out, in order."""
-    known = parts.known_paths(home_dir, project_dir)
-    chosen = [parts.settings_path(scope, project_dir)] if scope else known
-    found: list[Part] = []
+    settings_paths = parts.known_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else settings_paths
+    installed: list[Part] = []
     if scope in (None, "user"):
         started = pythons.program(home_dir)
-        found += [parts.Commands(home_dir, started), parts.McpServer(started)]
-    found += [Settings(path, home_dir, project_dir) for path in chosen]
+        installed += [parts.Commands(home_dir, started), parts.McpServer(started)]
+    installed += [Settings(path, home_dir, project_dir) for path in chosen]
     # Last: once no settings name it, the client's command changes none of them.
-    return [*found, Mod(home_dir)] if scope in (None, "user") else found
+    return [*installed, Mod(home_dir)] if scope in (None, "user") else installed
 
 
 def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:

@@ -124,25 +124,25 @@ def parse(program: str, arguments: list[str]) -> Installed | None:
         wrapped = arguments[1] if arguments[1:] else None
         first, _, code = _text_of(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
-        return Installed(arguments[0], program, interpreter, _told(code)[0], home, wrapped)
+        return Installed(arguments[0], program, interpreter, _parse_code(code)[0], home, wrapped)
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
         return None
-    root, told = _told(arguments[_CODE_AT])
+    root, told_arguments = _parse_code(arguments[_CODE_AT])
     name, *rest = arguments[_CODE_AT + 1 :]
-    places = [*told[:1], *rest, None, None]
+    places = [*told_arguments[:1], *rest, None, None]
     return Installed(name, None, program, root, places[0] or None, places[1])
 
 
-def _told(code: str) -> tuple[str | None, list[str]]:
+def _parse_code(code: str) -> tuple[str | None, list[str]]:
     """The package's folder that code of ours names, and what it tells `main`."""
-    found = _CODE.search(code)
-    if found is None:
+    match = _CODE.search(code)
+    if match is None:
         return None, []
     try:
-        root, told = ast.literal_eval(f"({found['root']},[{found['told']}])")
+        root, arguments = ast.literal_eval(f"({match['root']},[{match['told']}])")
     except (ValueError, SyntaxError):
         return None, []
-    return root if isinstance(root, str) else None, told
+    return root if isinstance(root, str) else None, arguments
 
 
 def _text_of(launcher: str) -> str:

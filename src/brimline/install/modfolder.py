@@ -11,13 +11,12 @@ import os
 import shutil
 from typing import Any
 
-from brimline import __version__
+from brimline import __version__, slashcommands
 from brimline.errors import InstallError
 from brimline.fast import io
 from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_plain
-from brimline.slash import command_files
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
@@ -81,9 +80,9 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
         "plugins": [about | {"source": f"./{client.PLUGIN}"}],
     }
     commands = [
-        {"name": f"{command_files.NAMESPACE}-{command.name}", "description": command.description}
+        {"name": f"{slashcommands.NAMESPACE}-{command.name}", "description": command.description}
         | ({"argumentHint": command.hint} if command.hint else {})
-        for command in (*command_files.ANSWERED, command_files.PANE)
+        for command in (*slashcommands.ANSWERED, slashcommands.PANE)
     ]
     started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
     started["hook"], started["commands"] = wired.command("")[:-1], commands

@@ -12,14 +12,13 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from brimline import extras
+from brimline import extras, slashcommands
 from brimline.errors import InstallError
 from brimline.fast import io, paths
 from brimline.install import client, entries, pythons, records, settingsfile, wiring
 from brimline.install.records import Change, Record
 from brimline.launch import LAUNCHER, is_launcher
 from brimline.settings import clientsettings, config
-from brimline.slash import command_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -292,8 +291,8 @@ class Commands:
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         started = self.started
-        plan = self._plan(command_files.files(started.line), started.line())
-        if self.started.line(*command_files.CARD.words) is None:
+        plan = self._plan(slashcommands.files(started.line), started.line())
+        if self.started.line(*slashcommands.CARD.words) is None:
             plan.warnings.append(
                 "/brim:card left out: the client cannot check a line that starts "
                 f"{self.started.interpreter} here"
@@ -316,10 +315,10 @@ class Commands:
         for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
             before = records.read_plain(path)
-            ours = before is not None and command_files.is_ours(before)
+            ours = before is not None and slashcommands.is_ours(before)
             if not os.path.lexists(path) or ours:
                 plan.files.append(Change(path, before, after))
-            elif before != after and name in command_files.NAMES:
+            elif before != after and name in slashcommands.NAMES:
                 plan.notes.append(f"{path} is not brimline's, or was changed: left")
         path, noted = f"{self.home_dir}/command", line.encode() if line else None
         plan.files.append(Change(path, records.read_plain(path), noted))
@@ -338,17 +337,17 @@ class McpServer:
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        found, wanted = client.server(), self.started.server()
-        if found and not client.is_our_server(found):
+        registered, wanted = client.server(), self.started.server()
+        if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
             return Plan(to_do=[sdk_to_do(self.started, "brimline install")])
-        if found == wanted:
+        if registered == wanted:
             return Plan()
-        told = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
-        added = (*told, "--", wanted["command"], *wanted["args"])
+        env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
+        added = (*env_options, "--", wanted["command"], *wanted["args"])
         addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
-        plan = Plan(calls=[*([_REMOVAL] if found else []), addition])
+        plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
         if do and plan.calls and client.server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
@@ -367,7 +366,7 @@ _REMOVAL = ("mcp", "remove", "-s", "user", client.SERVER)
 
 def commands_folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
-    return f"{paths.client_config_dir()}/commands/{command_files.NAMESPACE}"
+    return f"{paths.client_config_dir()}/commands/{slashcommands.NAMESPACE}"
 
 
 def sdk_to_do(started: pythons.Program, again: str) -> str:

@@ -50,7 +50,7 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         "compaction_tokens": None if wanted is None else _point(wanted, percent),
         "changed": changed,
     }
-    output.answer(report, _told, as_json=as_json)
+    output.answer(report, _window_text, as_json=as_json)
 
 
 def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
@@ -102,7 +102,7 @@ def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     return jsontext.insert_member(text, place[:-1], place[-1], wanted)
 
 
-def _told(report: dict[str, Any]) -> str:
+def _window_text(report: dict[str, Any]) -> str:
     if report["autoCompactWindow"] is None:
         lines = [f"{_WINDOW} is not set in {report['settings']}: the client's default holds."]
     else:

@@ -65,34 +65,34 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     Raises:
         StoreError: the arguments are wrong, or what is asked for cannot be had.
     """
-    asked = _asked(arguments)
+    call = _call_from(arguments)
     layout.check_format(home_dir)
-    if not asked.key:
-        return _found(home_dir, project_dir, asked)
-    if said := remembered.KEY.fullmatch(asked.key.strip(_AROUND)):
+    if not call.key:
+        return _found(home_dir, project_dir, call)
+    if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
         number = int(said[1])
-        return remembered.shown(home_dir, project_dir, number, everywhere=asked.everywhere)
-    key = _resolved(home_dir, asked.key.strip(_AROUND).rstrip(".…"))
-    known = contents.meta(home_dir, key)
-    if not asked.everywhere and not _is_of_project(home_dir, key, known, project_dir):
+        return remembered.shown(home_dir, project_dir, number, everywhere=call.everywhere)
+    key = _resolved(home_dir, call.key.strip(_AROUND).rstrip(".…"))
+    meta = contents.meta(home_dir, key)
+    if not call.everywhere and not _is_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
             f"{layout.short(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
         )
-    return _output(home_dir, key, known, asked)
+    return _output(home_dir, key, meta, call)
 
 
-def _asked(arguments: dict[str, Any]) -> Asked:
+def _call_from(arguments: dict[str, Any]) -> Asked:
     unset = Asked()._asdict()
-    given = {name: value for name, value in arguments.items() if value is not None}
-    if type(given.get("lines")) is int:
-        given["lines"] = str(given["lines"])  # a single line
-    for name, value in given.items():
+    fields = {name: value for name, value in arguments.items() if value is not None}
+    if type(fields.get("lines")) is int:
+        fields["lines"] = str(fields["lines"])  # a single line
+    for name, value in fields.items():
         _check(name, value, unset)
-    asked = Asked(**{name: value for name, value in given.items() if str(value).strip()})
-    if not asked.key and not asked.query:
+    call = Asked(**{name: value for name, value in fields.items() if str(value).strip()})
+    if not call.key and not call.query:
         raise StoreError("give key, of one stored output, or query, to find some")
-    return asked
+    return call
 
 
 def _check(name: str, value: Any, unset: dict[str, Any]) -> None:
@@ -145,9 +145,9 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     )
 
 
-def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str:
+def _output(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
     data = contents.get(home_dir, key)
-    name = _named(key, known)
+    name = _named(key, meta)
     if stored.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
@@ -156,9 +156,9 @@ def _output(home_dir: str, key: str, known: dict[str, Any], asked: Asked) -> str
     lines = contents.split(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = contents.span(asked.lines, len(lines)) if asked.lines else contents.Span(1, len(lines))
-    if asked.query:
-        return _holding(name, lines, span, asked.query)
+    span = contents.span(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
+    if call.query:
+        return _holding(name, lines, span, call.query)
     page = fill(lines, span)
     note = "" if data.decode("utf-8", "ignore").encode() == data else _NO_UTF8
     return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"

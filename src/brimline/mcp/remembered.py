@@ -127,7 +127,7 @@ def remember(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _memory(home_dir: str) -> turns.Memory:
-    return deep.opened(home_dir)
+    return deep.open_memory(home_dir)
 
 
 def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

@@ -68,7 +68,7 @@ class Source(NamedTuple):
     changed: float
 
 
-def opened(home_dir: str) -> Memory:
+def open_memory(home_dir: str) -> Memory:
     """The search over all of it."""
     return Memory(stored.folder(home_dir), derived=True)
 
@@ -99,7 +99,7 @@ def take_in(
     intake = _Intake(home_dir, project_dir, exclude)
     stamps = intake.memory.use(_stamps)
     intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
-    fresh = sorted(_changed(by_path.values(), stamps), key=lambda source: -source.changed)
+    fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _take_all(intake, fresh, stamps, until, progress or (lambda _: None))
     if not taken.pending:
         while time.monotonic() < until and intake.memory.use(_vectors):
@@ -156,12 +156,12 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
 
 def unread_bytes(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = opened(home_dir).use(_stamps)
-    return sum(map(_size, _changed(sources(home_dir, project_dir), known)))
+    known = open_memory(home_dir).use(_stamps)
+    return sum(map(_size, _changed_sources(sources(home_dir, project_dir), known)))
 
 
-def _changed(found: Iterable[Source], known: dict[str, str]) -> list[Source]:
-    return [one for one in found if known.get(one.path, "").split("@")[0] != one.stamp]
+def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
+    return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
 def _size(source: Source) -> int:
@@ -307,7 +307,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = opened(home_dir)
+        self.memory = open_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -336,7 +336,7 @@ class _Intake:
             elif source.kind == TOPIC:
                 made = [_of_topic(source, self._project)]
             else:
-                made = list(_of_carry(self._home, source))
+                made = list(_carry_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
         fitting = self._fitting(made)
@@ -408,7 +408,7 @@ def _of_topic(source: Source, project_dir: str) -> Entry:
     return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
 
 
-def _of_carry(home_dir: str, source: Source) -> Iterator[Entry]:
+def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge(home_dir, ledger.load(home_dir, session))
     project = stored.place(record.folder)

@@ -195,16 +195,16 @@ def named(place: str, name: str) -> Topic:
     Raises:
         StateError: there is none, or more than one.
     """
-    known = topics(place)
-    found = [one for one in known if name == one.file] or [
-        one for one in known if name in (one.name, one.file.removesuffix(".md"))
+    all_topics = topics(place)
+    matches = [topic for topic in all_topics if name == topic.file] or [
+        topic for topic in all_topics if name in (topic.name, topic.file.removesuffix(".md"))
     ]
-    if len(found) > 1:
-        names = ", ".join(one.file for one in found)
-        raise StateError(f"{len(found)} topics are called {name!r}: give one of {names}")
-    if not found:
+    if len(matches) > 1:
+        names = ", ".join(topic.file for topic in matches)
+        raise StateError(f"{len(matches)} topics are called {name!r}: give one of {names}")
+    if not matches:
         raise StateError(f"there is no topic {name!r} in {place}: `brimline memory list` has them")
-    return found[0]
+    return matches[0]
 
 
 def lint(place: str) -> list[Problem]:

@@ -78,8 +78,8 @@ def _moved(blocks: list[_Block]) -> set[int]:
 
 def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    known, text = set(lines), _text(lines)
-    fresh = [one for one in moved if not known.issuperset(one) or _text(one) not in text]
+    present, text = set(lines), _text(lines)
+    fresh = [entry for entry in moved if not present.issuperset(entry) or _text(entry) not in text]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
     first = head + _first_entry(lines[head:])
     return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]

@@ -23,7 +23,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
     if not os.path.isdir(stored.folder(home)):
         return
-    rows = deep.opened(home).use(lambda base: base.execute(_SESSIONS).fetchall())
+    rows = deep.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -35,7 +35,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
         return {}
 
     work = _count if dry_run else _delete
-    return {"entries": deep.opened(home).use(lambda base: work(base, asked))}
+    return {"entries": deep.open_memory(home).use(lambda base: work(base, asked))}
 
 
 def _count(connection: sqlite3.Connection, asked: Asked) -> int:

@@ -30,6 +30,8 @@ _LABEL, _WIDEST_BAR = 6, 4
 _FAR = 3
 # The columns of what stands beside the bars in a pane that is wide and low, and of the bars there.
 _PARTS, _LEAST_COLUMNS = 50, 24
+# The rows of what the window holds at the least, and the smallest share of it that has one.
+_LEAST_PARTS, _LEAST_SHARE = 5, 0.001
 _BLANK: Row = [("", "")]
 
 
@@ -60,12 +62,12 @@ def _rows(path: str, state: SessionState, request: dict[str, Any], home_dir: str
     tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
     columns, room = output.width(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
-        parts = _parts(report)
+        parts = _parts(report, room - _LEAST_ROWS - 4)
         room -= len(parts) + 1
         return [*head, _BLANK, *_chart(tokens, now, settings, (columns, room)), _BLANK, *parts]
     left = columns - _PARTS
     with output.narrowed(_PARTS):
-        parts = _parts(report)
+        parts = _parts(report, room)
     return [*head, _BLANK, *_beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)]
 
 
@@ -96,17 +98,20 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     tier = f", tier {wording.tier(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
-        ("the brim", f"{wording.outlook(document)}, {wording.room(document)}"),
+        ("next request", wording.next_request(document)),
+        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
 
 
 def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
-    """Say what was kept out of the window, and how it was compacted last."""
-    kept_out = lookback.kept_out_text(savings.kept_out(home_dir, [session]))
-    found = history.look(home_dir, session, [path]).figures.compactions
-    return [("kept out", kept_out), *[("compacted", _account(last)) for last in found[-1:]]]
+    """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
+    saved = savings.kept_out(home_dir, [session])
+    has_saved = saved["references"] or saved["gateway_tokens"]
+    kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
+    compactions_made = history.look(home_dir, session, [path]).figures.compactions
+    return [*kept_out, *[("compacted", _account(last)) for last in compactions_made[-1:]]]
 
 
 def _account(last: Compaction) -> str:
@@ -193,12 +198,25 @@ def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     return wording.colour(tier or 0, len(thresholds))
 
 
-def _parts(report: dict[str, Any]) -> list[Row]:
-    """Say what the last request consisted of, largest first, as `status --composition` does."""
+def _parts(report: dict[str, Any], room: int) -> list[Row]:
+    """Say what the last request consisted of, largest first, as `status --composition` does.
+
+    What has next to no share is left out, and it is told how many rows there is no room for.
+    """
     if not report["parts"]:
         return []
-    title = f"What the {report['occupancy_tokens']:,} tokens are"
-    return [[(title, "bold")], *_plain("\n".join(composition_text.parts(report)))]
+    least = _LEAST_SHARE * report["occupancy_tokens"]
+    shares = {
+        key: [part for part in report[key] if abs(part["tokens"]) >= least]
+        for key in ("parts", "tool_results_by_tool")
+    }
+    rows = _plain("\n".join(composition_text.parts(report | shares)))
+    title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
+    most = max(_LEAST_PARTS, room) - 1
+    if len(rows) > most:
+        hidden = len(rows) - most + 1
+        rows[most - 1 :] = [[(f"  … {hidden} more: brimline status --composition", "dim")]]
+    return [title, *rows]
 
 
 def _plain(text: str) -> list[Row]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from brimline.hooks.turn import Turn
-from brimline.slash import answer
 from brimline.transcript import find
 
 
@@ -19,6 +18,8 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     Raises:
         KeyError, ValueError: it names no session, or no command of ours.
     """
+    from brimline.slash import answer
+
     decision = answer.to_prompt(Turn(Event(request), home_dir))  # type: ignore[arg-type]
     if decision is None:
         raise ValueError(f"there is no command {request['name']!r}")

@@ -46,7 +46,7 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
     named = names.names(enumerate(_values(value)), "\n".join(rows))
-    chosen = names.afford(named, left - len(mentions), names.NUMBER)
+    chosen = names.choose_fitting(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
     return "\n".join(rows)[:budget]

@@ -159,7 +159,7 @@ def _names_within(run: str) -> Iterator[str]:
         yield from filter(_CODED.search, _WORD.findall(run))
 
 
-def afford(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
+def choose_fitting(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
     """As many names as there is room: the better kinds first, the shorter before the longer."""
     bought = []
     for name in sorted(named, key=lambda name: (name.rank, len(name.text))):

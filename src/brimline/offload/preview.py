@@ -149,7 +149,7 @@ def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.
             break
     shown = "\n".join([subject, *source.picks.values()])
     named = names.names(source.unseen.items(), shown)
-    return names.afford(named if share else _fill(source, named), source.left)
+    return names.choose_fitting(named if share else _fill(source, named), source.left)
 
 
 def _pick_alarms(source: Source, limit: int) -> None:

@@ -245,7 +245,7 @@ class _Walk:
             return True
         if self._characters < _FILE_CHARACTERS:
             return os.path.lexists(path)
-        text, problem = _read(path, real, inside)
+        text, problem = _read_instruction_file(path, real, inside)
         if text is None and not problem:
             return False
         self._seen.add(real)
@@ -350,7 +350,7 @@ class _Walk:
         self.problems.append(Problem(kind, path, line, text))
 
 
-def _read(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
+def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[str | None, str]:
     """A file's text with plain line ends, and what is wrong with it; neither where there is none.
 
     A link must not lead out of the folder `inside`; None trusts the path.

@@ -1,4 +1,4 @@
-"""The documents behind `rules`, and their texts: which files load, when, at what cost."""
+"""The documents behind `rules`, and their texts: which files load, at what cost, what is wrong."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 4_000_000
 _WHEN = {
     AT_START: "at the start",
-    ON_READ: "when a file there is read",
-    ON_MATCH: "when a file that matches is read",
+    ON_READ: "when a file there is read or written",
+    ON_MATCH: "when a file that matches is read or written",
     NEVER: "no",
 }
 _BY_US = "Claude Code does not know it; brimline adds it at the start"
@@ -106,6 +106,26 @@ def explanation(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, A
     return made
 
 
+def findings(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
+    """The faults of all instruction files of a project, the broken ones first."""
+    walked = lint.survey(project_dir)
+    gathered = gather(project_dir, organisation_file, walked=walked)
+    problems, notes = lint.lint(gathered, walked, now)
+    problems.sort(key=lambda problem: not problem.is_broken)
+    broken = sum(problem.is_broken for problem in problems)
+    return {
+        "project": gathered.folder,
+        "files": len(gathered.sources),
+        "broken": broken,
+        "doubtful": len(problems) - broken,
+        "findings": [
+            {"severity": "broken" if problem.is_broken else "doubtful"} | problem._asdict()
+            for problem in problems
+        ],
+        "notes": notes,
+    }
+
+
 def text(document: dict[str, Any]) -> str:
     """The files for a person, then what they come to."""
     project = document["project"]
@@ -136,6 +156,20 @@ def explanation_text(document: dict[str, Any]) -> str:
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
     return "\n".join([*lines, "", output.wrapped(_ORDER)])
+
+
+def findings_text(document: dict[str, Any]) -> str:
+    """The faults for a person, a paragraph each, then their number."""
+    paragraphs = []
+    for finding in document["findings"]:
+        line = f":{finding['line']}" if finding["line"] else ""
+        place = f"{shown(finding['path'], document['project'])}{line}"
+        paragraphs.append((finding["severity"], f"{place}: {finding['text']}"))
+    paragraphs += [("note", note) for note in document["notes"]]
+    lines = [output.wrapped(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
+    files = output.count(document["files"], "instruction file")
+    lines.append(f"{files}: {document['broken']} broken, {document['doubtful']} doubtful.")
+    return "\n".join(lines)
 
 
 def _notes(file: dict[str, Any], project: str) -> list[str]:

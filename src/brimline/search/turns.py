@@ -181,11 +181,11 @@ class Memory:
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
-        found = self._found(connection, query, within)
-        places = ", ".join("?" * len(found))
-        asked = f"SELECT id, before_id, before, text FROM entries WHERE id IN ({places})"  # noqa: S608
-        rows = {row[0]: row[1:] for row in connection.execute(asked, list(found))}
-        fits = {key: fit for key, fit in found.items() if key in rows}
+        matches = self._found(connection, query, within)
+        places = ", ".join("?" * len(matches))
+        statement = f"SELECT id, before_id, before, text FROM entries WHERE id IN ({places})"  # noqa: S608
+        rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
+        fits = {key: fit for key, fit in matches.items() if key in rows}
         texts = {key: f"{before}\n{text}" for key, (_, before, text) in rows.items()}
         previous = {key: row[0] for key, row in rows.items()}
         elsewhere = _only_elsewhere(others(), {row[2] for row in rows.values()})
@@ -214,11 +214,11 @@ class Memory:
             ).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
-        known: ranking.Vectors = self._scanned[1]
+        scanned: ranking.Vectors = self._scanned[1]
         if within.project is None:
-            return known, None
-        asked = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
-        return known, [row[0] for row in connection.execute(asked, documents.bounds(within))]
+            return scanned, None
+        statement = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
+        return scanned, [row[0] for row in connection.execute(statement, documents.bounds(within))]
 
 
 def _only_elsewhere(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
@@ -283,17 +283,17 @@ def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
         _set_fact(connection, "table", mark)
-    asked = (
+    statement = (
         "SELECT id, before_id, project, text, before FROM entries WHERE NOT has_vector "
         "ORDER BY id LIMIT ?"
     )
-    rows = connection.execute(asked, (2 * _AT_ONCE,)).fetchall()
+    rows = connection.execute(statement, (2 * _AT_ONCE,)).fetchall()
     if not rows:
         return 0
     projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())
-    known = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
+    record_keys = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
     made = ranking.records(
-        known, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
+        record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
     _write_records(connection, [row[0] for row in rows], made)
     connection.executemany(
@@ -403,12 +403,12 @@ def _by_words(
     }
 
 
-def _by_meaning(found: dict[int, ranking.Found], vector: Any, known: Any) -> None:
+def _by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -> None:
     """Add what is near the query to what was found, and how near all of it is."""
-    vectors_of_all, projects = known
-    near = vectors_of_all.near(vector, projects, CANDIDATES, list(found))
+    vectors_of_all, projects = scope
+    near = vectors_of_all.near(vector, projects, CANDIDATES, list(candidates))
     for key, cosine in near.items():
-        found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
+        candidates[key] = candidates.get(key, ranking.Found())._replace(meaning=cosine)
 
 
 def _hits(

@@ -192,17 +192,17 @@ class _Thread:
 
 def rows_on(line: Line) -> tuple[Record, ...]:
     """The rows on a line, also those that a client appended to what another had not ended."""
-    raw, found, problem = line.raw, list(line.records), line.problem
+    raw, records, problem = line.raw, list(line.records), line.problem
     while problem == read.TORN:
-        starts = _ROW_START.finditer(raw, found[-1].end + 1 if found else 1)
-        tries = ((one.start(), Line(line.number, 0, raw[one.start() :])) for one in starts)
+        starts = _ROW_START.finditer(raw, records[-1].end + 1 if records else 1)
+        tries = ((match.start(), Line(line.number, 0, raw[match.start() :])) for match in starts)
         behind = next((pair for pair in islice(tries, _TRIED_STARTS) if _is_row(pair[1])), None)
         if behind is None:
             break
         at, rest = behind
-        found += [read.Record(at + one.start, at + one.end, one.value) for one in rest.records]
+        records += [read.Record(at + row.start, at + row.end, row.value) for row in rest.records]
         problem = rest.problem
-    return tuple(found)
+    return tuple(records)
 
 
 def _is_row(line: Line) -> bool:

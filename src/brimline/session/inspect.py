@@ -199,12 +199,12 @@ class _ResultReader:
         for call_id, _, text, _ in row.placed_result_texts(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
-            asked = self._calls.pop(call_id, None)
-            tool, source = (asked.tool, asked.subject or None) if asked else (None, None)
+            origin = self._calls.pop(call_id, None)
+            tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
             self._count += 1
             # Of two alike the earlier comes first.
-            found = LargeResult(size_bytes, tool, source, request, segment)
-            bisect.insort(self._largest, (-size_bytes, self._count, found))
+            result = LargeResult(size_bytes, tool, source, request, segment)
+            bisect.insort(self._largest, (-size_bytes, self._count, result))
             del self._largest[LARGEST:]
 
     def largest(self, current_segment: int) -> list[LargeResult]:

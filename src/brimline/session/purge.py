@@ -314,7 +314,7 @@ class _PurgedCopy:
             raw = old.read(mark.length)
             at = mark.offset + mark.length
             if at > length or check_of(raw) != mark.check:
-                raise _changed()
+                raise _change_error()
             if edits:
                 new.write(self._edited(raw, edits))
             self._progress(mark.length)
@@ -329,7 +329,7 @@ class _PurgedCopy:
         while count > 0:
             block = old.read(min(count, BLOCK_BYTES))
             if not block:
-                raise _changed()
+                raise _change_error()
             new.write(block)
             self._progress(len(block))
             count -= len(block)
@@ -340,7 +340,7 @@ class _PurgedCopy:
         if len(edits) == 1 and first.span:
             start, end = first.span
             if not raw.startswith(COPY_KEY, start):
-                raise _changed()
+                raise _change_error()
             return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
@@ -365,7 +365,7 @@ class _PurgedCopy:
         meta = {name: value for name, value in meta.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
-            raise _changed()
+            raise _change_error()
         self._keys[key] = None
 
     def note(self, done: Rewritten) -> str:
@@ -387,7 +387,7 @@ class _PurgedCopy:
                 )
 
 
-def _changed() -> RewriteError:
+def _change_error() -> RewriteError:
     return RewriteError(
         "the session was changed by another program while it was being read: nothing was changed, "
         "try again"

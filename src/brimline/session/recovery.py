@@ -66,7 +66,7 @@ def _recovered(session: str) -> Recovered | None:
         if not os.path.lexists(session):
             _sweep_orphans(session)
             return None
-        with opened(session) as chain:
+        with locked_chain(session) as chain:
             merged = settle(chain, QUIET_S, give_up_s=0)
         return Recovered(session, merged.lines)
     except BusyError:
@@ -103,7 +103,7 @@ def told(error: OSError, session: str) -> RewriteError:
 
 
 @contextmanager
-def opened(session: str) -> Iterator[Chain]:
+def locked_chain(session: str) -> Iterator[Chain]:
     """A session under its lock, with its former files known and in their places.
 
     Raises:

@@ -221,23 +221,23 @@ class _MendedCopy:
 
 def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     """What is to be done to the rows of each line."""
-    found: dict[int, dict[int, list[Mend]]] = {}
+    mends: dict[int, dict[int, list[Mend]]] = {}
     for fault in findings.mendable:
         mend = fault.mend
         if mend is not None:
             moved = Mend(faults.RELINK, mend.parent)
             places = [(fault.place, mend), *[(place, moved) for place in mend.moves]]
             places += [
-                (copy, one)  # a row that stands there twice stays the same row
-                for place, one in places
+                (copy, change)  # a row that stands there twice stays the same row
+                for place, change in places
                 for copy in findings.copies.get(place, ())
-                if one.action in (faults.RELINK, faults.STUB)
+                if change.action in (faults.RELINK, faults.STUB)
             ]
             if mend.after:  # to be looked at when its turn comes
                 places.append((mend.after, Mend(faults.SPLIT)))
-            for place, one in places:
-                found.setdefault(place.line, {}).setdefault(place.nth, []).append(one)
-    return found
+            for place, change in places:
+                mends.setdefault(place.line, {}).setdefault(place.nth, []).append(change)
+    return mends
 
 
 def _answer(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:

@@ -80,7 +80,7 @@ def rewrite(order: Order) -> Rewritten:
     """
     session = order.path = os.path.realpath(order.path)
     try:
-        with recovery.opened(session) as chain:
+        with recovery.locked_chain(session) as chain:
             done = _swapped(order, chain)
             if not done.swapped:
                 return done

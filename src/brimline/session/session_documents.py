@@ -45,40 +45,40 @@ def inspection(
     Raises:
         OSError: the session cannot be read.
     """
-    found = inspect.inspect(path, progress)
+    report = inspect.inspect(path, progress)
     # What purges took out since the last request measured it is not there any more.
-    found.context.take_out(restore.context_tokens_since(home_dir, path, found.measured_at))
+    report.context.take_out(restore.context_tokens_since(home_dir, path, report.measured_at))
     return {
-        "session_id": found.session_id,
+        "session_id": report.session_id,
         "transcript": os.path.abspath(path),
-        **output.fields(found, "size_bytes last_at turns requests"),
-        "compactions": len(found.compactions),
-        "peak_tokens": max(found.occupancies, default=None),
-        **output.fields(found, "lines first_at"),
-        "models": dict(found.models.most_common()),
-        "records": dict(found.types.most_common()),
-        "occupancy_tokens": found.occupancies,
+        **output.fields(report, "size_bytes last_at turns requests"),
+        "compactions": len(report.compactions),
+        "peak_tokens": max(report.occupancies, default=None),
+        **output.fields(report, "lines first_at"),
+        "models": dict(report.models.most_common()),
+        "records": dict(report.types.most_common()),
+        "occupancy_tokens": report.occupancies,
         "disk_bytes": [
             {
                 "kind": kind,
                 "name": _DISK_NAMES[kind],
                 "bytes": size,
-                "share": round(size / found.size_bytes, 4),
+                "share": round(size / report.size_bytes, 4),
                 "reaches_the_model": kind in inspect.REACH_THE_MODEL,
             }
-            for kind, size in found.disk_bytes.most_common()
+            for kind, size in report.disk_bytes.most_common()
         ],
-        "context": _context(found.context),
-        "resume_tokens_estimated": found.resume_tokens,
-        "resume_undoes_a_compaction": found.is_undone,
+        "context": _context(report.context),
+        "resume_tokens_estimated": report.resume_tokens,
+        "resume_undoes_a_compaction": report.is_undone,
         "lost_thinking": [
-            {"after_request": request, "what": what} for request, what in found.lost_thinking
+            {"after_request": request, "what": what} for request, what in report.lost_thinking
         ],
         "largest_results": [
-            {"bytes": one.size_bytes, **output.fields(one, "tool source request in_context")}
-            for one in found.largest
+            {"bytes": result.size_bytes, **output.fields(result, "tool source request in_context")}
+            for result in report.largest
         ],
-        **_findings(found.findings),
+        **_findings(report.findings),
     }
 
 
@@ -93,14 +93,14 @@ def _context(found: Context) -> dict[str, Any]:
     }
 
 
-def _findings(found: Findings) -> dict[str, Any]:
+def _findings(findings: Findings) -> dict[str, Any]:
     """What is wrong, and what is merely unusual."""
     return {
-        "faults": [_fault(one) for one in found.faults],
+        "faults": [_fault(fault) for fault in findings.faults],
         "notes": [
             {"kind": kind, "count": note.count, "first_lines": note.lines}
             | {"meaning": faults.NOTES[kind]}
-            for kind, note in found.notes.items()
+            for kind, note in findings.notes.items()
         ],
     }
 
@@ -171,14 +171,14 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def backups(found: list[Backup]) -> dict[str, Any]:
+def backups(copies: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [
-            output.fields(one, "path session size_bytes")
-            | {"made_at": clock.format_utc(one.made_at)}
-            for one in found
+            output.fields(backup, "path session size_bytes")
+            | {"made_at": clock.format_utc(backup.made_at)}
+            for backup in copies
         ],
-        "count": len(found),
-        "size_bytes": sum(one.size_bytes for one in found),
+        "count": len(copies),
+        "size_bytes": sum(backup.size_bytes for backup in copies),
     }

@@ -91,17 +91,17 @@ def _resume(document: dict[str, Any]) -> str:
 
 
 def _disk(document: dict[str, Any]) -> list[str]:
-    found = document["disk_bytes"]
-    sent = sum(one["bytes"] for one in found if one["reaches_the_model"])
+    entries = document["disk_bytes"]
+    sent = sum(entry["bytes"] for entry in entries if entry["reaches_the_model"])
     title = (
         f"On the disk: {output.size(document['size_bytes'])}, of which {output.size(sent)} are "
         "texts that may reach the model"
     )
     rows = []
-    for one in found[:_SHOWN_KINDS]:
-        is_sent = one["reaches_the_model"] or one["kind"] == "unreadable"
-        name = one["name"] + ("" if is_sent else " (never sent)")
-        rows.append([output.size(one["bytes"]), f"{one['share']:.0%}", name])
+    for entry in entries[:_SHOWN_KINDS]:
+        is_sent = entry["reaches_the_model"] or entry["kind"] == "unreadable"
+        name = entry["name"] + ("" if is_sent else " (never sent)")
+        rows.append([output.size(entry["bytes"]), f"{entry['share']:.0%}", name])
     return composition_text.block(output.wrapped(title), rows)
 
 
@@ -121,11 +121,11 @@ def _largest(document: dict[str, Any]) -> list[str]:
 
 def _structure(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
-    found = document["faults"]
-    mendable = sum(fault["mend"] is not None for fault in found)
-    told = f"Structure: {output.count(len(found), 'fault') if found else 'sound'}"
-    lines = [f"{told}; `brimline session repair` mends {mendable}" if mendable else told]
-    lines += _fault_lines(found)
+    faults = document["faults"]
+    mendable = sum(fault["mend"] is not None for fault in faults)
+    summary = f"Structure: {output.count(len(faults), 'fault') if faults else 'sound'}"
+    lines = [f"{summary}; `brimline session repair` mends {mendable}" if mendable else summary]
+    lines += _fault_lines(faults)
     for note in document["notes"]:
         lines.append(
             output.wrapped(f"harmless: {note['meaning']} ({note['count']:,})", "  ", "    ")
@@ -133,19 +133,19 @@ def _structure(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _fault_lines(found: Sequence[dict[str, Any]]) -> list[str]:
+def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
     """Faults by kind: what they mean, and where they are."""
     lines = []
-    ordered = sorted(found, key=lambda fault: (fault["kind"], fault["line"]))
+    ordered = sorted(faults, key=lambda fault: (fault["kind"], fault["line"]))
     for kind, group in groupby(ordered, key=lambda fault: fault["kind"]):
         members = list(group)
-        told = f"{len(members):,} {kind}: {members[0]['meaning']}"
-        lines.append(output.wrapped(told, "  ", "    "))
+        text = f"{len(members):,} {kind}: {members[0]['meaning']}"
+        lines.append(output.wrapped(text, "  ", "    "))
         for fault in members[:_SHOWN_LINES]:
             detail = f": {output.line(fault['detail'], 120)}" if fault["detail"] else ""
             past = "" if fault["in_context"] else " (before the last compaction: in no request)"
-            told = f"line {fault['line']:,}{detail}{past}"
-            lines.append(output.wrapped(told, "    ", "      "))
+            text = f"line {fault['line']:,}{detail}{past}"
+            lines.append(output.wrapped(text, "    ", "      "))
         if len(members) > _SHOWN_LINES:
             lines.append(f"    and {len(members) - _SHOWN_LINES:,} more")
     return lines
@@ -213,21 +213,21 @@ def preview(document: dict[str, Any], options: Options, home_dir: str) -> str:
     return "\n".join(parts)
 
 
-def changes(found: list[dict[str, Any]]) -> str:
+def changes(results: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
     rows = [
         [
-            f"request {one['request']:,}",
-            output.size(one["bytes"]),
-            one["strategy"],
-            output.line(one["tool"] or "a tool", 24),
-            output.source(one["tool"], one["source"]),
+            f"request {result['request']:,}",
+            output.size(result["bytes"]),
+            result["strategy"],
+            output.line(result["tool"] or "a tool", 24),
+            output.source(result["tool"], result["source"]),
         ]
-        for one in found[:_SHOWN_CHANGES]
+        for result in results[:_SHOWN_CHANGES]
     ]
     lines = composition_text.block("Results that would go:", rows)
-    if len(found) > _SHOWN_CHANGES:
-        lines.append(f"  … and {len(found) - _SHOWN_CHANGES:,} more (--json lists all)")
+    if len(results) > _SHOWN_CHANGES:
+        lines.append(f"  … and {len(results) - _SHOWN_CHANGES:,} more (--json lists all)")
     return "\n".join(lines)
 
 
@@ -317,12 +317,12 @@ def undoing(found: Undoing) -> str:
 
 def backups(document: dict[str, Any]) -> str:
     """All backups, a line each; their names are shown whole, to be copied."""
-    found = document["backups"]
-    if not found:
+    copies = document["backups"]
+    if not copies:
         return "There are no backups."
     lines = [
-        f"{output.size(one['size_bytes']):>9}  {output.minute(one['made_at'])}  {one['path']}"
-        for one in found
+        f"{output.size(copy['size_bytes']):>9}  {output.minute(copy['made_at'])}  {copy['path']}"
+        for copy in copies
     ]
-    total = f"{output.count(len(found), 'backup')}, {output.size(document['size_bytes'])}."
+    total = f"{output.count(len(copies), 'backup')}, {output.size(document['size_bytes'])}."
     return "\n".join([*lines, total])

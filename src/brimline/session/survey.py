@@ -206,9 +206,9 @@ class _Surveyor:
         if kind == "assistant":
             self._take_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
-            self._told(value, line, mark)
+            self._note_user_row(value, line, mark)
         elif kind in ("attachment", "system"):
-            self._say(words.prompt(value))
+            self._note_pin(words.prompt(value))
             found.cleared.update(row.cleared_ids(value))
 
     def _note_place(self, value: dict[str, Any]) -> None:
@@ -258,13 +258,13 @@ class _Surveyor:
                 found.model, found.occupancy_tokens = usage.model, usage.prompt_tokens
         return number
 
-    def _told(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
+    def _note_user_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = row.result_ids(value)
         if not ids:
-            self._say(words.prompt(value))
+            self._note_pin(words.prompt(value))
             return
-        for told in row.placed_result_texts(value):
-            self._result(value, told, mark)
+        for located in row.placed_result_texts(value):
+            self._result(value, located, mark)
         for result in row.results(value):
             self._answer(result)
         call = self.calls.get(ids[0])
@@ -283,13 +283,13 @@ class _Surveyor:
                 characters=len(text), is_error=result.is_error, is_users=is_users
             )
 
-    def _say(self, said: str) -> None:
+    def _note_pin(self, said: str) -> None:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, value: dict[str, Any], told: Told, mark: Mark | None) -> None:
+    def _result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
-        (call_id, path, content, is_error), found = told, self.found
+        (call_id, path, content, is_error), survey = located, self.found
         replaced = replaced_bytes(content)
         if replaced is None and len(content) * 4 < SMALLEST_TEXT_BYTES:
             return
@@ -297,14 +297,14 @@ class _Surveyor:
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
-            found.conversation.append(Result(call_id))
+            survey.conversation.append(Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
         item = Item(
             TEXT,
             mark,
             path,
-            self.found.request_of.get(call_id, found.requests),
+            self.found.request_of.get(call_id, survey.requests),
             row.uuid_of(value),
             len(json.encoder.encode_basestring(content).encode()),
             self._now.segment,
@@ -317,7 +317,7 @@ class _Surveyor:
             len(content),
             sha256(data).hexdigest(),
         )
-        found.items.append(item)
+        survey.items.append(item)
 
     def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""

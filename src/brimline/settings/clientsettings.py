@@ -56,7 +56,7 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "recall_allowed": recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
-    variables = {name: _variable(value) for name, value in merged["env"].items()}
+    variables = {name: _variable_text(value) for name, value in merged["env"].items()}
     policy.apply_client_environment(facts, variables.get)
     return facts
 
@@ -163,7 +163,7 @@ def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _variable(value: Any) -> str | None:
+def _variable_text(value: Any) -> str | None:
     """A variable as the settings files have it: a text, or a number."""
     number = _whole(value)
     return _text(value) if number is None else str(number)

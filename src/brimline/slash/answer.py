@@ -17,7 +17,7 @@ from brimline import output
 from brimline.decision import Decision
 from brimline.errors import BrimlineError, StateError
 from brimline.offload import pinning
-from brimline.slash.command_files import ANSWERED
+from brimline.slashcommands import ANSWERED
 from brimline.store import contents, layout, pins
 from brimline.transcript import find
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from brimline.hooks.turn import Turn
     from brimline.session.purge import Options
-    from brimline.slash.command_files import SlashCommand
+    from brimline.slashcommands import SlashCommand
 
     Watch = Callable[[int], None]
 

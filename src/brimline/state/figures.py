@@ -143,10 +143,11 @@ def readings(events: Iterable[Event]) -> list[Request]:
 
 
 def add_up(
-    events: Sequence[Event], requests: Iterable[Request], recorded: Iterable[Recorded]
+    events: Sequence[Event], requests: Sequence[Request], recorded: Iterable[Recorded]
 ) -> Figures:
     """The figures of a session, all in the order of time."""
     found = Figures(compactions=_merged(_announced(events), recorded))
+    found.model = next((each.model for each in reversed(requests) if each.model), None)
     if events:
         found.first_at, found.last_at = events[0]["at"], events[-1]["at"]
         # A fork's transcript begins with the requests of the session that it came from.

@@ -121,10 +121,10 @@ def last_key(home_dir: str) -> str:
         text = noted.decode("ascii", "replace").strip()
         digest = layout.digest_of(text)
     except (OSError, StoreError):
-        found = blobs(home_dir)
-        if not found:
+        all_blobs = blobs(home_dir)
+        if not all_blobs:
             raise StoreError("nothing has been stored yet") from None
-        return max(found, key=lambda one: one.used_ns).key
+        return max(all_blobs, key=lambda blob: blob.used_ns).key
     if not os.path.lexists(layout.file(home_dir, digest)):
         raise _missing(text)
     return text

@@ -72,17 +72,17 @@ def table() -> Table:
     return found
 
 
-def project_label(folder: str, known: str = "") -> str:
+def project_label(folder: str, last_label: str = "") -> str:
     """A project by what its repository is cloned from, else by its folder's name.
 
     Where the folder is gone, or git does not answer, by the label that it had.
     """
-    asked = ("config", "--default", "", "--get", "remote.origin.url")
-    told = git.ask(folder, asked, timeout_s=_GIT_S)
-    match = _REMOTE.fullmatch((told or "").strip())
+    arguments = ("config", "--default", "", "--get", "remote.origin.url")
+    remote = git.ask(folder, arguments, timeout_s=_GIT_S)
+    match = _REMOTE.fullmatch((remote or "").strip())
     if match:
         return clean(f"{match['host'] or match['name']}/{match['path']}".lower())
-    return (known if told is None else "") or folder.rstrip("/").rpartition("/")[2]
+    return (last_label if remote is None else "") or folder.rstrip("/").rpartition("/")[2]
 
 
 def point_id(home: str, project: str, session: str, ref: str, text: str) -> str:

@@ -137,15 +137,15 @@ class Server:
             problem = told
         raise problem
 
-    def _try(self, answers: SimpleQueue[tuple[str, Any]], host: str, *asked: Any) -> None:
+    def _try(self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""
         try:
-            told = self._asked(host, *asked)
+            outcome = self._fetch(host, *request)
         except TeamError as error:
-            told = error
+            outcome = error
         except Exception as error:  # noqa: BLE001 - the top of this thread
-            told = _NodeError(_why(host.partition("://")[2], error))
-        answers.put((host, told))
+            outcome = _NodeError(_why(host.partition("://")[2], error))
+        answers.put((host, outcome))
 
     def of_collection(self, method: str, path: str = "", body: Any = None) -> Any:
         """The same for what belongs to the collection."""
@@ -162,7 +162,7 @@ class Server:
         if not isinstance(done, dict) or done.get("status") != "completed":
             raise TeamError(f"{self.place.name} did not confirm a change: it is sent again")
 
-    def _asked(self, host: str, method: str, path: str, body: Any) -> Any:
+    def _fetch(self, host: str, method: str, path: str, body: Any) -> Any:
         where, raw = host.partition("://")[2], b""
         with self._client.stream(method, host + path, json=body) as response:
             for chunk in response.iter_bytes():
@@ -174,8 +174,8 @@ class Server:
         if response.status_code >= _REFUSED:
             raise self._refusal(where, response.status_code, raw)
         try:
-            told = json.loads(raw)
-            return told.get("result", told)
+            answer = json.loads(raw)
+            return answer.get("result", answer)
         except (ValueError, RecursionError, AttributeError) as error:
             problem = f"{where} does not answer as a Qdrant server: is memory.url right?"
             raise TeamError(problem) from error

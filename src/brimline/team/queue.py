@@ -65,12 +65,12 @@ class Queue:
         self.place, self.home = place, _home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = deep.opened(home_dir)
+        self._memory = deep.open_memory(home_dir)
         self._labels: dict[str, str] = {}
 
     def waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _difference(self._listed(), self._memory.use(self._here))
+        return _difference(self._listed(), self._memory.use(self._local_points))
 
     def compared(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
@@ -86,7 +86,7 @@ class Queue:
             if rebuild or told["count"] != len(listed):
                 there = _ids(server, own)
         # Read last: what others have sent in the meantime is here too.
-        here = self._memory.use(self._here)
+        here = self._memory.use(self._local_points)
         if there is not None:
             # What is gone here is deleted there even if it was not found just now.
             kept = {p: s for p, s in listed.items() if p in there or p not in here}
@@ -150,14 +150,14 @@ class Queue:
             server.change("PUT", "/points", {"points": made})
         self._list({item.id: batch[item.id][1] for item in items})
 
-    def _here(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
+    def _local_points(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
-        found = {}
+        wanted = {}
         for row in self._entries(base, None):
             item = self._item(row)
-            told = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
-            found[item.id] = (row[0], hashlib.blake2b(told, digest_size=8).hexdigest())
-        return found
+            content = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
+            wanted[item.id] = (row[0], hashlib.blake2b(content, digest_size=8).hexdigest())
+        return wanted
 
     def _entries(self, base: sqlite3.Connection, numbers: list[int] | None) -> Iterator[Any]:
         """Read some entries by their numbers, or all."""
@@ -223,17 +223,17 @@ def _difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Wai
     return Waiting(sends, [point for point in listed if point not in here])
 
 
-def _ids(server: Server, asked: dict[str, Any]) -> set[str]:
+def _ids(server: Server, condition: dict[str, Any]) -> set[str]:
     """Of all points that a filter fits."""
-    found: set[str] = set()
+    ids: set[str] = set()
     page: dict[str, Any] = {"limit": _PAGE, "with_payload": False}
     for _ in range(_PAGES):
-        told = server.of_collection("POST", "/points/scroll", asked | page)
-        found |= {str(point["id"]) for point in told["points"]}
-        page["offset"] = told["next_page_offset"]
+        answer = server.of_collection("POST", "/points/scroll", condition | page)
+        ids |= {str(point["id"]) for point in answer["points"]}
+        page["offset"] = answer["next_page_offset"]
         if page["offset"] is None:
             break
-    return found
+    return ids
 
 
 def prepare(server: Server) -> None:
@@ -262,14 +262,14 @@ def prepare(server: Server) -> None:
         server.of_collection("PUT", "/index?wait=true", body)
 
 
-def check(told: Any, place: Place) -> None:
+def check(description: Any, place: Place) -> None:
     """See that a collection fits.
 
     Raises:
         TeamError: it was made for another model.
     """
-    own, known = points.vector_name(points.table()), told["config"]["params"]
-    there, sparse = known["vectors"], known.get("sparse_vectors") or {}
+    own, params = points.vector_name(points.table()), description["config"]["params"]
+    there, sparse = params["vectors"], params.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(
             f"{place.name} was made for another model ({clean(', '.join(there))[:100]}) than "
