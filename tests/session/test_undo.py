@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.transcript.compacted import compact_inside
 
 from brimline.cli.main import main
+from brimline.gauge import session_status
 from brimline.session import recovery, session_text, undo
 from brimline.session import restore as restoring
 from brimline.session.disk import InUseError, RewriteError
-from brimline.transcript import find
+from brimline.settings import config
+from brimline.state.session import MOD_READING, SessionState, Snapshot
+from brimline.transcript import find, usage
 
 from . import machines
 from .machines import LONG_AGO, Died, Machine
 from .recorded import QUIET_S, Recorded, output
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KILLS, FIRST_STEP = 20, 26
 # A process that kills itself at one of its writing system calls.
@@ -222,6 +231,29 @@ def _is_over_before_the_failure(
     with contextlib.suppress(Died, RewriteError):
         undo.undo(plan, quiet_s=QUIET_S)
     return len(machine.names) <= step
+
+
+@pytest.mark.parametrize("rewrite", [go_back, functools.partial(Recorded.purge, keep_requests=1)])
+def test_how_full_it_is_is_read_from_the_file_again(
+    session: Recorded, before: bytes, rewrite: Callable[[Recorded], object]
+) -> None:
+    """Others measured the session as it was before its file was rewritten; the window holds."""
+    state = SessionState(session.home_dir, find.session_id_of(session.path))
+    measured = Snapshot(at=time.time(), occupancy_tokens=9_000, window_tokens=180_000)
+    state.save_snapshot(measured)
+    state.save(MOD_READING, {"at": time.time(), "occupancy_tokens": 9_100, "source": "client"})
+    state.remember_compaction(len(before))
+
+    rewrite(session)
+
+    policy = config.live_policy(session.home_dir, session.cwd)
+    status = session_status.read_status(session.path, session.home_dir, policy)
+    last = usage.read_tail(session.path).usage
+    assert last is not None
+    assert status["measured_by"] == "transcript"
+    assert status["occupancy_tokens"] == last.prompt_tokens
+    assert (status["window_tokens"], status["window_source"]) == (180_000, "statusline")
+    assert "compacted-" not in "".join(os.listdir(state.folder))
 
 
 def test_the_command_says_what_it_will_do(

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 from brimline.session import disk, in_use, recovery, swap
 from brimline.session.disk import Content, Draft, InUseError, RewriteError, RewrittenError
+from brimline.state.session import SessionState
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,6 +86,9 @@ def rewrite(order: Order) -> Rewritten:
             done = _swapped(order, chain)
             if not done.swapped:
                 return done
+            # What cannot be let go of is told wrongly until the session is resumed, no worse.
+            with contextlib.suppress(OSError):
+                SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
             settled = recovery.settle(chain, order.quiet_s, on_wait=order.on_wait)
             return replace(done, late_lines=settled.lines, is_over=settled.is_over)
     except (KeyboardInterrupt, RewriteError, OSError) as error:

@@ -125,6 +125,16 @@ class SessionState:
         """Keep what the status line told."""
         self.save(_SNAPSHOT, vars(snapshot))
 
+    def outdate_readings(self) -> None:
+        """Let go of how full the session was: its file is another one now, which tells anew."""
+        shown = self._snapshot_in(_SNAPSHOT)
+        if shown:  # the window, the model and the limits still hold
+            shown.occupancy_tokens = shown.output_tokens = None
+            self.save_snapshot(shown)
+        for name in self.names:
+            if name in (MOD_READING, TELEMETRY) or name.startswith(COMPACTED):
+                io.remove(f"{self.folder}/{name}")
+
     def save_telemetry(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
         head = {"session_id": self.session_id, "at": round(time.time(), 3)}
