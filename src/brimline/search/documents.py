@@ -190,8 +190,8 @@ def use(
             raise StoreError(
                 f"the search index in {folder} was damaged and is begun anew: add all of it again"
             ) from problem
-        why = reason(problem) if problem else "it is busy"
-        raise StoreError(f"the search index in {folder} cannot be used: {why}") from problem
+        why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
+        raise StoreError(f"the search index cannot be used: {why}") from problem
     with contextlib.closing(_connected(":memory:")) as connection:
         return work(connection)
 
