@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
@@ -178,11 +179,12 @@ def _is_subagent(path: str) -> bool:
 
 
 def _stamp(path: str) -> list[int] | None:
+    """What tells whether a transcript has grown; None where there is no such file."""
     try:
-        found = os.stat(path)
+        file = os.stat(path)
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [file.st_size, file.st_mtime_ns] if stat.S_ISREG(file.st_mode) else None
 
 
 def kept(home_dir: str) -> list[Spending]:
