@@ -165,6 +165,9 @@ def test_a_purged_session_goes_on_without_the_thinking_that_was_named(
     assert restored.rc == 0, restored.stderr
     assert "STUB-DONE" in str(restored.result)
     assert lines(restored.main[-1]) == 0
+    # All but that of the turn made since.
+    assert len(restored.main[-1].blocks("thinking")) == 8
+    assert (binding.refusals, sum(binding.failed)) == ([], 0)
 
 
 def test_without_us_the_client_heals_what_it_changes_itself(

@@ -81,10 +81,13 @@ def test_purge_shortens_what_a_resume_would_send(
     _let_rest(compacted)
 
     purged = _run(installed, "purge", compacted, "--yes", "--strategy", "old")
+    inspected = _run(installed, "inspect", compacted)
     short = _resumed(client, stub, compacted)
 
     lines = lines_in(short)
-    assert len(lines) == 16
+    assert len(lines) == purged["strategies"]["old"]["items"] == 16
+    estimated = inspected["resume_tokens_estimated"]
+    assert estimated == pytest.approx(measured(short.body), rel=0.05)
     saved = measured(whole.body) - measured(short.body)
     assert purged["context_tokens_saved_estimated"] == pytest.approx(saved, rel=0.4)
     # What the client attaches stands behind any of them.

@@ -58,6 +58,36 @@ def go_on(session: Recorded) -> bytes:
     return session.data[before:]
 
 
+def test_thinking_of_turns_made_since_is_left_out_by_the_clients_own_row(
+    session: Recorded,
+) -> None:
+    """It was made behind the purged results: sent behind the originals it would be refused."""
+    session.model = "claude-fable-5-2"
+    thought = {"type": "thinking", "thinking": "t" * 2_200, "signature": "s"}
+    session.prompt()
+    session.call(output("old"))
+    session.reply(40_000, thought, message_id="msg_before")
+    session.talk()
+    before = session.data
+    session.purge(threshold_bytes=1_000, keep_requests=0)
+    length = len(session.data)
+    session.prompt()
+    session.reply(40_000, thought, message_id="msg_since")
+    session.reply(40_000, thought, message_id="msg_last")
+    since, last = session.data[length:], session.parent
+
+    session.restore()
+
+    assert session.data.startswith(before + since)
+    added = json.loads(session.data[len(before + since) :])
+    assert added["parentUuid"] == last
+    assert added["attachment"] == {
+        "type": "thinking_stripped",
+        "scope": "partial",
+        "from": {"messageId": "msg_since", "thinkingIndex": 0},
+    }
+
+
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
     session: Recorded, home_dir: str, original: bytes
 ) -> None:

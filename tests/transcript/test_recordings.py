@@ -20,8 +20,8 @@ from brimline.carry import fold, ledger
 from brimline.cost import bill, spending
 from brimline.dashboard import story
 from brimline.memory import deep
-from brimline.session import inspect, repair
-from brimline.transcript import pieces, read
+from brimline.session import inspect, purge, repair, session_documents
+from brimline.transcript import pieces, read, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,3 +139,45 @@ def test_inspect_says_what_a_resume_sends(
         after = inspect.inspect(path)
         assert not after.is_undone
         assert after.resume_tokens == pytest.approx(got["repaired"]["tokens"], rel=0.02)
+
+
+@pytest.mark.parametrize("name", BY_HANDLE)
+def test_inspect_says_what_a_resume_sends_after_a_purge(
+    recordings: Path, world: Path, home_dir: str, name: str
+) -> None:
+    """A result and the copies that compactions wrote of it are one; a repair sends the copies."""
+    got = sent(recordings, f"by_handle/{name}")
+    source = recordings / "by_handle" / name / "compacted.jsonl"
+    path = shutil.copy2(source, str(world / "session.jsonl"))
+    options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
+    plan = purge.prepare(path, options, home_dir)
+    changed = session_documents.changes(plan)
+    purge.purge(path, plan, home_dir, quiet_s=0.01)
+
+    results, kept = _lost_characters(source, Path(path))
+    assert len(changed) == plan.savings[purge.OLD].items == len(results) > 3
+    whole = got["resumed"]["tokens"] - sum(results.values()) / 3
+    before = session_documents.inspection(path, home_dir)["resume_tokens_estimated"]
+    assert before == pytest.approx(whole, rel=0.03)
+
+    os.utime(path, (_LONG_AGO, _LONG_AGO))
+    repair.repair(path, home_dir=home_dir, quiet_s=0.01)
+    after = session_documents.inspection(path, home_dir)["resume_tokens_estimated"]
+    assert after == pytest.approx(got["repaired"]["tokens"] - sum(kept.values()) / 3, rel=0.03)
+
+
+def _lost_characters(before: Path, after: Path) -> tuple[Counter[str], Counter[str]]:
+    """What each changed result lost, by call: all of them, and those after the last compaction.
+
+    Of a call that a compaction wrote twice the first row is sent.
+    """
+    lost: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for old, new in zip(read.rows(str(before)), read.rows(str(after)), strict=True):
+        if row.is_boundary(old):
+            kept.clear()
+        count = len(json.dumps(row.message_of(old))) - len(json.dumps(row.message_of(new)))
+        for call in row.result_ids(old):
+            kept.setdefault(call, count)
+            lost[call] = max(lost[call], count)
+    return +lost, +kept

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, replace
+from collections import Counter, deque
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline.gauge import composition
@@ -30,12 +30,17 @@ class Context:
     composed: Composition
     # Estimated: its reply and all that came after it.
     since_tokens: int = 0
-    # Estimated: what purges took out after the last request, which still counted it.
-    purged_tokens: int = 0
     # What requests take besides the texts of the session, where one has measured it.
     floor_tokens: int = 0
     # Estimated: what the next request would take had the last compaction not been.
     undone_tokens: int = 0
+    # The calls with results in the last request in whose place is a line of ours by now, and the
+    # same for the last request before that compaction.
+    replaced_calls: frozenset[str] = frozenset()
+    undone_calls: frozenset[str] = frozenset()
+    # Estimated: what purges took out after the last request, by the call whose result it was;
+    # under "" what no call's result took.
+    purged: Counter[str] = field(default_factory=Counter)
 
     @property
     def measured_tokens(self) -> int | None:
@@ -45,19 +50,29 @@ class Context:
     @property
     def next_tokens(self) -> int:
         """The estimated size of the next request."""
-        measured = self.measured_tokens
-        held = self.floor_tokens if measured is None else measured
-        return max(0, held + self.since_tokens - self.purged_tokens)
+        return self._unpurged_tokens - self.purged_tokens
+
+    @property
+    def purged_tokens(self) -> int:
+        """What purges took out of what the last request measured."""
+        if self.measured_tokens is None:
+            return 0
+        return min(self._purged_of(self.replaced_calls), self._unpurged_tokens)
 
     @property
     def next_tokens_if_undone(self) -> int:
         """The same where the last compaction is undone; more where a request has measured more."""
-        return max(self.next_tokens, self.undone_tokens - self.purged_tokens)
+        undone = self.undone_tokens - self._purged_of(self.undone_calls)
+        return max(0, self._unpurged_tokens - self.purged.total(), undone)
 
-    def take_out(self, tokens: int) -> None:
-        """Account for purges that no request has measured yet."""
-        if self.measured_tokens is not None:
-            self.purged_tokens = min(max(0, tokens), self.next_tokens)
+    @property
+    def _unpurged_tokens(self) -> int:
+        measured = self.measured_tokens
+        return (self.floor_tokens if measured is None else measured) + self.since_tokens
+
+    def _purged_of(self, calls: frozenset[str]) -> int:
+        """What purges took out of a request; what came later is estimated from the new texts."""
+        return sum(tokens for call, tokens in self.purged.items() if not call or call in calls)
 
 
 class ContextReader:
@@ -69,6 +84,7 @@ class ContextReader:
         self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
         self._undone_tokens = 0
+        self._undone_calls: frozenset[str] = frozenset()
         self.links = Links()
 
     def take(self, value: dict[str, Any]) -> Entry | None:
@@ -87,6 +103,7 @@ class ContextReader:
         if is_new and not self.links.is_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
+            self._undone_calls = self._ledger.replaced_calls()
             self._undone_tokens += self._estimate([piece for piece, _ in self._ledger.waiting])
         elif not self._entries.is_copy:
             self._undone_tokens += self._estimate(entry.pieces)
@@ -101,7 +118,14 @@ class ContextReader:
         """Account for what is there."""
         ledger = self._ledger
         since = self._estimate([piece for piece, _ in ledger.waiting])
-        return Context(ledger.close(), since, 0, ledger.floor_tokens, self._undone_tokens)
+        return Context(
+            ledger.close(),
+            since,
+            ledger.floor_tokens,
+            self._undone_tokens,
+            ledger.replaced_calls(),
+            self._undone_calls,
+        )
 
     def _estimate(self, added: Iterable[Piece]) -> int:
         """What texts take that no request has measured."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,10 @@ class Plan:
     changes: dict[Mark, list[Item]] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)  # the names of the rows that go
     savings: dict[str, Saving] = field(default_factory=dict)
+    # The results that are replaced, by call and digest.
+    results: set[tuple[str, str]] = field(default_factory=set)
+    # What the next request loses of the results, each counted once, by call.
+    characters_of: Counter[str] = field(default_factory=Counter)
     # Long results that stay because they are pinned or preserved.
     kept: dict[str, int] = field(default_factory=dict)
     # Thinking behind the first replaced result, which its model takes back only unchanged.
@@ -119,6 +124,11 @@ class Plan:
         held = survey.occupancy_tokens
         scale = held / whole if held is not None and whole > held else 1.0
         return int(self.savings[name].context_characters / per_token * scale)
+
+    def tokens_by_call(self) -> dict[str, int]:
+        """What each replaced result saves in tokens."""
+        per_token = models.lookup(self.survey.model).characters_per_token
+        return {call: int(count / per_token) for call, count in self.characters_of.items()}
 
 
 def prepare(
@@ -249,13 +259,18 @@ def _take(plan: Plan, item: Item) -> None:
     else:
         plan.changes.setdefault(item.mark, []).append(item)
     saving = plan.savings[item.strategy]
-    saving.items += 1
     saving.disk_bytes += disk_bytes
-    sent_again = item.is_copy and item.segment > plan.survey.sent.segment
-    if item.kind == TEXT and item.call_id not in plan.survey.cleared and not sent_again:
-        # What the next request loses.
+    if item.kind == TEXT and item.call_id:
+        # A compaction writes a result again, and a resume sends it once.
+        item.is_again = (item.call_id, item.digest) in plan.results
+        plan.results.add((item.call_id, item.digest))
+    if item.is_again:
+        return
+    saving.items += 1
+    if item.kind == TEXT and item.call_id not in plan.survey.cleared:
         saving.context_items += 1
         saving.context_characters += characters
+        plan.characters_of[item.call_id] += characters
 
 
 def replacement(item: Item) -> str:
@@ -370,8 +385,13 @@ class _PurgedCopy:
 
     def note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
-        figures = {"lost_thoughts": len(self._plan.lost_thoughts)}
-        more = {"context_tokens": self._plan.context_tokens, "keys": list(self._keys)} | figures
+        plan = self._plan
+        more = {
+            "context_tokens": plan.context_tokens,
+            "tokens_of": plan.tokens_by_call(),
+            "lost_thoughts": len(plan.lost_thoughts),
+            "keys": list(self._keys),
+        }
         return write_note(self._home_dir, done, more)
 
     def verify(self, _new_path: str) -> None:

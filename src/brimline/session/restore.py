@@ -18,8 +18,11 @@ import json
 import os
 import re
 import time
+import uuid
+from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
@@ -27,7 +30,9 @@ from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
 from brimline.session.rewrite import Order, rewrite
+from brimline.session.survey import encoded, take_survey
 from brimline.transcript import find
+from brimline.transcript.row import thinking_stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,7 +97,8 @@ class Note(NamedTuple):
     before: Content
     after: Content
     context_tokens: int  # by how much the next request shrank, estimated
-    lost_thoughts: int = 0  # how much thinking is not sent again since
+    lost_thoughts: int  # how much thinking is not sent again since
+    tokens_of: dict[str, int]  # what of these tokens the result of each call took
 
     @property
     def keys(self) -> set[str]:
@@ -151,8 +157,9 @@ def _read_note(file: str) -> Note:
         if head["v"] not in FORMATS:
             raise RewriteError(f"{file} was written by a newer brimline: upgrade this one")
         before, after = Content(*head["before"]), Content(*head["after"])
-        figures = [int(head.get(name, 0)) for name in ("context_tokens", "lost_thoughts")]
-        return Note(file, head["path"], head["at"], before, after, *figures)
+        tokens, thoughts = (int(head.get(name, 0)) for name in ("context_tokens", "lost_thoughts"))
+        tokens_of = {str(call): int(n) for call, n in dict(head.get("tokens_of", {})).items()}
+        return Note(file, head["path"], head["at"], before, after, tokens, thoughts, tokens_of)
     except (ValueError, KeyError, TypeError, OSError) as error:
         raise RewriteError(
             f"{file}, the note on a rewrite, cannot be read ({error}): the session's backup holds "
@@ -185,12 +192,22 @@ def expire(home_dir: str, oldest: float) -> int:
 
 def context_tokens_since(home_dir: str, path: str, measured_at: str | None) -> int:
     """How many tokens purges of a file took out of the context after a time, estimated."""
-    moment = clock.parse(measured_at)
-    if moment is None:
-        return 0
-    real = os.path.realpath(path)
-    found, _ = notes(home_dir, find.session_id_of(real))
-    return sum(note.context_tokens for note in found if note.path == real and note.at > moment)
+    return sum(note.context_tokens for note in _notes_since(home_dir, path, measured_at))
+
+
+def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
+    """The same by the call whose result it was; under "" what no call's result took."""
+    purged: Counter[str] = Counter()
+    for note in _notes_since(home_dir, path, measured_at):
+        purged.update(note.tokens_of)
+        purged[""] += max(0, note.context_tokens - sum(note.tokens_of.values()))
+    return purged
+
+
+def _notes_since(home_dir: str, path: str, measured_at: str | None) -> list[Note]:
+    moment, real = clock.parse(measured_at), os.path.realpath(path)
+    made, _ = notes(home_dir, find.session_id_of(real))
+    return [note for note in made if moment and note.path == real and note.at > moment]
 
 
 def notes_folder(home_dir: str, session: str) -> str:
@@ -343,6 +360,7 @@ def restore(
                 is_first, last = False, block[-1:]
                 if progress:
                     progress(len(block))
+        new.write(_lost_thinking(found, length))
 
     def verify(new_path: str) -> None:
         pieces = [Piece(new_path, 0, os.path.getsize(new_path))]
@@ -357,3 +375,20 @@ def restore(
         if note.path == found.path or not os.path.exists(note.path):
             forget(note)
     return done
+
+
+def _lost_thinking(found: Restoration, length: int) -> bytes:
+    """The client's row by which thinking of turns made since is not sent again; maybe none.
+
+    It was made behind what a purge had left, and the service would refuse it.
+    """
+    if not any(note.lost_thoughts for note in found.undone):
+        return b""
+    since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
+    turns = b"".join(_blocks(since, sum(piece.end - piece.start for piece in since)))
+    survey = take_survey(BytesIO(turns), len(turns), None)
+    if not survey.sent.thoughts:
+        return b""
+    first = survey.sent.thoughts[0].message_id
+    line = encoded(thinking_stripped(survey.last_row, str(uuid.uuid4()), first)) + b"\n"
+    return line if turns.endswith(b"\n") else b"\n" + line

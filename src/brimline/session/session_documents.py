@@ -47,7 +47,7 @@ def inspection(
     """
     report = inspect.inspect(path, progress)
     # What purges took out since the last request measured it is not there any more.
-    report.context.take_out(restore.context_tokens_since(home_dir, path, report.measured_at))
+    report.context.purged = restore.purged_tokens_since(home_dir, path, report.measured_at)
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
@@ -152,7 +152,7 @@ def changes(planned: Plan) -> list[dict[str, Any]]:
         }
         for edits in planned.changes.values()
         for item in edits
-        if item.digest
+        if item.digest and not item.is_again
     ]
 
 

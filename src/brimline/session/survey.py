@@ -82,7 +82,6 @@ class Item:
     disk_bytes: int  # what it takes on its line, as the client writes it
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
-    is_copy: bool = False  # whether a compaction wrote its row again
     call: Call = _UNKNOWN
     call_id: str = ""
     is_error: bool = False
@@ -90,6 +89,7 @@ class Item:
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
     strategy: str = ""  # by which it goes
+    is_again: bool = False  # whether an earlier row that changes has the same
     span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
@@ -150,7 +150,6 @@ class _Surveyor:
         self.requests: dict[str, int] = {}
         self.last_name: str | None = None
         self._copies, self._links = read.Copies(), Links()
-        self._is_copy = False
         # The conversation as it is now, and as it is had the last compaction not been.
         self._now = self._undone = Conversation()
         self._held = [self._now]  # those that the present row belongs to
@@ -199,8 +198,8 @@ class _Surveyor:
         if kind != "assistant" and row.is_boundary(value):
             self._boundary(value)
         self._links.take(value)
-        self._is_copy = self._copies.is_copy(value)
-        is_apart = self._undone is not self._now and not self._is_copy
+        is_copy = self._copies.is_copy(value)
+        is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
         self._note_place(value)
         if kind == "assistant":
@@ -309,7 +308,6 @@ class _Surveyor:
             len(json.encoder.encode_basestring(content).encode()),
             self._now.segment,
             is_main,
-            self._is_copy,
             self.calls.get(call_id, _UNKNOWN),
             call_id,
             is_error,

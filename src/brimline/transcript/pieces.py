@@ -161,7 +161,9 @@ def _spoken(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
         kind = _type(block)
         if kind == "tool_result":
             characters = row.content_characters([block]) + _reference_characters(block)
-            yield Piece("tool_result", characters, call_id=row.text_of(block.get("tool_use_id")))
+            call_id = row.text_of(block.get("tool_use_id"))
+            ours = OUR_MARK in row.result_text(block)
+            yield Piece("tool_result", characters, call_id=call_id, ours=ours)
         elif kind in _SHOWN_TYPES:
             characters = row.content_characters([block])
             if meta or _is_clients(row.text_of(block.get("text"))):
