@@ -37,7 +37,7 @@ INNER = {
     "blocks": NOTICE,
     "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
     "summary_source messages_of_the_user messages_in_summary card_characters "
-    "moved_out freed_tokens seconds account model dollars uuid lost",
+    "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",
 }
 SESSION = f"{LINE} occupancy_tokens kept_out notes"
 SAVED = {

@@ -136,7 +136,7 @@ def _compaction(compaction: Compaction, session_id: str, model: str | None) -> d
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.fields(compaction, "moved_out freed_tokens"),
+        **output.fields(compaction, "moved_out freed_tokens rewritten_tokens"),
         "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
         "account": compaction.account,
         "model": model,
@@ -278,9 +278,11 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         for each in compactions[-_LAST_ROWS:]
     ]
     head = ["at", "session", "trigger", "before", "after", "held", "took", "cost"]
+    has_summaries = any(each["moved_out"] is None for each in compactions[-_LAST_ROWS:])
     legend = (
         "Tokens before and after. Held: how many of the user's messages until then the summary "
-        "holds word for word. Cost, about: the summary, and what is written to the cache again."
+        f"holds word for word. Cost, about: {'the summary, and ' if has_summaries else ''}"
+        "what is written to the cache again."
     )
     table = output.table(head, rows, right=range(3, len(head)))
     accounts = [
