@@ -164,12 +164,14 @@ def _status_line(line: str, y: int) -> str:
 def _legend(plot: chart.Plot, y: int) -> str:
     parts, x = [], 0
     for shape in plot.shapes:
-        fill = "none" if shape.style.startswith("line") else _colour(shape.style)
-        box = f'x="{x}" y="{y - 10}" width="11" height="11"'
-        edge = f' stroke="{_BAD}"' if fill == "none" else ""
-        parts.append(f'<rect {box} fill="{fill}"{edge}/>')
+        if shape.style.startswith("line"):
+            look = f'stroke="{_BAD}" stroke-width="2" stroke-dasharray="4 3"'
+            parts.append(f'<path d="M{x} {y - 4}h11" {look}/>')
+        else:
+            box = f'x="{x}" y="{y - 10}" width="11" height="11"'
+            parts.append(f'<rect {box} fill="{_colour(shape.style)}"/>')
         parts.append(f'<text x="{x + 16}" y="{y}" fill="{_SOFT}">{escape(shape.name)}</text>')
-        x += 30 + round(7.3 * len(shape.name))
+        x += 26 + round(7.8 * len(shape.name))
     return "".join(parts)
 
 
@@ -195,7 +197,8 @@ def _chart(plot: chart.Plot) -> str:
             parts.append(f'<path d="M{mark.x} 14V{bottom}" stroke="{_INK}" stroke-width="1.5"/>')
             label = "compacted, no model asked"
             parts.append(f'<text x="{mark.x + 6}" y="28" fill="{_INK}">{label}</text>')
-    for x, label in plot.below:
+    for x, number in plot.below:
+        label = f"request {number}" if x == plot.x(0) else number
         parts.append(f'<text x="{x}" y="{size.height - 6}" fill="{_SOFT}">{label}</text>')
     return "\n".join(parts)
 

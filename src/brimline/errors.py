@@ -40,3 +40,8 @@ class StoreError(BrimlineError):
 
 class TeamError(BrimlineError):
     """The team's server cannot be asked, or says no, or what it holds does not fit."""
+
+
+def reason(error: Exception) -> str:
+    """Why the system refused, as it says it, without the name of a file of ours."""
+    return getattr(error, "strerror", None) or str(error)

@@ -49,6 +49,20 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
     assert "look-ups repeated: 1 in the 20 requests before, 1 after" in shown
 
 
+def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuilder) -> None:
+    """And how many of them are named."""
+    folder = "/home/somebody/" + "a-long-folder/" * 6
+    for number in range(7):
+        read(session, f"{folder}part_{number}.py")
+    session.compact(150_000, summary="None of them.")
+
+    (loss,) = lost.losses(session.path).values()
+    (line,) = lost.text(loss, session.session_id)
+
+    assert line.startswith("7 files not in the summary (to be read again): 5 of 7: …")
+    assert [f"part_{number}.py" in line for number in range(7)] == [False] * 2 + [True] * 5
+
+
 def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) -> None:
     """What the mod moves out has a line in its place."""
     session.prompt("Never touch the orders table.")

@@ -234,3 +234,12 @@ def test_a_compaction_has_a_price(figures: dict[str, Any], dollars: float | None
     aftermath.price([compaction])
 
     assert compaction["dollars"] == pytest.approx(dollars)
+
+
+def test_a_pipe_among_the_transcripts_costs_nothing(home_dir: str, project_dir: str) -> None:
+    """Whatever lies in the client's folder, the sessions beside it are counted."""
+    session = built(project_dir)
+    ask(session, "msg_1", usage(1, 0, 0, 0))
+    os.mkfifo(f"{os.path.dirname(session.path)}/{SECOND}.jsonl")
+
+    assert [each.session_id for each in spent(home_dir)] == [FIRST]

@@ -61,6 +61,12 @@ for (const e of document.querySelectorAll("body *")) {
 }
 return found;
 """
+# How much of the compactions is out of sight.
+CUT_OFF = """
+const is_meant = (e) => e.querySelector("h2")?.textContent === "Compactions";
+const meant = [...document.querySelectorAll("section:has(table)")].filter(is_meant);
+return Math.max(0, ...meant.map((e) => e.scrollWidth - e.clientWidth));
+"""
 # Whether the page is there as it is to be seen: its style, in this width and scheme.
 STYLED = """
 return document.readyState === "complete" && innerWidth === arguments[0]
@@ -166,6 +172,7 @@ def test_every_page_is_sound_in_both_schemes_and_all_widths(
             assert browser.driver.execute_script(CONTRAST) == [], seen
             wide = "return document.documentElement.scrollWidth"
             assert browser.driver.execute_script(wide) <= width, seen
+            assert browser.driver.execute_script(CUT_OFF) == 0, seen
     assert {url for url in browser.asked() if not url.startswith(f"http://{served.host}/")} == set()
 
 

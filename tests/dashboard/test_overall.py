@@ -85,7 +85,8 @@ def test_advice_follows_from_figures_and_names_a_command(home_dir: str, folder: 
 
     assert 0 < len(advice) <= 3
     assert all(each.command.startswith("brimline ") for each in advice)
-    assert any("Results of Read" in each.text for each in advice)
+    (on_read,) = [each for each in advice if "Results of Read" in each.text]
+    assert on_read.command == f"brimline session inspect {ID[:8]}"
     assert any("Compactions took about $" in each.text for each in advice)
 
 
@@ -137,6 +138,20 @@ def test_sessions_are_searched_and_empty_ones_left_out(home_dir: str, folder: Pa
         assert names(words=words) == [ID], words
     for words in ("importer walrus", "%", "' OR 1=1 --"):
         assert names(words=words) == ([ID] if words == "%" else []), words
+
+
+def test_sessions_are_sorted_by_what_they_cost(home_dir: str, folder: Path) -> None:
+    """Those without a known cost come last."""
+    names = ("00000000-a", "00000000-b", "00000000-c")
+    for name in names:
+        session(folder, name).reply(50_000)
+    known = index.Index(home_dir)
+    known.refresh()
+    costs = {names[0]: 0.5, names[2]: 2.0}
+
+    rows, _ = known.sessions(index.Filter(sort="cost"), 50, costs)
+
+    assert [row["id"] for row in rows] == [names[2], names[0], names[1]]
 
 
 def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) -> None:

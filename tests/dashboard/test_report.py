@@ -32,6 +32,7 @@ def test_a_report_is_one_file_with_figures_and_without_texts(played: Played) -> 
 
     assert "43,000 of 200,000 tokens in use" in made
     assert " announced" in made
+    assert re.search(r"; the forecast was [\d,]+ to [\d,]+ more requests", made)
     assert not re.search(r"(src|href)=\"(?!#)", made)
     for private in ("the import drops rows", "of the import", "INFO batch", played.session.cwd):
         assert private not in made
@@ -164,6 +165,24 @@ def test_a_compaction_from_before_the_installation_has_its_price(world: Path) ->
 
     assert re.findall(r"<td[^>]*>([^<]*)</td>", table)[-1].startswith("$")
     assert json.loads(told)["compactions"][0]["dollars"] > 0
+
+
+def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
+    """Names of subagents are for a full one; where replies were cut off, it cost at least that."""
+    folder = world / "home/.claude/projects/-project"
+    session = SessionBuilder(str(folder / f"{NAME}.jsonl"), NAME, model="claude-opus-4-6")
+    session.reply(50_000)
+    inner = SessionBuilder(str(folder / NAME / "subagents/agent-acme.jsonl"), NAME)
+    inner.reply(33_000, message_id="inner", model="acme-9")
+
+    full, shared = report(NAME, "--full"), report(NAME)
+
+    for made in (full, shared):
+        assert re.search(r"<dt>cost</dt><dd>at least \$\d", made)
+        assert "<h2>Subagents</h2>" in made
+        assert ">33,000<" in made
+    assert "agent-acme" in full
+    assert "acme" not in shared
 
 
 def test_failures_of_hooks_and_the_cost_that_the_client_counts_are_told(played: Played) -> None:

@@ -41,10 +41,12 @@ def text(loss: dict[str, Any], session_id: str) -> list[str]:
     }
     lines = []
     for kind, way in ways.items():
-        names = [output.line(name, _TEXT_CHARACTERS) for name in loss[kind][-_SHOWN:]]
+        last = [output.Path(name) if kind == "files" else name for name in loss[kind][-_SHOWN:]]
+        names = "; ".join(output.line(name, _TEXT_CHARACTERS) for name in last)
         if names:
             count = output.count(len(loss[kind]), kind[:-1])
-            lines.append(f"{count} not in the summary ({way}): {'; '.join(names)}")
+            shown = f"{len(last)} of {len(loss[kind])}: " if len(loss[kind]) > _SHOWN else ""
+            lines.append(f"{count} not in the summary ({way}): {shown}{names}")
     before, after = loss["repeated_before"], loss["repeated_after"]
     if before or after:
         near = f"{before} in the {NEAR_REQUESTS} requests before, {after} after"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import glob
 import os
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clock
@@ -96,6 +97,18 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
     return _distinct(wanted)
 
 
+def of_session(path: str) -> list[Spending]:
+    """What the requests of one session and its subagents used; reads their files, keeps nothing.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    own, folder = glob.escape(path.removesuffix(".jsonl")), glob.escape(os.path.dirname(path))
+    inside = glob.glob(f"{own}/subagents/*.jsonl")
+    beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
+    return _distinct([_read(file, [], None) for file in (path, *inside, *beside)])
+
+
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:
     """Let go of what is kept of some sessions.
 
@@ -166,11 +179,12 @@ def _is_subagent(path: str) -> bool:
 
 
 def _stamp(path: str) -> list[int] | None:
+    """What tells whether a transcript has grown; None where there is no such file."""
     try:
-        found = os.stat(path)
+        file = os.stat(path)
     except OSError:
         return None
-    return [found.st_size, found.st_mtime_ns]
+    return [file.st_size, file.st_mtime_ns] if stat.S_ISREG(file.st_mode) else None
 
 
 def kept(home_dir: str) -> list[Spending]:

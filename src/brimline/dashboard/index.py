@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import time
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
@@ -22,7 +23,7 @@ from brimline.state import forgotten, history
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _FORMAT = 10
 _TITLE_CHARACTERS = 80
@@ -47,7 +48,7 @@ COMPACTION_FIGURES = (
     "summary_characters",
 )
 SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
-SORTS |= {"saved": "saved_tokens", "tokens": "tokens"}
+SORTS |= {"saved": "saved_tokens", "tokens": "tokens", "cost": "cost(id)"}
 
 
 class Filter(NamedTuple):
@@ -104,8 +105,16 @@ class Index:
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
         return {path: now for path, now in stamps.items() if indexed.get(path) != now}
 
-    def sessions(self, wanted: Filter, size: int) -> tuple[list[dict[str, Any]], int]:
-        """A page of the sessions that were asked for, and how many there are in all."""
+    def sessions(
+        self, wanted: Filter, size: int, costs: Mapping[str, float | None] = MappingProxyType({})
+    ) -> tuple[list[dict[str, Any]], int]:
+        """A page of the sessions that were asked for, and how many there are in all.
+
+        Args:
+            wanted: which ones, in which order.
+            size: of a page.
+            costs: dollars by session, which are not in the index, for who sorts by them.
+        """
         since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
         values = wanted._asdict() | {
             "since": since,
@@ -122,6 +131,7 @@ class Index:
         # Only a name of ours is put into this; what was typed comes as a value.
         order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
         with self._open() as base:
+            base.create_function("cost", 1, costs.get)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
             rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
         return [json.loads(document) | {"copies": copies} for document, copies in rows], count

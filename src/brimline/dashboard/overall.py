@@ -144,7 +144,9 @@ def _advise_on_tools(period: Period) -> Advice | None:
         share = period.share_of_new(tokens)
         if share > _MUCH_OF_ONE_TOOL:
             text = f"Results of {output.line(tool, 40)} are {share:.0%} of what came in: "
-            return Advice(share, f"{text}see which calls are large.", "brimline session inspect")
+            largest = max(period.rows, key=lambda row: row["tools"].get(tool, 0))
+            command = f"brimline session inspect {largest['id'][:8]}"
+            return Advice(share, f"{text}see which calls were large where it had most.", command)
     return None
 
 

@@ -122,7 +122,7 @@ def report(session: str, file: str, redact: bool, as_json: bool) -> None:
     with _libraries():
         from brimline.dashboard.report import single_file, write
     session_story = _story(session)
-    made = single_file(session_story, redacted=redact)
+    made = single_file(session_story, paths.home(), redacted=redact)
     write(file, made)
     document = {
         "session_id": session_story.session_id,

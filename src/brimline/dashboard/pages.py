@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from brimline import clienttools, output, shell
 from brimline.carry import card, lost
 from brimline.cost import aftermath, bill
-from brimline.dashboard import chart
+from brimline.dashboard import chart, overall
 from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
@@ -26,6 +26,7 @@ from brimline.transcript import read, row
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from brimline.cost.spending import Spending
     from brimline.dashboard.story import Item, Moment, Story
     from brimline.state.figures import Notice
 
@@ -112,12 +113,14 @@ def render(template: str, **values: Any) -> str:
 def session_page(
     story: Story,
     user_models: Sequence[dict[str, Any]] = (),
+    spendings: Sequence[Spending] = (),
     *,
     redacted: bool,
     single: bool = False,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
     shown = chart.columns(story.moments)
+    costs = overall.session_cost(spendings, story.session_id, user_models)
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
@@ -125,8 +128,7 @@ def session_page(
         "redacted": redacted,
         "single": single,
         "headline": headline(story),
-        "cost": None,
-        "subagents": [],
+        **_cost(story, costs, redacted=redacted),
         "plots": _plots(story, shown),
         "columns": [[one.number, label(one, single=single)] for one in shown],
         "largest": largest(story, _TOP),
@@ -137,6 +139,16 @@ def session_page(
         "cards": [] if redacted else _cards(story),
         "compactions": _compactions(story, user_models, redacted=redacted),
     }
+
+
+def _cost(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
+    """What it cost, `at least` that where the client recorded only the beginning of replies."""
+    for number, subagent in enumerate(costs["subagents"] if redacted else (), 1):
+        subagent["name"] = str(number)
+        subagent["model"] = subagent["model"] if _MODEL.fullmatch(subagent["model"]) else "unknown"
+    if "$" in (costs["cost"] or "") and not all(moment.is_final for moment in story.moments):
+        costs["cost"] = f"at least {costs['cost']}"
+    return costs
 
 
 def _plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
@@ -174,7 +186,8 @@ def label(moment: Moment, *, single: bool = False) -> str:
         text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
         text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
-        text += f"; {moment.outlook.low} to {moment.outlook.high} requests left by the forecast"
+        low, high = moment.outlook.low, moment.outlook.high
+        text += f"; the forecast was {low:,} to {high:,} more requests"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from brimline.cost import spending
 from brimline.dashboard import pages
 from brimline.errors import BrimlineError
 from brimline.fast import io
+from brimline.settings import config
 from brimline.transcript import read
 
 if TYPE_CHECKING:
@@ -39,11 +41,12 @@ def write(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def single_file(found: Story, *, redacted: bool) -> str:
+def single_file(found: Story, home_dir: str, *, redacted: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    values = pages.session_page(found, redacted=redacted, single=True)
+    own, spendings = config.user_models(home_dir), spending.of_session(found.path)
+    values = pages.session_page(found, own, spendings, redacted=redacted, single=True)
     values["texts"] = [] if redacted else _texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704

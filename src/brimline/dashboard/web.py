@@ -195,7 +195,7 @@ class Dashboard:
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
         wanted = _filter(request)
-        rows, count = self.index.sessions(wanted, _PAGE_SIZE)
+        rows, count = self.index.sessions(wanted, _PAGE_SIZE, self.costs)
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
         more = {name: value for name, value in asked if name != "page" and value}
@@ -218,8 +218,8 @@ class Dashboard:
             return Response(status_code=204)
         found = self._story(path, now)
         own = config.user_models(self.home_dir)
-        values = pages.session_page(found, own, redacted=False) | {"within": within}
-        values |= overall.session_cost(self.spendings, found.session_id, own)
+        values = pages.session_page(found, own, self.spendings, redacted=False)
+        values["within"] = within
         return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:

@@ -104,7 +104,8 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
-    said["blobs"] = output.count(len(kept), "blob")
+    said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
+    said["outputs"] = output.count(len(kept), "output")
     if used_mb <= limit_mb:
         yield "store", said
         return

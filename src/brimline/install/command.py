@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from brimline import output
-from brimline.errors import BrimlineError, InstallError
+from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import examination, render
@@ -296,7 +296,7 @@ def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
         config.compile_policy(wired.home, project_dir)
     except OSError as error:
         raise InstallError(
-            f"cannot use the data folder {wired.home}: {settingsfile.reason(error)}; nothing was "
+            f"cannot use the data folder {wired.home}: {reason(error)}; nothing was "
             "changed, BRIMLINE_HOME can name another one"
         ) from error
     problem = pythons.precompile(wired.interpreter, wired.root)

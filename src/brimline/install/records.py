@@ -14,9 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from brimline.errors import InstallError
+from brimline.errors import InstallError, reason
 from brimline.fast import io
-from brimline.install.settingsfile import digest, reason, write_program
+from brimline.install.settingsfile import digest, write_program
 from brimline.launch import LAUNCHER
 
 FORMAT = 2

@@ -10,7 +10,7 @@ import stat
 import time
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from brimline.errors import InstallError
+from brimline.errors import InstallError, reason
 from brimline.fast import io
 
 if TYPE_CHECKING:
@@ -166,11 +166,6 @@ def write_program(path: str, data: bytes) -> None:
 def digest(data: bytes) -> str:
     """A fingerprint of file content."""
     return hashlib.sha256(data).hexdigest()
-
-
-def reason(error: OSError) -> str:
-    """Why the system refused, as it says it."""
-    return error.strerror or str(error)
 
 
 def _read_bytes(path: str) -> bytes | None:

@@ -16,7 +16,7 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from brimline.errors import StoreError
+from brimline.errors import StoreError, reason
 from brimline.fast import io, json
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ def use(
             raise StoreError(
                 f"the search index in {folder} was damaged and is begun anew: add all of it again"
             ) from problem
-        raise StoreError(f"the search index cannot be used: {problem}") from problem
+        why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
+        raise StoreError(f"the search index cannot be used: {why}") from problem
     with contextlib.closing(_connected(":memory:")) as connection:
         return work(connection)
 

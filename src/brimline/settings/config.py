@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from brimline import __version__, models
-from brimline.errors import ConfigError
+from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
 from brimline.settings.values import (
@@ -156,7 +156,7 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
         else:
             _replace(path, text.encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot change {path}: {error}") from error
+        raise ConfigError(f"cannot change {path}: {reason(error)}") from error
     return True
 
 

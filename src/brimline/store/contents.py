@@ -302,7 +302,10 @@ def _raw(home_dir: str, digest: str) -> bytes:
 
 
 def _missing(key: str) -> StoreError:
-    return StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
+    return StoreError(
+        f"{key} is not in the store: it was pruned, forgotten or never stored, and no session's"
+        " file has it; run the command or read the file again"
+    )
 
 
 def _shards(folder: str) -> Iterator[tuple[str, Iterable[os.DirEntry[str]]]]:

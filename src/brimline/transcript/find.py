@@ -108,7 +108,8 @@ def newest(project_dir: str) -> str:
             return max(found, key=_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
-        "no session in this folder yet: start Claude Code here, or name one by its id"
+        "no session in this folder yet: start Claude Code here, or pass `--session ID`"
+        " (`brimline history` lists them)"
     )
 
 
@@ -127,7 +128,10 @@ def by_id(session_id: str) -> str:
         shown = ", ".join(ids[:_SHOWN_IDS]) + (", …" if len(ids) > _SHOWN_IDS else "")
         raise SessionError(f"{session_id} is the beginning of {len(ids)} sessions: {shown}")
     if not found:
-        raise SessionError(f"no session {session_id} was found under {paths.client_config_dir()}")
+        raise SessionError(
+            f"no session {session_id} was found under {paths.client_config_dir()}:"
+            " `brimline history` lists them"
+        )
     return max(found, key=modified)
 
 
