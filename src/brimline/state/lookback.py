@@ -81,6 +81,7 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
         "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
+        "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
         "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [
             _compaction(compaction, name, figures[name].model) for name, compaction in compactions
@@ -184,7 +185,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out in these: {kept_out_text(document['kept_out'])}")
+        lines.append(f"Kept out on arrival: {kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 
@@ -193,7 +194,9 @@ def _summary_sizes(document: dict[str, Any]) -> str:
     lines = []
     if without:
         of_all = output.count(document["compaction_count"], "compaction")
-        lines.append(f"{without:,} of {of_all} without a model: nothing was summarised")
+        moved = output.count(document["results_moved_out"], "result")
+        text = f"{without:,} of {of_all} without a model: nothing was summarised, {moved} moved out"
+        lines.append(output.wrapped(text))
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
         counted = output.count(shares["count"], "compaction")
