@@ -195,6 +195,7 @@ def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
     session.reply(50_000)
     inner = SessionBuilder(str(folder / NAME / "subagents/agent-acme.jsonl"), NAME)
     inner.reply(33_000, message_id="inner", model="acme-9")
+    (folder / "agent-that-is-a-folder.jsonl").mkdir()
 
     full, shared = report(NAME, "--full"), report(NAME)
 
