@@ -18,7 +18,7 @@ demo: $(READY)
 
 # All tests, the real Claude Code client included (it is fetched once with npm).
 test: $(READY)
-	$(BIN)/python -m pytest -n 2 $(TESTS)
+	$(BIN)/python -m pytest -n 3 $(TESTS)
 
 # The same with more of it: seeds, kills, hooks at once.
 test-long: $(READY)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
 START = 1_790_000_000.0
-OVERVIEW = "session_count sessions compaction_count compactions_without_a_model "
+OVERVIEW = "session_count sessions compaction_count compactions_without_a_model results_moved_out "
 OVERVIEW += "summary_characters kept_out notes"
 LINE = (
     "session_id project model window_tokens first_at last_at turns requests "
@@ -37,7 +37,7 @@ INNER = {
     "blocks": NOTICE,
     "compactions": "session_id at trigger pre_tokens post_tokens summary_characters "
     "summary_source messages_of_the_user messages_in_summary card_characters "
-    "moved_out freed_tokens seconds account model dollars uuid lost",
+    "moved_out freed_tokens rewritten_tokens seconds account model dollars uuid lost",
 }
 SESSION = f"{LINE} occupancy_tokens kept_out notes"
 SAVED = {
@@ -252,7 +252,7 @@ def test_what_was_kept_out_is_told_per_session_and_in_total(home_dir: str, briml
 
     assert brimline("history", "--json").document["kept_out"] == SAVED
     assert brimline("history", "--session", "1f0c2", "--json").document["kept_out"] == SAVED
-    assert f"Kept out in these: {told}" in brimline("history").out
+    assert f"Kept out on arrival: {told}" in brimline("history").out
     assert f"  kept out  {told}" in brimline("history", "--session", "1f0c2").out
     assert "  kept out  nothing yet\n" in brimline("history", "--session", "other").out
 
@@ -291,5 +291,6 @@ def test_a_compaction_without_a_model_is_named_among_the_others(
         text = json.dumps({"v": 1, "at": START + 100 + number, "window": 200_000} | line)
         append_line(f"{folder}/spool.jsonl", text)
 
-    assert "1 of 2 compactions without a model" in brimline("history").out
+    glance = " ".join(brimline("history").out.split())
+    assert "1 of 2 compactions without a model: nothing was summarised, 15 results moved" in glance
     assert "without a model, 15 results moved out" in brimline("history", "--compactions").out

@@ -213,18 +213,23 @@ def test_a_forgotten_session_leaves_no_figures(
     assert [json.loads(line)["session_id"] for line in lines] == [SECOND]
 
 
+_WITHOUT_A_MODEL = {"pre_tokens": 160_000, "post_tokens": 40_000, "summary_characters": None}
+
+
 @pytest.mark.parametrize(
     ("figures", "dollars"),
     [
         # Read once more from the cache, a summary of 1,000 tokens, 40,000 tokens written again.
         ({"pre_tokens": 160_000, "post_tokens": 40_000, "summary_characters": 2_200}, 0.252),
-        ({"pre_tokens": 160_000, "post_tokens": 40_000, "summary_characters": None}, 0.2),
+        (_WITHOUT_A_MODEL, 0.2),
+        # The next request read most of it from the cache, as its usage says.
+        ({**_WITHOUT_A_MODEL, "rewritten_tokens": 4_000}, 0.02),
         ({"pre_tokens": None, "post_tokens": 40_000, "summary_characters": 9}, None),
     ],
 )
 def test_a_compaction_has_a_price(figures: dict[str, Any], dollars: float | None) -> None:
     """Without a summary no model was asked; where a size is unknown there is none."""
-    compaction = {"model": "claude-opus-5-5", "dollars": None} | figures
+    compaction = {"model": "claude-opus-5-5", "dollars": None, "rewritten_tokens": None} | figures
 
     aftermath.price([compaction])
 

@@ -90,6 +90,18 @@ def test_advice_follows_from_figures_and_names_a_command(home_dir: str, folder: 
     assert any("Compactions took about $" in each.text for each in advice)
 
 
+def test_compactions_take_no_more_than_all(home_dir: str, folder: Path) -> None:
+    """Summaries are not in the bill, so a session of little else costs less than they did."""
+    made = session(folder, model="claude-opus-4-6")
+    made.reply(1_000)
+    made.compact(900_000, summary="s " * 9_000)
+    made.reply(1_000)
+
+    (advice,) = [each for each in shown(home_dir)["advice"] if "Compactions" in each.text]
+
+    assert "100% of it all" in advice.text
+
+
 def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Path) -> None:
     """Which is part of what its session cost."""
     session(folder).reply(50_000)

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 from tests.dashboard.played import NAME
 
 from brimline.cli.surface import program
+from brimline.fast.io import append_line
 from brimline.hooks import statusline
 from brimline.hooks.entry import open_turn
+from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, event, statusline_event, text_block
 
 if TYPE_CHECKING:
@@ -167,6 +169,25 @@ def test_a_compaction_from_before_the_installation_has_its_price(world: Path) ->
     assert json.loads(told)["compactions"][0]["dollars"] > 0
 
 
+def test_a_compaction_that_was_undone_is_marked(world: Path, home_dir: str) -> None:
+    """Its row is no longer in the file, and the tile above counts none."""
+    path = world / "home/.claude/projects/-project" / f"{NAME}.jsonl"
+    session = SessionBuilder(str(path), NAME, "/project")
+    session.reply(160_000)
+    before = path.read_bytes()
+    session.row("system", subtype="compact_boundary", compactMetadata={"preTokens": 160_000})
+    spool = SessionState(home_dir, NAME).folder + "/spool.jsonl"
+    moved = {"event": "MovedOut", "results": 15, "freed_tokens": 9, "seconds": 0.4}
+    for line in (moved, {"event": "SessionStart", "source": "compact"}):
+        append_line(spool, json.dumps({"v": 1, "at": session.now} | line))
+    assert "15 results moved out" in (told := report(session.path))
+    assert "undone since" not in told
+
+    path.write_bytes(before)
+
+    assert "undone since" in report(session.path)
+
+
 def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
     """Names of subagents are for a full one; where replies were cut off, it cost at least that."""
     folder = world / "home/.claude/projects/-project"
@@ -174,6 +195,7 @@ def test_a_report_has_the_cost_and_the_subagents(world: Path) -> None:
     session.reply(50_000)
     inner = SessionBuilder(str(folder / NAME / "subagents/agent-acme.jsonl"), NAME)
     inner.reply(33_000, message_id="inner", model="acme-9")
+    (folder / "agent-that-is-a-folder.jsonl").mkdir()
 
     full, shared = report(NAME, "--full"), report(NAME)
 

@@ -578,3 +578,15 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
         arguments = (f"shelf of the crate quokka{number}", "--everywhere", "--json")
         found = home.run("memory", "search", *arguments).report["hits"]
         assert found[0]["group"].endswith(f"-{number:012d}")
+
+
+def test_the_plan_says_what_waits_for_the_client(home: Home, no_client: Path) -> None:
+    """Its own command registers the server, which is no line of the plan without it."""
+    waits = "later   `claude` is not on PATH: `brimline install` again once it is"
+    assert waits in home.run("install", "--dry-run").out
+
+    fake_claude.put_on_path(no_client)
+
+    planned = home.run("install", "--dry-run").out
+    assert waits not in planned
+    assert "run     claude mcp add" in planned

@@ -97,3 +97,14 @@ def test_the_scan_equals_what_the_slow_reader_finds(data: bytes, tmp_path: Path)
     assert found.occupancies == expected.history
     assert found.largest_occupancy_tokens == expected.largest_occupancy_tokens
     assert sum(steps) == len(data)
+
+
+def test_what_the_next_request_did_not_read_from_the_cache_is_told(session: SessionBuilder) -> None:
+    """It says what the compaction really had written again; before that request nobody knows."""
+    session.reply(100_000)
+    session.row("system", subtype="compact_boundary", compactMetadata={"preTokens": 100_000})
+    assert scan(session.path).compactions[0].rewritten_tokens is None
+
+    session.reply(60_000)
+
+    assert scan(session.path).compactions[0].rewritten_tokens == 1_010

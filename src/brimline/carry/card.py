@@ -165,7 +165,9 @@ def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
 def _state(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
     worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))[:3]
-    repeated = [line for line in dict.fromkeys(_repeated_lines(ledger)) if line not in worked]
+    repeated = [
+        line for line in dict.fromkeys(_repeated_command_lines(ledger)) if line not in worked
+    ]
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
@@ -230,7 +232,7 @@ def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
     return f"- `{flatten(' ⏎ '.join(filter(None, lines)), most)}`"
 
 
-def _repeated_lines(ledger: Ledger) -> list[str]:
+def _repeated_command_lines(ledger: Ledger) -> list[str]:
     """Commands of a shape that ran more than once, the latest first: those are run again."""
     return [
         _command_line(ran["line"]) + (" (in the background)" if ran.get("background") else "")

@@ -150,7 +150,7 @@ def list_command(as_json: bool) -> None:
     Example:
       brimline memory list
     """
-    output.answer(overview.topics(_folder()), overview.topics_text, as_json=as_json)
+    output.answer(overview.topics_document(_folder()), overview.topics_text, as_json=as_json)
 
 
 @output.command("lint")

@@ -59,7 +59,7 @@ def price(compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, A
     """Fill in what compactions of the history cost, about: their documents get `dollars`.
 
     The client sends the whole context once more, from the cache, for a summary; the next request
-    writes what is left to the cache again.
+    writes what is left to the cache again, or less where it is known to have read some of it.
     """
     for compaction in compactions:
         before, after = compaction["pre_tokens"], compaction["post_tokens"]
@@ -69,7 +69,9 @@ def price(compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, A
             continue
         summary_tokens = (compaction["summary_characters"] or 0) / model.characters_per_token
         asked = before * prices.read + summary_tokens * prices.output if summary_tokens else 0
-        compaction["dollars"] = round((asked + after * prices.write_5m) / _MILLION, 6)
+        written = compaction["rewritten_tokens"]
+        again = (after if written is None else written) * prices.write_5m
+        compaction["dollars"] = round((asked + again) / _MILLION, 6)
 
 
 def text(document: dict[str, Any]) -> str:

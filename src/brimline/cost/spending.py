@@ -106,7 +106,8 @@ def of_session(path: str) -> list[Spending]:
     own, folder = glob.escape(path.removesuffix(".jsonl")), glob.escape(os.path.dirname(path))
     inside = glob.glob(f"{own}/subagents/*.jsonl")
     beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
-    return _distinct([_read(file, [], None) for file in (path, *inside, *beside)])
+    files = [file for file in (path, *inside, *beside) if _stamp(file)]
+    return _distinct([_read(file, [], None) for file in files])
 
 
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:

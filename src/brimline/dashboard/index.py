@@ -25,7 +25,7 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_FORMAT = 9
+_FORMAT = 10
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
 # What is chosen and sorted by is taken from the document.
@@ -38,6 +38,15 @@ _TABLE = [
     *[f"CREATE INDEX by_{name} ON sessions ({name}, last_at, project, model)" for name in _COLUMNS],
     f"PRAGMA user_version = {_FORMAT}",
 ]
+# What is kept of each compaction.
+COMPACTION_FIGURES = (
+    "uuid",
+    "at",
+    "pre_tokens",
+    "post_tokens",
+    "rewritten_tokens",
+    "summary_characters",
+)
 SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
 SORTS |= {"saved": "saved_tokens", "tokens": "tokens", "cost": "cost(id)"}
 
@@ -214,7 +223,7 @@ def row_of(session: story.Story) -> dict[str, Any]:
         "curve": chart.cells([moment.tokens for moment in session.moments]),
         "compactions": len(session.scan.compactions),
         "compacted": [
-            [past.uuid, past.at, past.pre_tokens, past.post_tokens, past.summary_characters]
+            [getattr(past, name) for name in COMPACTION_FIGURES]
             for past in session.figures.compactions
         ],
         "spent": session.spent,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import output
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
+from brimline.dashboard.index import COMPACTION_FIGURES
 from brimline.offload import savings
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ def _advise_on_cache(period: Period) -> Advice | None:
 
 
 def _advise_on_compactions(period: Period) -> Advice | None:
-    share = period.compaction_dollars / (period.total["dollars"] or 1.0)
+    # What summaries took is not in the bill, so it may be less than they cost.
+    share = min(1.0, period.compaction_dollars / (period.total["dollars"] or 1.0))
     if share <= _MUCH_COMPACTED:
         return None
     text = f"Compactions took about {bill.amount(period.compaction_dollars)}, {share:.0%} of it "
@@ -194,11 +196,10 @@ def by_session(
 
 def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every compaction once: a resumed session has copies of those before."""
-    names = ("uuid", "at", "pre_tokens", "post_tokens", "summary_characters")
     distinct: dict[Any, dict[str, Any]] = {}
     for row in rows:
         for number, figures in enumerate(row["compacted"]):
-            each = dict(zip(names, figures, strict=True))
+            each = dict(zip(COMPACTION_FIGURES, figures, strict=True))
             each |= {"model": row["model"], "dollars": None}
             distinct.setdefault(each["uuid"] or (row["id"], number), each)
     return sorted(distinct.values(), key=lambda each: each["at"])

@@ -167,8 +167,11 @@ def _compactions(
     aftermath.price(compactions, user_models)
     if compactions and not redacted:
         aftermath.fill_in_losses(compactions, story.path)
+    in_file = {recorded.uuid for recorded in story.scan.compactions}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
+        if each["account"] and each["uuid"] not in in_file:
+            each["account"] += "; undone since"
     return compactions
 
 

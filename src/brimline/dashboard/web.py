@@ -267,7 +267,7 @@ class Dashboard:
         query = request.query_params.get("q", "").strip()[:200]
         place = self._project(request)
         folder = hot.folder(place["project"])
-        topics = overview.topics(folder) | {
+        topics = overview.topics_document(folder) | {
             "texts": {topic.path: topic.text for topic in hot.topics(folder)}
         }
         rows = []

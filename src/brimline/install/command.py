@@ -12,7 +12,7 @@ import click
 from brimline import output
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
-from brimline.install import datafolder, entries, modfolder, parts, pythons, settingsfile
+from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
 from brimline.install.doctor import examination, render
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
@@ -227,6 +227,8 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
         lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.call_lines]]
     if not lines:
         return []
+    if any(isinstance(part, parts.McpServer) for part in found) and not client.on_path():
+        lines.append("later   `claude` is not on PATH: `brimline install` again once it is")
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
     if any(isinstance(part, Mod) for part in found):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from brimline.memory.hot import Topic
 
 
-def topics(folder: str) -> dict[str, Any]:
+def topics_document(folder: str) -> dict[str, Any]:
     """The topics of a project."""
     return {"folder": folder, "topics": [topic_document(topic) for topic in hot.topics(folder)]}
 

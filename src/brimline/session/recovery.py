@@ -196,7 +196,7 @@ class _Watch:
     def look(self) -> None:
         """Look at all of them; whether a file is closed is asked before what is in it."""
         for old in self._chain.state.olds:
-            descriptor = self._chain.former(old)
+            descriptor = self._chain.descriptor_of(old)
             is_closed = disk.nobody_writes(descriptor)
             self._seen[old.inode] = is_closed, os.fstat(descriptor)
 

@@ -170,8 +170,8 @@ def _require_fit(order: Order, chain: Chain) -> None:
     recovery.settle(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
         # Whether it is closed is asked before its length: what came late belongs before the rest.
-        is_held = disk.nobody_writes(chain.former(old)) is False
-        if is_held or disk.size(chain.former(old)) > old.carried:
+        is_held = disk.nobody_writes(chain.descriptor_of(old)) is False
+        if is_held or disk.size(chain.descriptor_of(old)) > old.carried:
             raise InUseError(
                 f"{order.path} is in use: a program still has the file open that was this session"
                 " before its last rewrite; end it first; nothing was changed"

@@ -118,7 +118,7 @@ class Chain:
         for descriptor in (self.descriptor, *self._former.values()):
             os.close(descriptor)
 
-    def former(self, old: Old) -> int:
+    def descriptor_of(self, old: Old) -> int:
         """A descriptor of a file that was the session."""
         if old.inode not in self._former:
             self._former[old.inode] = disk.open_for_reading(self.path_of(old))
@@ -162,7 +162,7 @@ class Chain:
         if not is_known or not all(self._is_in_place(*one) for one in self.state.places()):
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
             end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
-            ends = [min(o.carried, disk.size(self.former(o))) for o in self.state.olds]
+            ends = [min(o.carried, disk.size(self.descriptor_of(o))) for o in self.state.olds]
             olds = [Old(o.name, o.inode, n, n) for o, n in zip(self.state.olds, ends, strict=True)]
             self.state = State(inode, end, olds=tuple(olds))
         self._mark()
@@ -176,7 +176,7 @@ class Chain:
 
     def _is_in_place(self, old: Old, place: int) -> bool:
         """Whether the lines of a former file are where they should be: others change things too."""
-        former, length = self.former(old), old.carried - old.start
+        former, length = self.descriptor_of(old), old.carried - old.start
         return disk.size(former) >= old.carried and disk.same(
             former, old.start, self.descriptor, place - length, length
         )
@@ -195,7 +195,7 @@ class Chain:
         sources = [self.descriptor]
         with self.copy() as new:
             for old, place, end in tails:
-                former = self.former(old)
+                former = self.descriptor_of(old)
                 disk.copy(self.descriptor, at, place, new.descriptor)
                 disk.copy(former, old.carried, end, new.descriptor)
                 late = disk.blocks(former, old.carried, end)
@@ -214,7 +214,7 @@ class Chain:
         return Merged(lines, size_bytes)
 
     def _end(self, old: Old, torn: bool) -> int:
-        descriptor = self.former(old)
+        descriptor = self.descriptor_of(old)
         size = max(disk.size(descriptor), old.carried)
         return size if torn else disk.after_last_line_break(descriptor, old.carried, size)
 
@@ -363,7 +363,7 @@ def _read_journal(session: str) -> tuple[State, State] | None:
             figure, _, text = file.read().partition(b"\n")
         stored = json.loads(text)
         if stored["v"] in (1, FORMAT):
-            before, after = _state(stored["before"]), _state(stored["after"])
+            before, after = _parsed_state(stored["before"]), _parsed_state(stored["after"])
             if after.olds:
                 last = replace(after.olds[-1], carried=int(figure))
                 after = replace(after, olds=(*after.olds[:-1], last))
@@ -378,7 +378,7 @@ def _read_journal(session: str) -> tuple[State, State] | None:
     )
 
 
-def _state(stored: dict[str, Any]) -> State:
+def _parsed_state(stored: dict[str, Any]) -> State:
     """A state; brimline 0.x before this one noted no `kept`: its places are not known again."""
     olds = [
         Old(old["name"], old["inode"], old["start"], old["carried"], old.get("gap", 0))

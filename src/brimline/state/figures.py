@@ -78,6 +78,8 @@ class Compaction:
     """How many results, where no model was asked; None where one wrote a summary."""
     freed_tokens: int | None = None
     seconds: float | None = None
+    rewritten_tokens: int | None = None
+    """What the next request did not read from the cache."""
     confirmed: bool = False
     """Whether it took place: a client may announce one and then compact nothing."""
     uuid: str | None = None
@@ -317,7 +319,7 @@ def _fill_in(compaction: Compaction, row: Recorded) -> None:
     compaction.trigger = compaction.trigger or row.trigger
     # The client counts the whole request; our own figure ends with an estimate.
     compaction.pre_tokens = row.pre_tokens or compaction.pre_tokens
-    compaction.post_tokens = row.post_tokens
+    compaction.post_tokens, compaction.rewritten_tokens = row.post_tokens, row.rewritten_tokens
     if compaction.summary_characters is None and row.summary_characters is not None:
         compaction.summary_characters = row.summary_characters
         compaction.summary_source = "transcript"

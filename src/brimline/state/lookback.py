@@ -81,6 +81,7 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
         "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
+        "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
         "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [
             _compaction(compaction, name, figures[name].model) for name, compaction in compactions
@@ -136,7 +137,7 @@ def _compaction(compaction: Compaction, session_id: str, model: str | None) -> d
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.fields(compaction, "moved_out freed_tokens"),
+        **output.fields(compaction, "moved_out freed_tokens rewritten_tokens"),
         "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
         "account": compaction.account,
         "model": model,
@@ -184,7 +185,7 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out in these: {kept_out_text(document['kept_out'])}")
+        lines.append(f"Kept out on arrival: {kept_out_text(document['kept_out'])}")
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 
@@ -193,7 +194,9 @@ def _summary_sizes(document: dict[str, Any]) -> str:
     lines = []
     if without:
         of_all = output.count(document["compaction_count"], "compaction")
-        lines.append(f"{without:,} of {of_all} without a model: nothing was summarised")
+        moved = output.count(document["results_moved_out"], "result")
+        text = f"{without:,} of {of_all} without a model: nothing was summarised, {moved} moved out"
+        lines.append(output.wrapped(text))
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
         counted = output.count(shares["count"], "compaction")
@@ -278,9 +281,11 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         for each in compactions[-_LAST_ROWS:]
     ]
     head = ["at", "session", "trigger", "before", "after", "held", "took", "cost"]
+    has_summaries = any(each["moved_out"] is None for each in compactions[-_LAST_ROWS:])
     legend = (
         "Tokens before and after. Held: how many of the user's messages until then the summary "
-        "holds word for word. Cost, about: the summary, and what is written to the cache again."
+        f"holds word for word. Cost, about: {'the summary, and ' if has_summaries else ''}"
+        "what is written to the cache again."
     )
     table = output.table(head, rows, right=range(3, len(head)))
     accounts = [

@@ -68,7 +68,7 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     """
     digest = layout.digest_of(key)
     try:
-        data = put.unpack(_raw(home_dir, digest))
+        data = put.unpack(_packed_bytes(home_dir, digest))
         if put.sha256(data) != digest:
             raise ValueError("its content does not match the key")  # noqa: TRY301 - told below
     except FileNotFoundError:
@@ -291,7 +291,8 @@ def _position(text: str | None, default: int, count: int) -> int:
     return max(1, count + 1 + number if number < 0 else number)
 
 
-def _raw(home_dir: str, digest: str) -> bytes:
+def _packed_bytes(home_dir: str, digest: str) -> bytes:
+    """Content as it is stored; what is gone from the store is brought back where that can be."""
     path = layout.file(home_dir, digest)
     try:
         return layout.read_file(path)

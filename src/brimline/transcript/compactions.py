@@ -32,6 +32,8 @@ class Recorded(NamedTuple):
     pre_tokens: int | None
     post_tokens: int | None
     summary_characters: int | None
+    rewritten_tokens: int | None = None
+    """What the next request did not read from the cache."""
 
 
 def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
@@ -86,7 +88,9 @@ class Scan:
         tokens = usage.prompt_tokens
         if self.compactions and self._since == len(self.requests):
             # What the next request really took wins over what the client expected it to take.
-            self.compactions[-1] = self.compactions[-1]._replace(post_tokens=tokens)
+            self.compactions[-1] = self.compactions[-1]._replace(
+                post_tokens=tokens, rewritten_tokens=usage.fresh_tokens
+            )
         self._waits_for_summary = False
         if usage.message_id is not None and usage.message_id == self._message_id:
             self.requests[-1] = self.requests[-1]._replace(tokens=tokens)
