@@ -83,13 +83,6 @@ export function show($, text, isNotice = false) {
   $.ui.invalidate("ui.render")
 }
 
-// A call begins. If a request has been answered since the notice came, the notice goes, however long the call takes.
-export async function dropOldNotice($) {
-  if (!shown?.isNotice) return
-  const usage = await $.session.usage().catch(() => null)
-  if (usage && usage.context.tokens !== tokens && shown?.isNotice) show($, null)
-}
-
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
 export async function answered($, folder, isEnd = false) {
   const usage = await $.session.usage().catch(() => null) // nobody waits for this, and the session may be over

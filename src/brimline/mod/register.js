@@ -10,7 +10,7 @@
 
 import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
 import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
-import { answered, draw, dropOldNotice, pane, show, tellTier } from "./pane.js"
+import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
@@ -74,7 +74,6 @@ export const register = on => {
 
   on("tool.call", async ($, e, next) => {
     if (e.agentId !== undefined) return next(e)
-    dropOldNotice($)
     const reading = measure($, folder)
     if (LOADING.includes(e.tool) || e.tool === STATUS) await reading // the ceiling is judged before them; it is told
     const result = await next(e)
