@@ -45,7 +45,7 @@ def test_the_line_is_whole_in_a_narrow_terminal_beside_the_one_from_before(
             lambda found: re.search(r"k to compaction · ~\d+ req", found) is not None
         )
 
-    (line,) = [line.strip() for line in screen.splitlines() if "to compaction" in line]
+    (line,) = [line.strip() for line in screen.splitlines() if "k to compaction" in line]
     assert re.fullmatch(
         r"[\d.]+k to compaction · ~\d+ req\. \(\d+–\d+\)( · L1)?( · \d+% of \w+ window)?",
         line,
