@@ -30,7 +30,6 @@ from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import encoded, take_survey
 from brimline.transcript import find
 from brimline.transcript.row import thinking_stripped
 
@@ -386,6 +385,8 @@ def _lost_thinking(found: Restoration, length: int) -> bytes:
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
     turns = b"".join(_blocks(since, sum(piece.end - piece.start for piece in since)))
+    from brimline.session.survey import encoded, take_survey
+
     survey = take_survey(BytesIO(turns), len(turns), None)
     if not survey.sent.thoughts:
         return b""
