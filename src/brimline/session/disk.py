@@ -265,17 +265,12 @@ def after_last_line_break(descriptor: int, start: int, end: int) -> int:
 
 def sync_folder(path: str) -> None:
     """See that the names in a file's folder are on the disk, where the system can do that."""
-    try:
+    with contextlib.suppress(OSError):
         descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | _COMMON)
-    except OSError:  # pragma: no cover - Windows opens no folders
-        return
-    try:
-        system.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
+        try:
+            system.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def link(path: str, second: str) -> None:
@@ -302,14 +297,10 @@ def nobody_writes(descriptor: int) -> bool | None:
     try:
         import fcntl
 
-        request, wanted, back = fcntl.F_SETLEASE, fcntl.F_RDLCK, fcntl.F_UNLCK
-    except (ImportError, AttributeError):  # pragma: no cover - Windows, macOS
-        return None
-    try:
-        fcntl.fcntl(descriptor, request, wanted)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return False
-    except OSError:
-        return None
-    fcntl.fcntl(descriptor, request, back)
+    except (ImportError, AttributeError, OSError):
+        return None  # Windows, macOS, some file systems
     return True

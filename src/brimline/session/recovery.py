@@ -7,6 +7,7 @@ It happens at the start of every `session` command and of every session.
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
@@ -44,7 +45,7 @@ class Settled(NamedTuple):
     is_over: bool
 
 
-def recover(target: str, *, most_bytes: int | None = None) -> list[Recovered]:
+def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     """Finish interrupted rewrites of a session, or of every session in a folder.
 
     Sessions that another command is rewriting right now are left to it, and those larger than
@@ -58,13 +59,9 @@ def recover(target: str, *, most_bytes: int | None = None) -> list[Recovered]:
     except OSError:
         return []
     sessions = [os.path.join(folder, name) for name in sorted(filter(None, left))]
-    outcomes = [
-        _finish(session)
-        for session in sessions
-        if only in (None, os.path.basename(session))
-        and (most_bytes is None or disk.identity(session)[1] <= most_bytes)
-    ]
-    return [outcome for outcome in outcomes if outcome]
+    wanted = [session for session in sessions if only in (None, os.path.basename(session))]
+    small = [session for session in wanted if disk.identity(session)[1] <= most_bytes]
+    return list(filter(None, map(_finish, small)))
 
 
 def _finish(session: str) -> Recovered | None:

@@ -23,7 +23,7 @@ from brimline.session import disk
 from brimline.session.disk import Content, Draft, RewriteError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 _FORMATS = (1, 2, 3)
 _DIGITS = 20
@@ -99,23 +99,27 @@ class Chain:
         states = _read_journal(self.session)
         if not states:
             return
+        self._remove_second_name(states[-1].olds)
         inode = self.state.inode
-        for old in states[-1].olds:
-            if disk.identity(self.path_of(old))[0] == inode:
-                disk.remove(self.path_of(old))  # the rename did not come: a second name
         noted = next((state for state in states if state.inode == inode), states[-1])
-        # One that is gone was dropped. Clients take rows back: then less was carried over.
-        olds = [
-            replace(old, carried=min(old.carried, disk.size(self.descriptor_of(old))))
-            for old in noted.olds
-            if os.path.lexists(self.path_of(old))
-        ]
+        olds = [self._as_it_is(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
         self.state = State(inode, noted.content, tuple(olds))
         if olds and not self._is_as_noted():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
             end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
             olds = [replace(old, place=end) for old in olds]
             self.state = State(inode, disk.content_of(self.descriptor, end), tuple(olds))
+
+    def _remove_second_name(self, olds: Iterable[Old]) -> None:
+        """Take away what was to be the former file's name: the rename did not come."""
+        present = disk.identity(self.session)[0]
+        for old in olds:
+            if disk.identity(self.path_of(old))[0] == present:
+                disk.remove(self.path_of(old))
+
+    def _as_it_is(self, old: Old) -> Old:
+        """A former file; where others took rows back from it, less of it was carried over."""
+        return replace(old, carried=min(old.carried, disk.size(self.descriptor_of(old))))
 
     def _is_as_noted(self) -> bool:
         """Whether the session still begins with what we wrote, up to the last place in it."""
@@ -182,10 +186,8 @@ class Chain:
         except BaseException:
             os.close(reader)
             # An interrupt may come after the rename: then the journal tells the next command.
-            inode = disk.identity(self.session)[0]
-            if inode != new.inode:
-                if disk.identity(self.path_of(present))[0] == inode:
-                    disk.remove(self.path_of(present))
+            if disk.identity(self.session)[0] != new.inode:
+                self._remove_second_name([present])
                 self.note()
             raise
         self._former[present.name], self.descriptor = self.descriptor, reader
