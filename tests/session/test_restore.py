@@ -105,14 +105,14 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
     kept = len(contents.blobs(home_dir))
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert len(contents.blobs(home_dir)) == kept > 0
 
     session.restore()
 
     assert session.data == original + between + LATE
     assert restoring.noted_sessions(home_dir) == []
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert contents.blobs(home_dir) == []
 
 

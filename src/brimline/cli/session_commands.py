@@ -52,8 +52,7 @@ def _target(file: str | None, session_id: str | None) -> str:
         SessionError: there is none, or it is something else than a session.
     """
     _require_one_name(file, session_id)
-    path = find.named(file) if file else find.wanted(session_id)
-    find.require_transcript(path)
+    path = find.require_transcript(find.named(file) if file else find.wanted(session_id))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
