@@ -239,20 +239,30 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     assert path.read_bytes() == (folder / "original").read_bytes() + appended
 
 
-def test_the_journal_of_the_last_version_loses_no_late_line(world: Path, home_dir: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "of_state", "of_old"),
+    [
+        (1, {}, {"inode": 2, "start": 0, "anchor": 0, "mark": 0}),
+        (2, {"kept": 7, "mark": 9}, {"inode": 2, "start": 0, "gap": 0}),
+    ],
+)
+def test_the_journal_of_an_earlier_version_loses_no_late_line(
+    version: int, of_state: dict[str, int], of_old: dict[str, int], world: Path, home_dir: str
+) -> None:
     """A former file that was still held open when brimline was upgraded."""
     path = machines.make_session(world / "s.jsonl")
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         journal = path.with_name("s.jsonl.brimline-swap")
         figure, text = journal.read_text().split("\n", 1)
-        told = json.loads(text)
+        written = json.loads(text)
         for side in ("before", "after"):
-            for old in told[side]["olds"]:
-                del old["gap"]
-                old.update(anchor=0, mark=0)
-            del told[side]["kept"], told[side]["mark"]
-        journal.write_text(f"{figure}\n{json.dumps(told | {'v': 1})}\n")
+            state = written[side]
+            olds = [
+                {"name": old["name"], "carried": old["carried"]} | of_old for old in state["olds"]
+            ]
+            written[side] = {"inode": state["inode"], "olds": olds} | of_state
+        journal.write_text(f"{figure}\n{json.dumps(written | {'v': version})}\n")
         held.write(line(40))
         recovery.recover(str(path))
         held.write(line(41))

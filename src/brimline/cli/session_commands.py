@@ -52,8 +52,7 @@ def _target(file: str | None, session_id: str | None) -> str:
         SessionError: there is none, or it is something else than a session.
     """
     _require_one_name(file, session_id)
-    path = find.named(file) if file else find.wanted(session_id)
-    find.require_transcript(path)
+    path = find.require_transcript(find.named(file) if file else find.wanted(session_id))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
@@ -69,16 +68,6 @@ def _require_one_name(file: str | None, session_id: str | None) -> None:
 
 def _reading(path: str) -> output.Progress:
     return output.Progress("Reading", os.path.getsize(path))
-
-
-def _follow() -> None:
-    """Say that the work is done, and what is still waited for."""
-    if os.isatty(2):
-        output.say(
-            "\nRewritten. A program still writes to the former file: following it for up to 30 s\n"
-            "(Ctrl-C is safe now: later lines are added by the next `brimline session` command).",
-            err=True,
-        )
 
 
 @output.command("inspect")
@@ -159,7 +148,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     output.consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
-        done = purge.purge(path, planned, home_dir, progress=bar.update, on_wait=_follow)
+        done = purge.purge(path, planned, home_dir, progress=bar.update)
     report |= {
         "applied": done.swapped,
         "bytes_after": done.after.length,
@@ -198,7 +187,7 @@ def repair_command(
             output.say("\n".join(session_text.found_faults(preview)), err=True)
         output.consent(f"Mend {output.count(len(report.mended), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
-            report = repair.repair(path, home_dir=home_dir, progress=bar.update, on_wait=_follow)
+            report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair(report, dry_run=dry_run)
     output.answer(document, session_text.repaired, as_json=as_json)
 
@@ -252,7 +241,7 @@ def restore_command(
         in_use.require_idle(plan.path, plan.home_dir)
         output.consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
-            made = restore.restore(plan, progress=bar.update, on_wait=_follow)
+            made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
@@ -271,7 +260,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     if not dry_run:
         in_use.require_idle(plan.path, plan.home_dir)
         output.consent("Go back? A backup of the present state is kept.", yes=yes)
-        made = undo.undo(plan, on_wait=_follow)
+        made = undo.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)

@@ -271,7 +271,7 @@ class _Reader:
         if entry:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
-            story.turns += entry.prompt is not None
+            story.turns = self.context.turns
             if entry.prompt and not entry.prompt.startswith("/"):
                 story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
             if entry.is_boundary:

@@ -90,8 +90,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.gauge import session_status
     from brimline.session import restore
 
-    path = turn.event.transcript
-    find.require_transcript(path)
+    path = find.require_transcript(turn.event.transcript)
     document = session_status.read_status(path, turn.home, turn.policy, watch)
     purged = restore.context_tokens_since(turn.home, path, document["measured_at"])
     return session_status.text(document, purged)
@@ -154,9 +153,8 @@ def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
 def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
-    path = turn.event.transcript
-    find.require_transcript(path)
-    path, options = os.path.realpath(path), purge.Options()
+    path = os.path.realpath(find.require_transcript(turn.event.transcript))
+    options = purge.Options()
     planned = purge.prepare(path, options, turn.home, watch)
     document = session_documents.purge(path, planned)
     if planned.is_empty:
