@@ -766,9 +766,10 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
     stand_in = stand_ins.StandIn(2, {"content": "a line"}, "key", 5.0)
 
     def left_out(*, all_of_it: bool, is_edited: bool = True) -> list[int] | None:
-        state = State(standing={edited.id: stand_in} if is_edited else {})
+        fresh = {edited.id: stand_in} if is_edited else {}
+        state = State(standing={**fresh})
         outcome = compactor.again(body, found, state.standing, None)
-        outcome.fresh = dict(state.standing) if is_edited else {}
+        outcome.fresh = fresh
         made = compactor.without_thinking(body, found, state, outcome, all_of_it=all_of_it)
         if made is None:
             return None

@@ -98,11 +98,11 @@ def period(
     total = {"input_tokens": 100 - cached, "cache_read_tokens": cached, "dollars": paid}
     total |= {"cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0}
     results = {"Read": read, "Grep": 30, "Bash": 100 - hooks - read - 30} if read else {}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"id": "11111111-x", "injected_tokens": hooks, "tools": {"Read": 1}, "causes": {}},
         {"id": "22222222-x", "injected_tokens": 0, "tools": {"Read": 9}, "causes": {"edit": 2}},
     ]
-    compacted = [{"dollars": compacting}, {"dollars": None}]
+    compacted: list[dict[str, Any]] = [{"dollars": compacting}, {"dollars": None}]
     return overall.Period(total, rows, compacted, Counter(results))
 
 

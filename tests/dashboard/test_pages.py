@@ -80,7 +80,7 @@ def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
 ) -> None:
     """One's own page shows all of it, as far as a line goes."""
     item = Item("tool_result", name, 10, subject)
-    kind = pages.NAMES["tool_result"]
+    kind = "tool results"
 
     assert pages.shown_item(item, redacted=False) == f"{kind}: {name} {whole}"
     assert pages.shown_item(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
@@ -124,7 +124,11 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
 ) -> None:
     """Of an edit what it changes, of any other call its arguments."""
     session.prompt("A short wish")
-    edit = {"file_path": "/a.py", "old_string": "one\ntwo", "new_string": "one\nthree"}
+    edit: dict[str, Any] = {
+        "file_path": "/a.py",
+        "old_string": "one\ntwo",
+        "new_string": "one\nthree",
+    }
     calls = [
         session.tool_call(20_000, "Edit", **edit),
         session.tool_call(21_000, "Grep", pattern="p"),
