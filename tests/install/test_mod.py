@@ -147,7 +147,13 @@ def test_doctor_names_an_old_client(home: Home, no_client: Path) -> None:
 
 
 def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
-    """Another's PreCompact hook, a setting, a changed file."""
+    """Another's PreCompact hook, another mod that stands first, a setting, a changed file."""
+    folder = home.config / "plugins" / "cache" / "rival"
+    (folder / "hooks").mkdir(parents=True)
+    (folder / "hooks" / "register.js").write_text('on("session.compact", answer)')
+    record = {"plugins": {"rival@market": [{"installPath": str(folder)}]}}
+    (home.config / "plugins" / "installed_plugins.json").write_text(json.dumps(record))
+    home.edit(enabledPlugins={"rival@market": True, "other@market": True})
     home.install()
     hooks = home.value["hooks"]
     hooks["PreCompact"].append({"hooks": [{"type": "command", "command": "save.sh"}]})
@@ -157,6 +163,7 @@ def test_doctor_says_what_keeps_it_from_answering(home: Home) -> None:
     said = told(home, "warning")
 
     assert any("save.sh" in text for text in said)
+    assert any("rival@market" in text for text in said)
     assert any("not what this version would write" in text for text in said)
     config.change(f"{home.data}/config.toml", "compaction.inside", "off", project=False)
     assert "compaction.inside is off" in told(home, "note")[0]

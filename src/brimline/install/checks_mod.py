@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
 
 def check(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """Say whether the mod is there and was loaded, and which hook keeps it from answering."""
+    """Say whether the mod is there and was loaded, and who else would answer a compaction."""
     if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
     enabled = client.plugin_is_on(project_dir)
@@ -40,6 +42,8 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield _loaded(home_dir, settings)
     for command in _foreign_precompact(settings):
         yield "mod-precompact", {"command": command}
+    for name in _rivals(settings):
+        yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
 def _interpreter(home_dir: str, project_dir: str) -> str:
@@ -84,3 +88,22 @@ def _foreign_precompact(settings: list[dict[str, Any]]) -> list[str]:
     ]
     found = [entry for group in groups for entry in entries.entries_of(group)]
     return [str(entry.get("command")) for entry in found if not entries.parse_hook(entry)]
+
+
+def _rivals(settings: list[dict[str, Any]]) -> list[str]:
+    """Other mods that answer a compaction and come before ours: the first that answers wins."""
+    names: dict[str, bool] = {}
+    for found in settings:
+        held = found.get("enabledPlugins")
+        names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
+    earlier = itertools.takewhile(lambda name: name != client.PLUGIN_ID, names)
+    return [name for name in earlier if names[name] and _answers_compaction(name)]
+
+
+def _answers_compaction(name: str) -> bool:
+    return any(
+        b"session.compact" in module.read_bytes()
+        for folder in client.plugin_folders(name)
+        for module in Path(folder).glob("hooks/*.[jt]s*")
+        if os.access(module, os.R_OK)
+    )

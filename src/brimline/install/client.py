@@ -113,6 +113,15 @@ def version_numbers() -> tuple[int, ...]:
     return tuple(int(word) for word in words if word.isdigit())
 
 
+def plugin_folders(name: str) -> list[str]:
+    """Where the client has installed a plugin, by its own record."""
+    plugins = _object(_read(f"{paths.client_config_dir()}/plugins/installed_plugins.json"))
+    found = _object(plugins.get("plugins")).get(name)
+    records = found if isinstance(found, list) else []
+    places = [_object(record).get("installPath") for record in records]
+    return [place for place in places if isinstance(place, str)]
+
+
 def _started(
     command: list[str], folder: str, variables: dict[str, str], timeout_s: float
 ) -> tuple[int, str]:

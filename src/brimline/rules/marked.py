@@ -1,4 +1,4 @@
-"""What of the instruction files reaches the model by us: marked rules, and files it does not load.
+"""What of the instruction files reaches the model by us: marked rules, and many files as one text.
 
 Rules that their authors marked `(ENFORCED)` or `(CRITICAL)` are compiled into the policy. Only
 files count that the client itself loads at the start, and the two that we add to them: a text of
@@ -25,10 +25,11 @@ MARK = re.compile(r"\((?:ENFORCED|CRITICAL)\)")
 # They leave room in the card for what the session itself said.
 MOST_CHARACTERS = 4_500
 _MOST_RULES = 60
-# What one file and all of them may have before `rules lint` speaks of it.
+# What one file and all of them may take of the assembled text.
 FILE_CHARACTERS = 4_000
 TOTAL_CHARACTERS = 12_000
 TRUNCATED = "[truncated]"
+BOUNDARY = "--- brimline: above is the same for every file, below is for the file at hand ---"
 _HEAD = "[brimline] Instructions that Claude Code does not load by itself:\n\n"
 _END = f"\n{TRUNCATED}\n"
 _LEAST_WORTH_SHOWING = 100
@@ -197,6 +198,25 @@ def unique(sources: Iterable[Source]) -> list[Source]:
         if source.text.strip() and not source.is_excluded:
             kept.setdefault(source.digest, source)
     return list(kept.values())
+
+
+def assemble(
+    sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
+) -> str:
+    """One text of all files, weakest first; what depends on the file at hand stands at the end.
+
+    With a file at hand, room for one file is kept for it whether or not anything comes, so that the
+    stable part has the same bytes for every file.
+    """
+    kept = unique(sources)
+    dynamic = [source for source in kept if source.is_dynamic]
+    reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
+    first = _join([source for source in kept if not source.is_dynamic], total - reserve)
+    if not dynamic:
+        return first
+    head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
+    second = _join(dynamic, total - len(head))
+    return head + second if second else first
 
 
 def _join(sources: Sequence[Source], total: int) -> str:
