@@ -177,7 +177,7 @@ def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:
     rows = installed.run("doctor", "--json").report["findings"]
     levels = [row["level"] for row in rows if row["check"] == "interpreter"]
     assert sorted(levels) == ["ok", "warning"]
-    installed.install()
+    installed.install("--scope", "project")
     installed.run("scout", "on")
     assert not sprung.exists()
 
@@ -189,7 +189,7 @@ def test_a_foreign_status_line_and_another_data_folder_are_told(
     told = installed.findings(BRIMLINE_HOME=str(world / "else"))["data-home"]
     assert told["fix"] == f"export BRIMLINE_HOME={installed.data}"
     installed.edit(statusLine={"type": "command", "command": "date"})
-    assert found(installed, "status-line")[1].endswith("brimline install")
+    assert "brimline install --scope user" in found(installed, "status-line")[1]
     installed.edit(statusLine={"type": "builtin"})
     assert 'take "statusLine" out' in found(installed, "status-line")[1]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
@@ -135,6 +136,34 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
 
     assert session.data == original
     assert restoring.noted_sessions(home_dir) == []
+
+
+def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
+    session: Recorded, home_dir: str, original: bytes
+) -> None:
+    """In the session that was purged, not in a copy of it elsewhere."""
+    session.purge()
+    (name,) = restoring.noted_sessions(home_dir)
+    (note,), _ = restoring.notes(home_dir, name)
+    copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
+    os.makedirs(os.path.dirname(copy))
+    shutil.copy2(session.path, copy)
+    before, after = (clock.format_utc(note.at + seconds) for seconds in (-1, 1))
+
+    taken = [
+        restoring.context_tokens_since(home_dir, path, moment)
+        for path, moment in (
+            (session.path, before),
+            (session.path, after),
+            (session.path, None),
+            (copy, before),
+        )
+    ]
+
+    assert note.context_tokens > 0
+    assert taken == [note.context_tokens, 0, 0, 0]
+    assert restoring.purged_tokens_since(home_dir, session.path, before).total() >= taken[0]
+    assert not restoring.purged_tokens_since(home_dir, session.path, after)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "note", "session"])

@@ -28,7 +28,7 @@ from .shelves import DAY_S, golden, noise, stored, text
 NOW = 2_000_000_000 * 10**9
 DAY = 86_400 * 10**9
 LONG_AGO = 40 * DAY_S
-GARBAGE = Limits(max_age_s=0, grace_s=retention.GRACE_S)
+GARBAGE = Limits(grace_s=retention.GRACE_S, unreferenced=True)
 DIGEST = "0123456789abcdef" * 4
 
 

@@ -138,12 +138,12 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         return
     if flags["dry_run"]:
         report["changes"] = session_documents.changes(planned)
-        text = "" if as_json else session_text.preview(report, options, home_dir)
+        text = "" if as_json else session_text.preview(report, options)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:
         output.say(session_text.purge(report))
-    in_use.require_idle(path, home_dir)
+    in_use.require_idle(path)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     output.consent(question, yes=flags["yes"])
@@ -181,7 +181,7 @@ def repair_command(
     with _reading(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.mended and not dry_run:
-        in_use.require_idle(report.path, home_dir)
+        in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair(report, dry_run=True)
             output.say("\n".join(session_text.found_faults(preview)), err=True)
@@ -238,7 +238,7 @@ def restore_command(
             output.note(f"an older rewrite stays as it is: {problem}")
     done = ""
     if plan.undone and not dry_run:
-        in_use.require_idle(plan.path, plan.home_dir)
+        in_use.require_idle(plan.path)
         output.consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
             made = restore.restore(plan, progress=bar.update)
@@ -258,7 +258,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
         output.say(session_text.undoing(plan))
     done = ""
     if not dry_run:
-        in_use.require_idle(plan.path, plan.home_dir)
+        in_use.require_idle(plan.path)
         output.consent("Go back? A backup of the present state is kept.", yes=yes)
         made = undo.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}

@@ -15,9 +15,12 @@ from brimline.transcript import find
 
 
 @output.command("status")
+@click.option("--transcript", metavar="FILE", help="A session, by its file.")
 @output.session_option
 @click.option("--composition", is_flag=True, help="Show where the tokens went instead.")
-def status(session_id: str | None, composition: bool, as_json: bool) -> None:
+def status(
+    transcript: str | None, session_id: str | None, composition: bool, as_json: bool
+) -> None:
     """Show how full a session is: the running one, else the newest of this project.
 
     \b
@@ -25,7 +28,9 @@ def status(session_id: str | None, composition: bool, as_json: bool) -> None:
       brimline status
       brimline status --composition
     """
-    path = find.require_transcript(find.wanted(session_id))
+    if transcript and session_id:
+        raise click.UsageError("name a session by --transcript or by --session, not by both")
+    path = find.require_transcript(transcript or find.wanted(session_id))
     if composition:
         from brimline.gauge import composition_text
 

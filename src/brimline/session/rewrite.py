@@ -140,7 +140,7 @@ def _require_fit(order: Order, chain: Chain) -> None:
                 f"{order.path} is in use: a program still has the file open that was this session"
                 " before its last rewrite; end it first; nothing was changed"
             )
-    in_use.require_idle(order.path, order.home_dir)
+    in_use.require_idle(order.path)
     status = os.fstat(chain.descriptor)
     if status.st_nlink > 1:
         raise RewriteError(

@@ -160,7 +160,7 @@ def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
     document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, options, turn.home)
+    preview = session_text.preview(document, options)
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

@@ -66,6 +66,7 @@ class Limits(NamedTuple):
     max_age_s: float | None = None  # since the last use
     max_bytes: int | None = None  # on disk, compressed as they are
     grace_s: float = 0.0  # what was used more recently than this stays
+    unreferenced: bool = False  # everything goes that nothing pins or mentions
 
 
 class Holds(NamedTuple):
@@ -174,7 +175,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
 def choose(
     blobs: Sequence[Blob], holds: Holds, limits: Limits, now_ns: int
 ) -> tuple[list[Blob], Outcome]:
-    """Choose what goes by age, then by size; values in, values out."""
+    """Choose what goes by age or for want of a reference, then by size; values in, values out."""
     held = {blob.digest: _hold(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
     old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
@@ -221,7 +222,9 @@ def _hold(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
 
 def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     is_old = limits.max_age_s is not None and blob.used_ns < now_ns - limits.max_age_s * _SECOND_NS
-    return is_old and holds.levels.get(blob.digest, pins.NONE) == pins.NONE
+    if not is_old and not limits.unreferenced:
+        return False
+    return holds.levels.get(blob.digest, pins.NONE) == pins.NONE
 
 
 def _order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
