@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brimline.carry import lost
 from brimline.store import stub
@@ -74,7 +74,7 @@ def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) ->
 
 def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
     """With how many there are, and the way back."""
-    loss = {
+    loss: dict[str, Any] = {
         "messages": [f"message {number}" for number in range(6)],
         "files": ["/src/a.py"],
         "outputs": [],
