@@ -92,7 +92,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
     path = find.require_transcript(turn.event.transcript)
     document = session_status.read_status(path, turn.home, turn.policy, watch)
-    purged = restore.context_tokens_since(turn.home, path, document["measured_at"])
+    purged = restore.purged_tokens_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
 
