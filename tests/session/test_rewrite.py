@@ -37,8 +37,11 @@ def _replacing(path: Path, home_dir: str, before: bytes, after: bytes) -> str | 
 
 @pytest.mark.row("S3-49")
 def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home_dir: str) -> None:
-    """Mode and time survive; backups are private and never written over, also within a second."""
+    """Mode, owner and time survive; backups are private and never written over within a second."""
     path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+    owner = path.stat().st_uid, path.stat().st_gid
     before = path.read_bytes()
 
     done = machines.run(path, home_dir)
@@ -48,6 +51,7 @@ def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home
     assert (done.before.length, done.after.length) == (len(before), path.stat().st_size)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert path.stat().st_mtime == machines.LONG_AGO
+    assert (path.stat().st_uid, path.stat().st_gid) == owner
     assert machines.ours(path) == []
     again = _replacing(path, home_dir, b'"old"', b'"one"')
     assert done.backup is not None
@@ -274,12 +278,16 @@ def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
 
 
 def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: str) -> None:
-    """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions."""
+    """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions.
+
+    A session is as old as its last line.
+    """
     assert recovery.recover(str(path.parent)) == recovery.recover(str(path.parent / "no")) == []
     other = machines.make_session(path.with_name("t.jsonl"))
     with other.open("ab", buffering=0) as held:
         machines.run(other, home_dir)
         held.write(line(40) + line(41))
+        moment = os.fstat(held.fileno()).st_mtime
     for kind in ("lock", "new", "backup"):
         with open(disk.beside(str(path), kind), "wb") as file:
             file.write(b"half a")
@@ -293,6 +301,7 @@ def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: s
     ]
     assert (machines.numbers(path), machines.numbers(other)) == ([*range(40)], [*range(42)])
     assert machines.ours(path) == machines.ours(other) == []
+    assert other.stat().st_mtime == moment
 
 
 @pytest.mark.parametrize("how", ["in place", "by rename"])
@@ -334,6 +343,34 @@ def test_rows_taken_back_from_the_old_file_do_not_confuse(path: Path, home_dir: 
     recovery.recover(str(path))
 
     assert machines.numbers(path) == [*range(42), 42]
+
+
+def test_rows_taken_back_after_a_kill_leave_late_lines_at_the_end(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal knew of more than the session has by then."""
+
+    def append(_new: str) -> None:
+        with path.open("ab") as file:
+            file.write(line(40))
+
+    def die_after_the_rename(_number: int, _name: str) -> None:
+        if b'"new"' in path.read_bytes():
+            raise machines.Died
+
+    with path.open("ab", buffering=0) as held, monkeypatch.context() as patch:
+        machines.install(patch, machines.Machine(die_after_the_rename))
+        with pytest.raises(machines.Died):
+            machines.run(path, home_dir, verify=append)
+        assert machines.numbers(path) == list(range(41))
+        os.truncate(path, path.stat().st_size - len(line(40)))
+        held.write(line(41))
+
+    (done,) = recovery.recover(str(path))
+
+    assert done.problem is None
+    assert machines.numbers(path) == [*range(40), 41]
+    assert machines.ours(path) == []
 
 
 @pytest.mark.parametrize("note", [b"", b"no number\nno json", b'1\n{"v":99}', b"\xff\n[]"])
