@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
-from brimline.session import disk, recovery
+from brimline.session import disk, in_use, recovery
 from brimline.session.disk import BusyError, InUseError, RewriteError
+from brimline.session.rewrite import Order, rewrite
 
 from . import machines
 from .machines import line, shorten
@@ -178,7 +179,8 @@ def test_a_session_in_use_is_refused_with_the_reason(path: Path, home_dir: str) 
 def test_what_others_change_meanwhile_is_left_to_them(
     change: str, path: Path, home_dir: str
 ) -> None:
-    """Nothing is swapped over their work."""
+    """Nothing is swapped over their work, wherever in the session it is."""
+    machines.make_session(path, lines=400)
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         shorten(old, length, new)
@@ -262,19 +264,51 @@ def test_without_hard_links_the_old_file_is_followed_by_the_command_alone(
 def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
     path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on macOS: nobody knows whether a program holds it, so it stays for a while."""
-    monkeypatch.setattr(disk, "nobody_writes", lambda _: None)
-    machines.run(path, home_dir)
-    (kept,) = path.parent.glob("*-old-*")
+    """As on macOS: nobody knows whether a program holds it, so it stays for a while.
 
-    recovery.recover(str(path))
-    assert kept.exists()
-    assert machines.restore(path, home_dir)
+    What comes to it has its place after the next rewrite too, which half a line holds up.
+    """
+    monkeypatch.setattr(disk, "nobody_writes", lambda _: None)
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        (kept,) = path.parent.glob("*-old-*")
+        recovery.recover(str(path))
+        assert kept.exists()
+        held.write(line(40)[:7])
+        with pytest.raises(InUseError, match="still has the file open"):
+            machines.run(path, home_dir, quiet_s=60)
+        held.write(line(40)[7:])
+        recovery.recover(str(path))
+        assert machines.restore(path, home_dir)
+        _replacing(path, home_dir, line(0), b"longer\n" + line(0))
+        held.write(line(41))
+
     monkeypatch.setattr(recovery, "_FORGOTTEN_S", 0)
     recovery.recover(str(path))
 
     assert machines.ours(path) == []
-    assert machines.numbers(path) == list(range(40))
+    assert path.read_bytes() == b"longer\n" + b"".join([line(number) for number in range(42)])
+
+
+def test_half_a_line_that_was_just_written_is_left_to_its_writer(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is rewritten ends with the line before; the half is carried over as it is."""
+    monkeypatch.setattr(in_use, "RECENT_S", 0.0)
+    lengths = []
+
+    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
+        lengths.append(length)
+        shorten(old, length, new)
+
+    length = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(line(40)[:7])
+    rewrite(Order(str(path), home_dir, make_new, machines.accept, quiet_s=600))
+
+    assert lengths == [length]
+    assert path.read_bytes().endswith(b"\n" + line(40)[:7])
+    assert machines.ours(path) == []
 
 
 def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: str) -> None:
