@@ -92,7 +92,7 @@ export const register = on => {
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
-      if (problem?.message === TOO_LITTLE && isInteractive) show($, `brimline leaves this compaction to a model: ${TOO_LITTLE}`, true)
+      if (problem?.message?.startsWith(TOO_LITTLE) && isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
       return next(e)
     }
   })
