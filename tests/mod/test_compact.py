@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import base64
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
