@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from pathlib import Path
@@ -89,6 +88,8 @@ def test_an_empty_store_is_no_error(brimline: Run) -> None:
         (["--lines", "200:"], slice(-22, None)),
         (["--lines", "-1:"], slice(-22, None)),
         (["--lines", "200:999"], slice(-22, None)),
+        (["--bytes", "5:9"], slice(5, 9)),
+        (["--bytes", "-4:"], slice(-4, None)),
     ],
 )
 def test_get_prints_exactly_what_was_stored(key: str, options: list[str], wanted: slice) -> None:
@@ -105,9 +106,11 @@ def test_binary_content_is_printed_as_it_is(home_dir: str) -> None:
     put.put(home_dir, data, {"tool": "Bash"})
 
     assert process("store", "get", "last").stdout == data
-    found = json.loads(process("store", "get", "last", "--json").stdout)
-    assert (found["text"], base64.b64decode(found["base64"])) == (None, data)
-    assert (found["bytes"], found["meta"]["tool"]) == (len(data), "Bash")
+    found = json.loads(process("store", "get", "last", "--json", "--bytes", "0:3").stdout)
+    assert (found["text"], found["base64"], found["bytes"]) == ("\0\1\2", None, 3)
+    found = json.loads(process("store", "get", "last", "--json", "--bytes", "253:256").stdout)
+    assert (found["text"], found["base64"]) == (None, "/f7/")
+    assert found["meta"]["tool"] == "Bash"
 
 
 def test_on_a_terminal_nothing_is_printed_that_it_would_obey(home_dir: str) -> None:
@@ -194,7 +197,7 @@ def test_forget_removes_an_output_and_its_words(home_dir: str, key: str, brimlin
     "arguments",
     [
         ["prune", "--max-size-mb", "0"],
-        ["prune", "--max-age-days", "0"],
+        ["prune", "--unreferenced"],
         ["forget", "last"],
     ],
 )
@@ -216,8 +219,12 @@ def test_without_a_terminal_deleting_needs_yes(
         ("list --session nobody", "no session 'nobody' is known"),
         ("pin ../../etc", "is no key"),
         ("get last --lines five", "is no range"),
+        ("get last --bytes 5", "is no range"),
+        ("get last --lines 1:2 --bytes 1:2", "exclude each other"),
         ("get last --lines 5000:6000", "there is no line 5,000: the last one is 200"),
         ("get last --lines 5:1", "'5:1' asks for no lines: it ends before it begins"),
+        ("get last --bytes 99999999:", "asks for no bytes: there are "),
+        ("get last --bytes 7:2 --json", "asks for no bytes"),
     ],
 )
 @pytest.mark.usefixtures("key")
@@ -247,7 +254,7 @@ def test_on_a_terminal_deleting_asks_first(home_dir: str, key: str, brimline: Ru
     """A no keeps everything, a yes removes what was shown."""
     aged(home_dir, key)
 
-    kept = brimline("store", "prune", "--max-age-days", "0", typed="n\n")
+    kept = brimline("store", "prune", "--unreferenced", typed="n\n")
     assert (kept.code, len(contents.blobs(home_dir))) == (1, 1)
     assert "Remove 1 output" in kept.err
     pins.pin(home_dir, key, "hard")

@@ -23,13 +23,14 @@ THEIRS = """{
 
 
 @pytest.mark.row("S1-23")
-def test_each_hook_runs_once_beside_theirs_and_uninstalling_leaves_the_bytes(
+def test_in_two_scopes_each_hook_runs_once_and_uninstalling_leaves_the_bytes(
     client: Client, stub: StubApi
 ) -> None:
-    """What was theirs goes on, and is all that is left."""
+    """The client runs identical entries once, theirs beside them; a file of ours only is gone."""
     client.settings_path().write_bytes(THEIRS.encode())
     installed = Installed(client)
     installed.install()
+    installed.install("--scope", "local")
     stub.script(bash("true", filled(30_000)), text("end", filled(31_000)))
 
     run = client.run_print("go")
@@ -38,13 +39,14 @@ def test_each_hook_runs_once_beside_theirs_and_uninstalling_leaves_the_bytes(
     assert (client.project / "theirs.log").read_text(encoding="utf-8") == "ran\n"
     assert installed.command("uninstall", "--yes").returncode == 0
     assert client.settings_path().read_bytes() == THEIRS.encode()
+    assert not client.settings_path("local").exists()
 
 
 @pytest.mark.row("S3-30")
-def test_hooks_fire_and_off_silences_them(client: Client, stub: StubApi) -> None:
+def test_hooks_fire_from_the_project_and_off_silences_them(client: Client, stub: StubApi) -> None:
     """With BRIMLINE_OFF=1 in the client's environment nothing is measured or said."""
     installed = Installed(client)
-    installed.install()
+    installed.install("--scope", "project")
     turns = [bash("sleep 0.3", filled(160_000)), text("end", filled(161_000))]
     stub.script(*turns, *turns)
 
@@ -54,3 +56,5 @@ def test_hooks_fire_and_off_silences_them(client: Client, stub: StubApi) -> None
     assert "PostToolUse" in installed.events(run.session_id)
     assert installed.spool(silent.session_id) == []
     assert "brimline" not in json.dumps([request.body for request in silent.requests])
+    assert installed.command("uninstall", "--yes").returncode == 0
+    assert not client.settings_path("project").exists()

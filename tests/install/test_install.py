@@ -89,6 +89,29 @@ def test_an_edited_file_loses_exactly_our_entries(home: Home) -> None:
     assert list(home.value) == list(kept)
 
 
+@pytest.mark.parametrize("existed", [True, False])
+def test_a_project_that_has_moved_is_put_back_too(existed: bool, home: Home, world: Path) -> None:
+    """Elsewhere it is named; there it is restored to the byte, and no `{}` of ours is left."""
+    local = Path(home.project, ".claude", "settings.json")
+    if existed:
+        local.parent.mkdir()
+        local.write_bytes(b"{ }")
+    home.install("--scope", "project")
+    moved = world / "moved"
+    shutil.move(home.project, moved)
+    os.chdir(world)
+    elsewhere = home.run("uninstall", "--yes")
+    os.chdir(moved)
+
+    there = home.run("uninstall", "--yes")
+
+    assert f"{home.project} is gone" in " ".join(elsewhere.out.split())
+    assert "is gone" not in there.out
+    assert (moved / ".claude").exists() is existed
+    if existed:
+        assert (moved / ".claude" / "settings.json").read_bytes() == b"{ }"
+
+
 @pytest.mark.parametrize("content", [None, "{}", '{"v": 99, "original": null}', "no JSON"])
 def test_without_a_sound_record_the_entries_are_taken_out(content: str | None, home: Home) -> None:
     """The data folder may be gone, or the record damaged."""
@@ -114,24 +137,46 @@ def test_the_record_is_found_in_the_folder_that_the_entries_name(home: Home, wor
     assert not (home.config / "commands").exists()
 
 
-def test_entries_that_an_earlier_version_wrote_into_a_project_are_taken_out(
-    home: Home, monkeypatch: pytest.MonkeyPatch, world: Path
-) -> None:
-    """From anywhere, by their record; the launcher goes with the last of them."""
-    home.install()
-    file = earlier_in_project(home)
-    monkeypatch.chdir(world)
+def test_a_record_that_a_projects_entries_name_is_not_believed(home: Home, world: Path) -> None:
+    """It may come from a stranger; the entries are taken out all the same."""
+    project = Path(home.project, ".claude", "settings.json")
+    theirs = str(world / "theirs")
+    home.install("--scope", "project", BRIMLINE_HOME=theirs)
     home.uninstall()
 
+    assert list(json.loads(project.read_bytes())) == ["statusLine"]
+    assert os.path.exists(f"{theirs}/bin/hook")
+
+
+@pytest.mark.parametrize("scope", ["project", "local"])
+def test_other_scopes_have_their_own_file_and_hooks_only(
+    scope: str, client: Home, monkeypatch: pytest.MonkeyPatch, world: Path
+) -> None:
+    """They carry the user's status line and are found from anywhere."""
+    name = "settings.json" if scope == "project" else "settings.local.json"
+    file = Path(client.project, ".claude", name)
+    report = client.install("--scope", scope)
+
+    assert report["settings"] == str(file)
+    assert json.loads(file.read_bytes())["statusLine"]["command"].endswith("hook statusline date")
+    assert "permissions" not in json.loads(file.read_bytes()) or scope == "local"
+    assert any("--scope user" in note for note in report["notes"])
+    assert fake_claude.calls(client.config) == []
+    monkeypatch.chdir(world)
+    client.uninstall()
     assert not file.parent.exists()
+
+
+def test_one_scope_can_be_taken_out_alone(home: Home) -> None:
+    """The launcher stays while another one needs it."""
+    home.install()
+    home.install("--scope", "local")
+    home.uninstall("--scope", "local")
+
+    assert home.launcher.exists()
+    assert home.hook("Stop")
+    home.uninstall()
     assert not home.launcher.parent.exists()
-
-
-def earlier_in_project(home: Home) -> Path:
-    """Wire a project's settings, as versions with a choice of scope did."""
-    file = Path(home.project, ".claude", "settings.local.json")
-    parts.Settings(str(file), home.data, parts.wiring_for(home.python, home.data)).install(do=True)
-    return file
 
 
 # --- what people see --------------------------------------------------------------------------
@@ -232,23 +277,11 @@ def test_read_only_settings_change_nothing_at_all(arguments: list[str], client: 
     assert client.everything() == before
 
 
-def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> None:
-    """Other names of the file see the entries come and go."""
-    other = world / "dotfiles.json"
-    os.link(home.settings, other)
-
-    home.install()
-    assert other.read_bytes() == home.settings.read_bytes() != ORIGINAL
-    home.uninstall()
-
-    assert os.path.samefile(other, home.settings)
-    assert other.read_bytes() == ORIGINAL
-
-
 def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
     """The rest is taken out, ours is named and keeps its data; a stranger's is not even parsed."""
     home.install()
-    local = earlier_in_project(home)
+    home.install("--scope", "local")
+    local = Path(home.project, ".claude", "settings.local.json")
     local.write_bytes(local.read_bytes() + b"}")
     local.with_name("settings.json").write_text("{bad")
 
@@ -280,7 +313,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
         raise Killed
 
     wired = parts.wiring_for(home.python, home.data)._replace(root="/new", launcher=None)
-    piece = parts.Settings(str(home.settings), home.data, wired)
+    piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace", die)
         with pytest.raises(Killed):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -11,9 +11,6 @@ from brimline.fast import paths, policy
 from brimline.settings import config
 
 from .conftest import ORIGINAL, Done, Home
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NARROW = "Agent|Task|Skill|Write"
 WIDE = f"{NARROW}|Read|Glob|Grep|Bash"
@@ -119,15 +116,17 @@ def matcher(path: Path) -> str:
 
 @pytest.mark.row("S0-32", "S2-46")
 def test_the_scout_on_and_off_is_a_round_trip(home: Home) -> None:
-    """The matcher widens and narrows, and nothing else changes."""
+    """Wherever it is installed the matcher widens and narrows, and nothing else changes."""
     home.install()
+    home.install("--scope", "project")
+    project = Path(home.project, ".claude", "settings.json")
     before = home.settings.read_bytes()
     assert matcher(home.settings) == NARROW
 
     report, again = (home.run("scout", "on", "--json").report for _ in range(2))
-    assert report["settings"] == [str(home.settings)]
+    assert sorted(report["settings"]) == sorted([str(home.settings), str(project)])
     assert again == {"scout": "on", "settings": [], "problem": None}
-    assert matcher(home.settings) == WIDE
+    assert matcher(home.settings) == matcher(project) == WIDE
     assert config.load(home.data, home.project).values["scout.mode"] == "advise"
     text = home.run("scout", "off").out
     assert text.startswith("The scout is off in new sessions (")

@@ -35,7 +35,7 @@ from brimline.store.retention import Limits, Pass, prune
 removed = 0
 print("ready", flush=True)
 while True:
-    removed += len(prune(home, Limits(max_age_s=0, grace_s=3_600), Pass()).keys)
+    removed += len(prune(home, Limits(grace_s=3_600, unreferenced=True), Pass()).keys)
     print(removed, flush=True)
 """
 

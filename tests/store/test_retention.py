@@ -28,7 +28,7 @@ from .shelves import DAY_S, golden, noise, stored, text
 NOW = 2_000_000_000 * 10**9
 DAY = 86_400 * 10**9
 LONG_AGO = 40 * DAY_S
-GARBAGE = Limits(max_age_s=0, grace_s=retention.GRACE_S)
+GARBAGE = Limits(grace_s=retention.GRACE_S, unreferenced=True)
 DIGEST = "0123456789abcdef" * 4
 
 
@@ -47,7 +47,9 @@ def blob(name: str, size: int = 100, days: float = 1) -> Blob:
 
 def tidied(home_dir: str, **options: Any) -> retention.Outcome | None:
     """Enforce the limits, with all the time in the world."""
-    return retention.tidy(home_dir, **({"until": math.inf} | options))
+    return retention.tidy(
+        home_dir, **({"max_mb": 500, "max_age_days": 30, "until": math.inf} | options)
+    )
 
 
 def mentioning(content: bytes, name: str = "a.jsonl") -> str:

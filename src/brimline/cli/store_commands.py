@@ -61,7 +61,8 @@ def list_command(limit: int, session_id: str | None, pinned: bool, as_json: bool
 @output.command("get")
 @_key_argument
 @click.option("--lines", metavar="A:B", help="Lines A to B, counted from 1.")
-def get_command(key: str, lines: str | None, as_json: bool) -> None:
+@click.option("--bytes", "span", metavar="A:B", help="Bytes A up to B, counted from 0.")
+def get_command(key: str, lines: str | None, span: str | None, as_json: bool) -> None:
     """Print what is stored, byte for byte. On a terminal, control characters are shown as `?`.
 
     Either end of a range may be left out, and one below 0 counts from the end.
@@ -72,13 +73,15 @@ def get_command(key: str, lines: str | None, as_json: bool) -> None:
       brimline store get 3f2a9c01 --lines -20:
     """
     home_dir = _home()
+    if lines is not None and span is not None:
+        raise StoreError("--lines and --bytes exclude each other: give one of them")
     try:
         full_key = contents.resolve(home_dir, key)
     except StoreError:
         if not originals.bring_back(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
-    part = _part(contents.get(home_dir, full_key), lines)
+    part = _part(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         output.answer(document | _content(part), "", as_json=True)
@@ -90,12 +93,20 @@ def get_command(key: str, lines: str | None, as_json: bool) -> None:
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
 
-def _part(data: bytes, lines: str | None) -> bytes:
-    if lines is None or not data:
+def _part(data: bytes, lines: str | None, span: str | None) -> bytes:
+    if lines is not None and data:
+        ends = _LINE.findall(data)
+        wanted = contents.span(lines, len(ends))
+        return b"".join(ends[wanted.first - 1 : wanted.last])
+    if span is None:
         return data
-    ends = _LINE.findall(data)
-    wanted = contents.span(lines, len(ends))
-    return b"".join(ends[wanted.first - 1 : wanted.last])
+    match = re.fullmatch(r"\s*(-?\d{1,12})?\s*:\s*(-?\d{1,12})?\s*", span)
+    if match is None or not any(match.groups()):
+        raise StoreError(f"{span!r} is no range of bytes: write A:B, A: or :B")
+    part = data[slice(*(int(end) if end else None for end in match.groups()))]
+    if data and not part:
+        raise StoreError(f"{span!r} asks for no bytes: there are {len(data):,}")
+    return part
 
 
 def _content(part: bytes) -> dict[str, str | None]:
@@ -167,27 +178,35 @@ def unpin_command(context: click.Context, /, **given: Any) -> None:
 @output.command("prune")
 @click.option("--max-age-days", metavar="N", type=_AMOUNT, help="Days since last use.")
 @click.option("--max-size-mb", metavar="N", type=_AMOUNT, help="Megabytes on disk.")
+@click.option("--unreferenced", is_flag=True, help="All that nothing mentions and no pin holds.")
 @output.dry_run_option
 @output.yes_option
 def prune_command(
-    max_age_days: int | None, max_size_mb: int | None, dry_run: bool, yes: bool, as_json: bool
+    max_age_days: int | None,
+    max_size_mb: int | None,
+    unreferenced: bool,
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
 ) -> None:
     """Remove outputs by age and size. Without limits those of the settings apply.
 
     By age goes what is not pinned. By size goes what is not pinned, last used longest ago first,
     then what is pinned soft. What transcripts mention or a hard pin holds stays. If a file that may
-    mention keys cannot be read, nothing is removed.
+    mention keys cannot be read, nothing is removed. With --unreferenced, what was used within the
+    last hour stays.
 
     \b
     Example:
       brimline store prune --max-size-mb 200 --dry-run
       brimline store prune --max-age-days 14 --yes
+      brimline store prune --unreferenced --dry-run
     """
     home_dir = _home()
-    if max_age_days is None and max_size_mb is None:
+    if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
-    limits = _limits(max_age_days, max_size_mb)
+    limits = _limits(max_age_days, max_size_mb, unreferenced)
     done = _pruned(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
         blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
@@ -198,10 +217,12 @@ def prune_command(
     output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
 
 
-def _limits(max_age_days: int | None, max_size_mb: int | None) -> Limits:
+def _limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
     return retention.Limits(
         None if max_age_days is None else max_age_days * retention.DAY_S,
         None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),
+        retention.GRACE_S if unreferenced else 0.0,
+        unreferenced,
     )
 
 

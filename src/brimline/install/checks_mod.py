@@ -25,7 +25,7 @@ _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
 def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Say whether the mod is there and was loaded, and who else would answer a compaction."""
-    if not parts.entries_in(parts.user_settings()):
+    if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
     enabled = client.plugin_is_on(project_dir)
     if not enabled:
@@ -35,8 +35,7 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     if inside == "off":
         yield "mod-off", {}
         return
-    python = pythons.choose(None, parts.interpreter_in_use(home_dir))
-    wired = parts.wiring_for(python, home_dir)
+    wired = parts.wiring_for(_interpreter(home_dir, project_dir), home_dir)
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.folder(home_dir)}
     settings = _settings(project_dir)
@@ -45,6 +44,11 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "mod-precompact", {"command": command}
     for name in _rivals(settings):
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
+
+
+def _interpreter(home_dir: str, project_dir: str) -> str:
+    path = parts.settings_path("user", project_dir)
+    return pythons.choose(None, parts.interpreter_in_use(home_dir, path))
 
 
 def _settings(project_dir: str) -> list[dict[str, Any]]:

@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
     Part = Settings | Mod | parts.Commands | parts.McpServer
 
+_SCOPES = click.Choice(parts.SCOPES)
+_USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
 class _Asked(NamedTuple):
     """What the user wants installed."""
 
+    scope: str
     no_mcp: bool
     no_mod: bool
     no_allow: bool
@@ -36,6 +39,7 @@ class _Asked(NamedTuple):
 
 
 @output.command("install")
+@click.option("--scope", type=_SCOPES, default="user", show_default=True, help="Which settings.")
 @click.option("--no-mcp", is_flag=True, help="Do not register the MCP server.")
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
@@ -46,9 +50,9 @@ class _Asked(NamedTuple):
 def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
     """Wire brimline into Claude Code, keeping everything that is there.
 
-    Hooks, the status line and permission rules for fetching stored output go into the user's
-    settings of the client; slash commands, the MCP server and the mod that compacts without a model
-    come along.
+    Hooks, the status line and permission rules for fetching stored output go into the client's
+    settings; slash commands, the MCP server and the mod that compacts without a model come along
+    for the user.
 
     \b
     Example:
@@ -58,11 +62,12 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     """
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
-    earlier = parts.interpreter_in_use(home_dir)
+    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(options.scope, project_dir))
     wired = parts.wiring_for(pythons.choose(options.interpreter, earlier), home_dir)
-    to_install = _parts(options, wired, home_dir)
+    to_install = _parts(options, wired, home_dir, project_dir)
     plans = _each(to_install, do=False)
-    whole = Plan.joined(plans)
+    remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
+    whole = Plan.joined([*plans, remarks])
     place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
     patch = _patch(whole) if diff or dry_run else ""
@@ -76,8 +81,8 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
-    prepared = Plan(warnings=_prepare(wired, project_dir))
-    done = Plan.joined([*_each(to_install, do=True), prepared])
+    remarks.warnings += _prepare(wired, project_dir)
+    done = Plan.joined([*_each(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(lines if done.changes else [already]), *_remarks(done)])
@@ -108,9 +113,10 @@ def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
 
 
 @output.command("uninstall")
+@click.option("--scope", type=_SCOPES, help="Only this scope; otherwise wherever it is installed.")
 @click.option("--delete-data", is_flag=True, help="Also delete everything brimline has stored.")
 @output.yes_option
-def uninstall(delete_data: bool, yes: bool, as_json: bool) -> None:
+def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) -> None:
     """Remove brimline from Claude Code; settings that only it changed are as before, to the byte.
 
     \b
@@ -118,8 +124,8 @@ def uninstall(delete_data: bool, yes: bool, as_json: bool) -> None:
       brimline uninstall --yes
       brimline uninstall --delete-data
     """
-    home_dir = parts.installed_home(paths.home())
-    installed = _installed_parts(home_dir)
+    home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
+    installed = _installed_parts(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
     _ask_to_remove(installed, data, problems, yes=yes)
@@ -128,7 +134,7 @@ def uninstall(delete_data: bool, yes: bool, as_json: bool) -> None:
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.changes]
     whole = Plan.joined(done)
-    whole.files += parts.drop_launcher(home_dir)
+    whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _outcome(whole) | {"restored_sessions": restored} | _delete(data, problems)
     report |= {"problems": problems} if problems else {}
@@ -181,16 +187,23 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if document["ok"] else 1)
 
 
-def _parts(options: _Asked, wired: entries.Wiring, home_dir: str) -> list[Part]:
-    """What to install, in order."""
+def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
+    """What to install, in order.
+
+    Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
+    others, or would show them in one folder only, so that there they are left out.
+    """
     started = pythons.program(home_dir)
-    wired = wired._replace(mod="" if options.no_mod else modfolder.folder(home_dir))
-    if not options.no_allow:
+    if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
-    chosen: list[Part] = [Settings(parts.user_settings(), home_dir, wired)]
-    chosen += [] if options.no_mod else [Mod(home_dir, wired)]
-    chosen.append(parts.Commands(home_dir, started))
-    chosen += [] if options.no_mcp else [parts.McpServer(started)]
+    if options.scope == "user":
+        wired = wired._replace(mod="" if options.no_mod else modfolder.folder(home_dir))
+    path = parts.settings_path(options.scope, project_dir)
+    chosen: list[Part] = [Settings(path, home_dir, project_dir, wired)]
+    if options.scope == "user":
+        chosen += [] if options.no_mod else [Mod(home_dir, wired)]
+        chosen.append(parts.Commands(home_dir, started))
+        chosen += [] if options.no_mcp else [parts.McpServer(started)]
     return chosen
 
 
@@ -294,16 +307,17 @@ def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
 
-def _installed_parts(home_dir: str) -> list[Part]:
+def _installed_parts(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
     """What may have to be taken out, in order."""
-    started = pythons.program(home_dir)
-    settings = [Settings(path, home_dir) for path in parts.known_paths(home_dir)]
-    # The mod last: once no settings name it, the client's command changes none of them.
-    return [
-        *(parts.Commands(home_dir, started), parts.McpServer(started)),
-        *settings,
-        Mod(home_dir),
-    ]
+    settings_paths = parts.known_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else settings_paths
+    installed: list[Part] = []
+    if scope in (None, "user"):
+        started = pythons.program(home_dir)
+        installed += [parts.Commands(home_dir, started), parts.McpServer(started)]
+    installed += [Settings(path, home_dir, project_dir) for path in chosen]
+    # Last: once no settings name it, the client's command changes none of them.
+    return [*installed, Mod(home_dir)] if scope in (None, "user") else installed
 
 
 def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:

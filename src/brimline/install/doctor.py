@@ -107,13 +107,15 @@ def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not found:
         yield "not-installed", {}
     for path, ours in found.items():
-        yield from _file(path, ours, home_dir)
+        yield from _file(path, ours, home_dir, project_dir)
 
 
-def _file(path: str, ours: list[entries.Installed], home_dir: str) -> Iterator[Said]:
+def _file(
+    path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
+) -> Iterator[Said]:
     """Our entries in one settings file, and what they start."""
-    place = {"path": path, "install": _install(path), "events": _missing(ours)}
-    yield _entries(path, ours, home_dir), place
+    place = {"path": path, "install": _install(path, project_dir), "events": _missing(ours)}
+    yield _entries(path, ours, home_dir, project_dir), place
     if not all(parts.may_start(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -129,19 +131,21 @@ def _start(entry: entries.Installed) -> entries.Installed:
     return entry._replace(event="", wrapped=None)
 
 
-def _install(path: str) -> str:
-    return _INSTALL if path == parts.user_settings() else f"take brimline out of {path}"
+def _install(path: str, project_dir: str) -> str:
+    files = clientsettings.settings_files(project_dir)
+    scope = next((scope for scope, file in files.items() if file == path), "user")
+    return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
 
 
 def _missing(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _entries(path: str, ours: list[entries.Installed], home_dir: str) -> str:
+def _entries(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
     if _missing(ours):
         return "events-missing"
     wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
-    plan = parts.Settings(path, home_dir, wired).install(do=False)
+    plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
     return "entries-stale" if plan.changes else "entries-current"
 
 
@@ -155,11 +159,8 @@ def _status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     if shown and any(map(entries.installed, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
-        is_carried = command is not None and shown == parts.user_settings()
-        yield (
-            "foreign-status-line",
-            {"path": shown, "install": _INSTALL if is_carried else take_out},
-        )
+        fix = take_out if command is None else _install(shown, project_dir)
+        yield "foreign-status-line", {"path": shown, "install": fix}
 
 
 def _program(started: entries.Installed, install: str) -> Iterator[Said]:
@@ -184,9 +185,9 @@ def _program(started: entries.Installed, install: str) -> Iterator[Said]:
         yield "not-precompiled" if startable else "package-gone", said
 
 
-def _commands(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
-    if not parts.entries_in(parts.user_settings()):
+    if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
     plan = parts.Commands(home_dir, pythons.program(home_dir)).install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
@@ -197,11 +198,11 @@ def _commands(home_dir: str, _project_dir: str) -> Iterator[Said]:
         yield "commands", {"folder": parts.commands_folder()}
 
 
-def _server(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.program(home_dir))
     plan, found = part.install(do=False), client.server()
-    wanted = parts.entries_in(parts.user_settings())
+    wanted = parts.entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:
         yield "server-foreign", {}

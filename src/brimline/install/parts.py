@@ -23,6 +23,7 @@ from brimline.settings import clientsettings, config
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+SCOPES = ("user", "project", "local")
 ALLOWED = (
     "the model may fetch stored output unasked (`recall`, `brimline store get`); "
     "`--no-allow` leaves these permission rules out"
@@ -93,15 +94,16 @@ class Plan:
                 return
 
 
-def user_settings() -> str:
-    """The client's settings file of the user."""
-    return clientsettings.settings_files("")["user"]
+def settings_path(scope: str, project_dir: str) -> str:
+    """The settings file of a scope."""
+    return clientsettings.settings_files(project_dir)[scope]
 
 
-def known_paths(home_dir: str) -> list[str]:
-    """The settings files that may hold entries of ours: earlier versions wrote a project's too."""
+def known_paths(home_dir: str, project_dir: str) -> list[str]:
+    """Every settings file that may hold entries of ours: those in reach and the recorded ones."""
+    near = [settings_path(scope, project_dir) for scope in SCOPES]
     recorded = [record.path for record in records.load_all(home_dir)]
-    return list(dict.fromkeys([user_settings(), *recorded]))
+    return list(dict.fromkeys([*near, *recorded]))
 
 
 def entries_in(path: str) -> list[entries.Installed]:
@@ -114,7 +116,7 @@ def installed_home(home_dir: str) -> str:
 
     Whoever set BRIMLINE_HOME when installing need not have it set now.
     """
-    user = user_settings()
+    user = settings_path("user", "")
     named = [entry.home for entry in entries_in(user) if entry.home]
     return next((home for home in (home_dir, *named) if records.load(home, user)), home_dir)
 
@@ -135,9 +137,12 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
     return wired
 
 
-def interpreter_in_use(home_dir: str) -> str | None:
-    """What runs the hooks already: by the launcher, or the user's settings."""
-    earlier = [entries.parse(home_dir + LAUNCHER, ["Stop"]), *entries_in(user_settings())]
+def interpreter_in_use(home_dir: str, path: str) -> str | None:
+    """What runs the hooks already: by the launcher, or a settings file."""
+    earlier = [
+        entries.parse(home_dir + LAUNCHER, ["Stop"]),
+        *[entry for entry in entries_in(path) if may_start(entry, path, home_dir)],
+    ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
 
 
@@ -151,10 +156,10 @@ def may_start(entry: entries.Installed, path: str, home_dir: str) -> bool:
     return path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER
 
 
-def drop_launcher(home_dir: str) -> list[Change]:
+def drop_launcher(home_dir: str, project_dir: str) -> list[Change]:
     """Remove the program that the client starts, once no settings that we know of name it."""
     path = home_dir + LAUNCHER
-    started = [entry for file in known_paths(home_dir) for entry in entries_in(file)]
+    started = [entry for file in known_paths(home_dir, project_dir) for entry in entries_in(file)]
     if not (os.path.lexists(path) and is_launcher(path)) or path in [e.launcher for e in started]:
         return []
     change = Change(path, records.read_plain(path), None)
@@ -167,9 +172,11 @@ def drop_launcher(home_dir: str) -> list[Change]:
 class Settings:
     """The launcher; the hooks, status line and permission rules in one of the client's files."""
 
-    def __init__(self, path: str, home_dir: str, wired: entries.Wiring = entries.NOWHERE) -> None:
+    def __init__(
+        self, path: str, home_dir: str, project_dir: str, wired: entries.Wiring = entries.NOWHERE
+    ) -> None:
         """Name the file, the data folder with its record, and for installing what to start."""
-        self.path, self.home_dir, self.wired = path, home_dir, wired
+        self.path, self.home_dir, self.project_dir, self.wired = path, home_dir, project_dir, wired
         self.backups, self.subject = f"{home_dir}/backups", path
 
     def install(self, *, do: bool) -> Plan:
@@ -197,7 +204,7 @@ class Settings:
     def _install(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load(self.home_dir, self.path)
         try:
-            text = wiring.wire(file.text, self.wired)
+            text = wiring.wire(file.text, self.wired, self._hidden_line())
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -215,8 +222,11 @@ class Settings:
     def _remove(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
-            return Plan()
-        known = records.load(self.home_dir, self.path)
+            project = os.path.dirname(os.path.dirname(self.path))
+            gone = records.load(self.home_dir, self.path) and not os.path.isdir(project)
+            note = f"{project} is gone; where it has moved, run `brimline uninstall` in it."
+            return Plan(notes=[note] if gone else [])
+        known = records.load(self.home_dir, self.path, file.raw)
         try:
             after = self._without_us(file, known)
         except InstallError as error:
@@ -239,6 +249,18 @@ class Settings:
         text = wiring.unwire(file.text, _original(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse(text) else file.encode(text)
+
+    def _hidden_line(self) -> str | None:
+        """The status line of a weaker scope, which one in this settings file would hide."""
+        found = None
+        for scope in SCOPES:
+            file = settings_path(scope, self.project_dir)
+            if file == self.path:
+                break
+            command = wiring.statusline_of(clientsettings.read_settings(file))
+            ours = entries.parse_statusline(command) if command is not None else None
+            found = (ours.wrapped if ours else command) or found
+        return found
 
 
 def _record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:

@@ -32,7 +32,7 @@ def autocompact(tokens: str, as_json: bool) -> None:
       brimline config autocompact off
     """
     home_dir, project_dir = paths.home(), os.getcwd()
-    path = parts.user_settings()
+    path = parts.settings_path("user", project_dir)
     wanted = None if tokens == "off" else _checked(tokens, home_dir, project_dir)
     changed = settingsfile.retrying(lambda: _write(path, wanted, home_dir))
     config.compile_policy(home_dir, project_dir)
@@ -97,7 +97,7 @@ def _window_text(report: dict[str, Any]) -> str:
 
 @output.command("on")
 def on(as_json: bool) -> None:
-    """Register the scout's hook.
+    """Register the scout's hook wherever brimline is installed.
 
     \b
     Example:
@@ -137,18 +137,22 @@ def init(force: bool, as_json: bool) -> None:
 def _switch(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
-    home_dir, project_dir, settings = paths.home(), os.getcwd(), parts.user_settings()
-    if not parts.entries_in(settings):
+    home_dir, project_dir = paths.home(), os.getcwd()
+    known = parts.known_paths(home_dir, project_dir)
+    wired = [path for path in known if parts.entries_in(path)]
+    if not wired:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    python = pythons.choose(None, parts.interpreter_in_use(home_dir))
-    part = parts.Settings(settings, home_dir, parts.wiring_for(python, home_dir))
-    changed = [change.path for change in part.install(do=True).files]
+    python = pythons.choose(None, parts.interpreter_in_use(home_dir, known[0]))
+    renewed, changed = parts.wiring_for(python, home_dir), []
+    for path in wired:
+        plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
+        changed += [change.path for change in plan.files]
     state = "on" if enabled else "off"
     problem = reads.load_ignored(project_dir).problem
     report = {"scout": state, "settings": changed, "problem": problem or None}
-    text = f"The scout is {state} in new sessions ({settings}). {problem}".rstrip()
+    text = f"The scout is {state} in new sessions ({', '.join(wired)}). {problem}".rstrip()
     output.answer(report, text, as_json=as_json)

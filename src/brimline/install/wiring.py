@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     Path = tuple[str | int, ...]
 
 
-def wire(text: str, wiring: entries.Wiring) -> str:
-    """Add or renew our entries; blank settings become an object.
+def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
+    """Add or renew our entries.
+
+    Args:
+        text: the settings; blank ones become an object.
+        wiring: where the entries shall point to.
+        inherited: the status line that a new one here would hide, to be carried along.
 
     Raises:
         InstallError: the settings have a shape that the client would not understand either.
@@ -28,7 +33,7 @@ def wire(text: str, wiring: entries.Wiring) -> str:
     _require_hooks(parse(text), wanted)
     for event in dict.fromkeys([*_hooks(text), *wanted]):
         text = _settle_event(text, event, wanted.get(event))
-    text = _wire_rules(_wire_statusline(text, wiring), wiring.rules)
+    text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
     return text if wiring.mod is None else _wire_mod(text, wiring.mod)
 
 
@@ -98,16 +103,17 @@ def _settle_event(
     return jsontext.append_element(text, place, wanted)
 
 
-def _wire_statusline(text: str, wiring: entries.Wiring) -> str:
+def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
     settings = parse(text)
     if "statusLine" not in settings:
-        value = {"type": "command", "command": entries.statusline_command(wiring)}
+        value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
         return jsontext.insert_member(text, (), "statusLine", value)
     current = statusline_of(settings)
     ours = entries.parse_statusline(current) if current is not None else None
     if current is None or (ours is None and entries.is_our_code(current)):
         return text  # of a kind we do not know, or somebody built ours into a command of their own
-    wanted = entries.statusline_command(wiring, ours.wrapped if ours else current)
+    wrapped = ours.wrapped if ours else current
+    wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
     return text if current == wanted else _with_line(text, wanted)
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from brimline.store.contents import Blob
 
-MAX_MB = 500
-MAX_AGE_DAYS = 30
 MEGABYTE = 1_000_000
 # No write takes an hour; what is younger may still be in the making.
 GRACE_S = 3_600.0
@@ -68,6 +66,7 @@ class Limits(NamedTuple):
     max_age_s: float | None = None  # since the last use
     max_bytes: int | None = None  # on disk, compressed as they are
     grace_s: float = 0.0  # what was used more recently than this stays
+    unreferenced: bool = False  # everything goes that nothing pins or mentions
 
 
 class Holds(NamedTuple):
@@ -105,12 +104,7 @@ class Pass(NamedTuple):
 
 
 def tidy(
-    home_dir: str,
-    max_mb: float = MAX_MB,
-    max_age_days: float = MAX_AGE_DAYS,
-    *,
-    until: float,
-    now: float = 0,
+    home_dir: str, max_mb: float, max_age_days: float, *, until: float, now: float = 0
 ) -> Outcome | None:
     """Prune what is too old or too much, at most once a day; None where it is not due.
 
@@ -181,7 +175,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
 def choose(
     blobs: Sequence[Blob], holds: Holds, limits: Limits, now_ns: int
 ) -> tuple[list[Blob], Outcome]:
-    """Choose what goes by age, then by size; values in, values out."""
+    """Choose what goes by age or for want of a reference, then by size; values in, values out."""
     held = {blob.digest: _hold(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
     old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
@@ -228,7 +222,9 @@ def _hold(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
 
 def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     is_old = limits.max_age_s is not None and blob.used_ns < now_ns - limits.max_age_s * _SECOND_NS
-    return is_old and holds.levels.get(blob.digest, pins.NONE) == pins.NONE
+    if not is_old and not limits.unreferenced:
+        return False
+    return holds.levels.get(blob.digest, pins.NONE) == pins.NONE
 
 
 def _order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
