@@ -277,19 +277,6 @@ def test_read_only_settings_change_nothing_at_all(arguments: list[str], client: 
     assert client.everything() == before
 
 
-def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> None:
-    """Other names of the file see the entries come and go."""
-    other = world / "dotfiles.json"
-    os.link(home.settings, other)
-
-    home.install()
-    assert other.read_bytes() == home.settings.read_bytes() != ORIGINAL
-    home.uninstall()
-
-    assert os.path.samefile(other, home.settings)
-    assert other.read_bytes() == ORIGINAL
-
-
 def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
     """The rest is taken out, ours is named and keeps its data; a stranger's is not even parsed."""
     home.install()
@@ -553,7 +540,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
     for number in range(1, 201):
         session = talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
         session.prompt(f"Which shelf has the crate quokka{number}?")
-    real, left = deep._Intake.take, 90
+    real, left = deep._Intake.index_source, 90
 
     def interrupted(*arguments: Any) -> int:
         nonlocal left
@@ -563,7 +550,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
         return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(deep._Intake, "take", interrupted)
+        patched.setattr(deep._Intake, "index_source", interrupted)
         done = home.run("install", "--yes")
 
     assert done.code == 0

@@ -31,6 +31,9 @@ def status(
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
     path = find.require_transcript(transcript or find.wanted(session_id))
+    folder = find.project_of(path)
+    if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
+        output.note(f"this session is of {output.line(folder, 200)}")
     if composition:
         from brimline.gauge import composition_text
 
@@ -41,5 +44,5 @@ def status(
     home_dir, policy = paths.home(), config.live_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         document = session_status.read_status(path, home_dir, policy, bar.update)
-    purged = restore.context_tokens_since(home_dir, path, document["measured_at"])
+    purged = restore.purged_tokens_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

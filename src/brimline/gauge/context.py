@@ -35,11 +35,12 @@ class Context:
     # Estimated: what the next request would take had the last compaction not been.
     undone_tokens: int = 0
     # The calls with results in the last request in whose place is a line of ours by now, and the
-    # same for the last request before that compaction.
+    # same for the last request before that compaction; and those whose results are whole.
     replaced_calls: frozenset[str] = frozenset()
     undone_calls: frozenset[str] = frozenset()
+    whole_calls: frozenset[str] = frozenset()
     # Estimated: what purges took out after the last request, by the call whose result it was;
-    # under "" what no call's result took.
+    # under "" what no call's result took. Below 0 is what came back.
     purged: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -72,7 +73,11 @@ class Context:
 
     def _purged_of(self, calls: frozenset[str]) -> int:
         """What purges took out of a request; what came later is estimated from the new texts."""
-        return sum(tokens for call, tokens in self.purged.items() if not call or call in calls)
+        return sum(
+            tokens
+            for call, tokens in self.purged.items()
+            if not call or call in (calls if tokens > 0 else self.whole_calls)
+        )
 
 
 class ContextReader:
@@ -88,13 +93,13 @@ class ContextReader:
         self._undone_calls: frozenset[str] = frozenset()
         self.links = Links()
 
-    def take(self, value: dict[str, Any]) -> Entry | None:
+    def read_row(self, value: dict[str, Any]) -> Entry | None:
         """Account for the next row."""
-        entry = self._take(self._entries.take(value), value)
-        self.links.take(value)
+        entry = self._account_for(self._entries.read_row(value), value)
+        self.links.read_row(value)
         return entry
 
-    def _take(self, entry: Entry | None, value: dict[str, Any]) -> Entry | None:
+    def _account_for(self, entry: Entry | None, value: dict[str, Any]) -> Entry | None:
         if entry is None:
             return None
         # A boundary and the summary that follows it are one compaction.
@@ -105,14 +110,14 @@ class ContextReader:
         if is_new and not self.links.is_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
-            self._undone_calls = self._ledger.replaced_calls()
+            self._undone_calls = self._ledger.result_calls(ours=True)
             self._undone_tokens += self._estimate([piece for piece, _ in self._ledger.waiting])
         elif not self._entries.is_copy:
             self._undone_tokens += self._estimate(entry.pieces)
         # Prompts may be long, and nobody asks for them here.
         short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
         for one in (short, *kept):
-            self._ledger.take(one)
+            self._ledger.add_entry(one)
         self._recent.append((row.uuid_of(value), entry))
         return entry
 
@@ -125,8 +130,9 @@ class ContextReader:
             since,
             ledger.floor_tokens,
             self._undone_tokens,
-            ledger.replaced_calls(),
+            ledger.result_calls(ours=True),
             self._undone_calls,
+            ledger.result_calls(ours=False),
         )
 
     def _estimate(self, added: Iterable[Piece]) -> int:

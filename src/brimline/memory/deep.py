@@ -97,6 +97,7 @@ def take_in(
     if not by_path and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
+    intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.use(_stamps)
     intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
@@ -119,7 +120,7 @@ def _take_all(
     for number, source in enumerate(fresh):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
-        added += intake.take(source, stamps.get(source.path, ""), until)
+        added += intake.index_source(source, stamps.get(source.path, ""), until)
         progress(_size(source))
     intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
     return Taken(added, 0)
@@ -133,7 +134,7 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
     """
     intake = _Intake(home_dir, project_dir, exclude)
     for source in _source(path, TOPIC):
-        intake.take(source, "", float("inf"))
+        intake.index_source(source, "", float("inf"))
     if not os.path.lexists(path):
         intake.drop([path])
 
@@ -183,7 +184,7 @@ def spoken(
     speech, copies = _Speech(), Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
-            yield from speech.take(offset, fields)
+            yield from speech.read_row(offset, fields)
     yield from speech.end_turn()
 
 
@@ -197,7 +198,7 @@ class _Speech:
         # Messages that wait in the client's queue, by their text.
         self._queued: dict[str, tuple[int, Entry]] = {}
 
-    def take(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
+    def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
         """What one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
         at = clock.parse(row.timestamp_of(fields)) or 0.0
@@ -314,10 +315,22 @@ class _Intake:
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
+    def forget_reading_if_exclusions_changed(self) -> None:
+        """Have all read anew where other folders are excluded than before: some may come back."""
+        excluded = "\n".join(f"{folder}/" for folder in self._refused.folders)
+
+        def compare(connection: sqlite3.Connection) -> None:
+            row = connection.execute("SELECT value FROM facts WHERE name = 'excluded'").fetchone()
+            if excluded != (row[0] if row else ""):
+                connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
+                connection.execute("REPLACE INTO facts VALUES ('excluded', ?)", (excluded,))
+
+        self.memory.use(compare)
+
     def drop(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
 
-        def work(connection: sqlite3.Connection) -> None:
+        def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
                 turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
@@ -326,9 +339,9 @@ class _Intake:
                     turns.remove(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
-            self.memory.use(work)
+            self.memory.use(remove_rows)
 
-    def take(self, source: Source, known: str, until: float) -> int:
+    def index_source(self, source: Source, known: str, until: float) -> int:
         """Take in what is new in one source; how many entries that is."""
         stamp, offset = source.stamp, 0
         try:

@@ -167,7 +167,7 @@ class Memory:
             StoreError: the file cannot be used.
         """
 
-        def work(connection: sqlite3.Connection) -> list[Hit]:
+        def search(connection: sqlite3.Connection) -> list[Hit]:
             candidates = self._candidates(connection, query, within, others)
             if not may_be_none:
                 return candidates.hits(connection, candidates.best(limit))
@@ -176,7 +176,7 @@ class Memory:
             above = floor.above(connection, telling(query), texts)
             return candidates.hits(connection, above[:limit])
 
-        return self.use(work)
+        return self.use(search)
 
     def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.

@@ -54,8 +54,10 @@ class LargeResult(NamedTuple):
     tool: str | None
     source: str | None
     request: int
-    segment: int
+    call_id: str
+    segment: int  # how many compactions came before it, or before it was last written again
     in_context: bool = False
+    moved_out: bool = False  # whether a compaction left a line of it
 
 
 @dataclass(slots=True)
@@ -112,10 +114,10 @@ def injections(path: str, progress: Callable[[int], None] | None = None) -> Inje
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.take(shares))
+    reader = ContextReader(lambda _, shares, __: found.add_shares(shares))
     for line in read.lines_of(path, progress):
         for record in line.records:
-            reader.take(record.value)
+            reader.read_row(record.value)
     reader.close()
     return found
 
@@ -124,7 +126,7 @@ def inspect_lines(lines: Iterable[Line]) -> Inspection:
     """Look at the lines of a session."""
     inspector = _Inspector()
     for line in lines:
-        inspector.take(line)
+        inspector.read_line(line)
     return inspector.close()
 
 
@@ -136,11 +138,11 @@ class _Inspector:
         self.context = ContextReader()
         self.results = _ResultReader()
 
-    def take(self, line: Line) -> None:
+    def read_line(self, line: Line) -> None:
         found = self.found
         found.size_bytes += len(line.raw)
         found.lines += not line.part
-        self.finder.take(line)
+        self.finder.read_line(line)
         used = 0
         for record in line.records:
             used += record.end - record.start
@@ -169,13 +171,13 @@ class _Inspector:
         moment = row.timestamp_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        self.scan.take(value)
-        entry = self.context.take(value)
+        self.scan.read_row(value)
+        entry = self.context.read_row(value)
         if entry and entry.usage:
             found.session_id = entry.usage.session_id or found.session_id
             found.measured_at = moment or found.last_at
         requests = len(self.scan.requests)
-        self.results.take(value, requests, self.context.segment)
+        self.results.read_row(value, requests, self.context.segment)
         if lost := row.lost_thinking(value):
             found.lost_thinking.append((requests, lost))
 
@@ -188,7 +190,7 @@ class _ResultReader:
         self._largest: list[tuple[int, int, LargeResult]] = []
         self._count = 0
 
-    def take(self, value: dict[str, Any], request: int, segment: int) -> None:
+    def read_row(self, value: dict[str, Any], request: int, segment: int) -> None:
         if row.is_sidechain(value):
             return
         for call in calls_in(value):
@@ -199,18 +201,33 @@ class _ResultReader:
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
             tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
-            self._count += 1
-            # Of two alike the earlier comes first.
-            result = LargeResult(size_bytes, tool, source, request, segment)
-            bisect.insort(self._largest, (-size_bytes, self._count, result))
-            del self._largest[LARGEST:]
+            result = LargeResult(size_bytes, tool, source, request, call_id, segment)
+            if not self._is_again(result):
+                self._count += 1
+                # Of two alike the earlier comes first.
+                bisect.insort(self._largest, (-size_bytes, self._count, result))
+                del self._largest[LARGEST:]
+
+    def _is_again(self, result: LargeResult) -> bool:
+        """Whether a compaction has written a result again; it may be a line then."""
+        for place, (size, number, known) in enumerate(self._largest):
+            if result.call_id and result.call_id == known.call_id:
+                is_less = result.size_bytes < known.size_bytes
+                again = known._replace(segment=result.segment, moved_out=is_less)
+                # Of two copies behind one compaction the first is sent.
+                if known.segment < result.segment:
+                    self._largest[place] = (size, number, again)
+                return True
+        return False
 
     def largest(self, current_segment: int) -> list[LargeResult]:
-        """The largest first, each with whether it came after the last compaction."""
-        return [
-            result._replace(in_context=result.segment == current_segment)
-            for *_, result in self._largest
-        ]
+        """The largest first, each with what the last compaction has made of it."""
+        results = []
+        for *_, result in self._largest:
+            is_there = result.segment == current_segment
+            is_line = is_there and result.moved_out
+            results.append(result._replace(in_context=is_there and not is_line, moved_out=is_line))
+        return results
 
 
 def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

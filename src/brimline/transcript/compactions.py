@@ -48,7 +48,7 @@ def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
     """
     session = Scan()
     for fields in read.rows(path, read.MEASURED, progress):
-        session.take(fields)
+        session.read_row(fields)
     return session
 
 
@@ -72,7 +72,7 @@ class Scan:
         """The fullest the window ever was."""
         return max((request.tokens for request in self.requests), default=0)
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_boundary(fields):
             self._compaction(fields)
@@ -127,22 +127,24 @@ class Links:
         self.leads_back = False
         # Whether nothing holds the last compaction: no summary, and no names of rows.
         self.is_bare = False
+        self._is_void = False  # whether nothing was said since
         self._before: set[str] = set()
         self._since: set[str] = set()
 
     @property
     def is_undone(self) -> bool:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
-        return self.is_bare and self.leads_back
+        return self.is_bare and (self.leads_back or self._is_void)
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_sidechain(fields):
             return
         if row.is_boundary(fields):
             self._before |= self._since
-            self._since, self.leads_back = set(), False
+            self._since, self.leads_back, self._is_void = set(), False, True
             self.is_bare = not row.is_summary(fields) and not row.preserved(fields)[0]
+        self._is_void &= not row.is_message(fields)
         reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
         self.leads_back |= not self._before.isdisjoint(
             [name for name in (reply, parent) if isinstance(name, str)]
