@@ -88,6 +88,7 @@ def test_what_a_session_moves_by_is_on_record(
         tool("Read", path, filled(50_000)),
         agent(usage=filled(50_100)),
         tool("Edit", edit, filled(50_200)),
+        bash("echo brimline", filled(50_300)),
         bash("true", filled(62_000)),
         bash("echo brimline", filled(62_100)),
         text("end", filled(62_200)),
@@ -101,7 +102,7 @@ def test_what_a_session_moves_by_is_on_record(
     spooled = [e for e in installed.spool(run.session_id) if e["event"] == "PostToolUse"]
     # The last names us, and so waits for those that nobody waited for.
     assert [line["occupancy"] for line in (spooled[0], spooled[-1])] == [50_000, 62_100]
-    assert len(spooled) == 4
+    assert len(spooled) == 5
     assert installed.errors() == ""
 
 

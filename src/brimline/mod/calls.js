@@ -20,8 +20,6 @@ let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
 let written = null // the file and the figure that is in it
-let reading = Promise.resolve() // while it is being read
-let writing = Promise.resolve() // while it is being written down
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -41,8 +39,7 @@ export function answerCalls(on) {
   })
   on("classic.PostToolUse", async ($, e, next) => {
     if (e.agent_id !== undefined) return next(e)
-    const measured = measure($)
-    if (!isOurs) await measured // for the hook that the client starts
+    await measure($) // first, for a hook that the client itself may start
     const below = await next(e)
     const added = isOurs ? await answerCall($, e, below) : {}
     if (here.isInteractive) answered($)
@@ -68,27 +65,22 @@ export const askAgain = () => { gate = null }
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
 export async function measure($) {
-  reading = readUsage($).catch(problem => report($, "reading", problem))
-  writing = writeDown($, reading).catch(problem => report($, "reading", problem))
-  await writing
-}
-
-const readUsage = async $ => {
-  const { tokens } = (await $.session.usage()).context
-  if (!tokens || tokens === sent) return
-  if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
-  tail = 0
-  sent = tokens
-}
-
-const writeDown = async ($, read) => {
-  await read
-  const at = Date.now() / 1000
-  await here.told
-  const figure = `${here.folder} ${sent}`
-  if (!here.folder || !sent || figure === written) return
-  await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify({ v: 1, at, occupancy_tokens: sent, source: "client" }))
-  written = figure
+  try {
+    const { tokens } = (await $.session.usage()).context
+    if (!tokens) return
+    if (tokens !== sent) {
+      if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+      tail = 0
+      sent = tokens
+    }
+    const figure = `${here.folder} ${tokens}`
+    if (!here.folder || figure === written) return
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
+    await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading))
+    written = figure
+  } catch (problem) {
+    report($, "reading", problem)
+  }
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -108,7 +100,6 @@ const answerCall = async ($, e, below) => {
 }
 
 const judge = async ($, e, below) => {
-  await reading
   results += 1
   // What another hook has put in the place of the output is the output.
   const output = below.updatedToolOutput ?? below.updatedMCPToolOutput ?? e.tool_response
@@ -145,6 +136,10 @@ const handOnLater = ($, event) => {
 
 const handOn = async ($, event, isLater) => {
   await earlier
+  if (!written) { // the sign of life is still on its way
+    await here.told
+    await measure($)
+  }
   const question = { ...event, brimline: { results, is_later: isLater } }
   results = 0
   const answer = await startHook($, question)
@@ -153,7 +148,6 @@ const handOn = async ($, event, isLater) => {
 }
 
 const startHook = async ($, event) => {
-  await writing
   const { hook } = await setup($)
   const env = { CLAUDE_PROJECT_DIR: await $.session.root() }
   const done = await $.process.run([...hook, event.hook_event_name], { stdin: JSON.stringify(event), timeoutMs: LIMIT_MS, env })

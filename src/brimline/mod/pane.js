@@ -43,9 +43,14 @@ export function draw(on) {
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
     return closed
   })
-  on("classic.SessionStart", ($, e, next) => { // also after a compaction, and with the session that `/clear` begins
+  on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
     renew($)
     return next(e)
+  })
+  on("classic.PostCompact", async ($, e, next) => {
+    const below = await next(e)
+    renew($)
+    return below
   })
 }
 
