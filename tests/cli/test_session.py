@@ -11,7 +11,7 @@ import pytest
 
 from brimline import output
 from brimline.fast import paths
-from brimline.session import recovery
+from brimline.session import swap
 from brimline.store import contents
 from brimline.testing import SessionBuilder, text_block
 
@@ -116,6 +116,7 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
         "source": "/home/dev/project/big.py",
         "request": 1,
         "in_context": True,
+        "moved_out": False,
     }
     (again,) = context["repeated_reads"]
     assert again["reads"] == 2
@@ -265,7 +266,7 @@ def test_a_session_that_another_command_rewrites_is_refused(
     recorded: str, refused: Refused
 ) -> None:
     """With a code of its own."""
-    with recovery.locked_chain(os.path.realpath(recorded)):
+    with swap.locked_chain(os.path.realpath(recorded)):
         refused("session", "purge", recorded, "--yes", "--json", code=4)
 
 

@@ -58,3 +58,169 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
 
     assert taken == pytest.approx([125, 104, 112])
     assert blocks.estimate(prose, None) == prose.tokens
+
+
+WANTED = "Your task is to create a detailed summary of the conversation so far"
+
+
+def said(role: str, *texts: str) -> dict[str, Any]:
+    """A message of these texts."""
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_wanted"),
+    [
+        ([said("user", "Hi"), said("assistant", "Yes?"), said("user", WANTED)], True),
+        ([said("assistant", "Yes?"), said("user", WANTED, "Be brief.")], True),
+        ([said("user", WANTED), said("assistant", "A summary")], False),
+        ([said("user", "Hi"), said("assistant", "Yes?"), said("user", "Go on")], False),
+        ([said("user", "Hi")], False),
+    ],
+    ids=["last", "and more behind it", "answered", "not asked", "first"],
+)
+def test_a_summary_is_wanted_where_the_client_asks_for_one_last(
+    messages: list[dict[str, Any]], is_wanted: bool
+) -> None:
+    """Not where a result or an earlier message has the same words."""
+    assert blocks.wants_summary(blocks.read({"messages": messages}) or []) is is_wanted
+
+
+def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
+    """Somebody may read the client's own prompt."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": WANTED}
+    messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
+
+    assert not blocks.wants_summary(blocks.read({"messages": messages}) or [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_helper"),
+    [
+        ({}, True),
+        ({"tools": []}, True),
+        ({"tools": "all"}, True),
+        ({"tools": [{"name": "Read"}]}, False),
+        ({"tools": [{"name": "Read"}], "tool_choice": {"type": "auto"}}, False),
+        ({"tools": [{"name": "Read"}], "tool_choice": {"type": "tool", "name": "Read"}}, True),
+        ({"tools": [{"name": "Read"}], "tool_choice": "tool"}, False),
+    ],
+)
+def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
+    fields: dict[str, Any], is_helper: bool
+) -> None:
+    """A title, a page to sum up, a search: none of the conversation."""
+    assert blocks.is_helper(fields) is is_helper
+
+
+def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
+    """What is no name does not count; the same beginning is the same session."""
+    named = {"metadata": {"user_id": '{"session_id": "s1"}'}, "messages": [said("user", "a")]}
+    nameless: list[Any] = [
+        {},
+        {"metadata": None},
+        {"metadata": {"user_id": "{"}},
+        {"metadata": {"user_id": "[1]"}},
+        {"metadata": {"user_id": '{"session_id": 3}'}},
+        {"metadata": {"user_id": '{"session_id": ""}'}},
+    ]
+    first, later = [said("user", "a")], [said("user", "a"), said("assistant", "b")]
+
+    assert blocks.session_of(named) == "s1"
+    assert len({blocks.session_of({**one, "messages": first}) for one in nameless}) == 1
+    assert blocks.session_of({"messages": later}) == blocks.session_of({"messages": first})
+    assert blocks.session_of({"messages": [said("user", "c")]}) != blocks.session_of(named)
+    assert blocks.session_of({"messages": []}) != blocks.session_of({"messages": first})
+    assert blocks.session_of({"system": "x", "messages": first}) != blocks.session_of(
+        {"messages": first}
+    )
+
+
+def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
+    """A result alone, or words of the model alone, begin none."""
+    call = {"role": "assistant", "content": [CALL]}
+    result: Any = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    answer = {"role": "user", "content": [result]}
+    start, prose = said("user", "Go"), said("assistant", "Done")
+
+    begins = [
+        blocks.last_round({"messages": messages})
+        for messages in (
+            [start],
+            [start, prose],
+            [start, call, answer],
+            [start, call, answer, prose],
+            [start, call, answer, call, answer],
+            [start, prose, said("user", "More")],
+            [start, prose, {"role": "user", "content": "More"}],
+        )
+    ]
+
+    assert begins == [0, 0, 1, 1, 3, 2, 2]
+
+
+def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
+    """It goes before the user's words, or is a message of its own before the model's."""
+    messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
+
+    before_model = blocks.begun_with({"messages": messages, "model": "m"}, 1, "sum")
+    before_user = blocks.begun_with({"messages": messages}, 2, "sum")
+
+    assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
+    assert before_model["model"] == "m"
+    assert before_user["messages"] == [said("user", "sum", "c")]
+
+
+def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
+    """And what is not thinking stays where it was."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    only = {"role": "assistant", "content": [thought]}
+    mixed = {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]}
+    body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
+    thoughts = [block for block in blocks.read(body) or [] if block.is_thinking]
+
+    left = blocks.leave_out(body, thoughts)["messages"]
+
+    assert [block.message for block in thoughts] == [1, 3]
+    assert left == [
+        said("user", "a"),
+        said("assistant", "(thinking)"),
+        said("user", "c"),
+        said("assistant", "b"),
+    ]
+    assert blocks.behind_thinking(blocks.read(body) or []) == 4
+    assert blocks.behind_thinking(blocks.read({"messages": left}) or []) == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({}, 0),
+        ({"input_tokens": 5}, 5),
+        ({"input_tokens": 5, "cache_read_input_tokens": 70, "output_tokens": 9}, 75),
+        ({"input_tokens": 5, "cache_creation_input_tokens": 300}, 305),
+        ({"input_tokens": None, "cache_read_input_tokens": 7}, 7),
+    ],
+)
+def test_a_prompt_takes_what_was_fresh_read_and_written(usage: dict[str, Any], tokens: int) -> None:
+    """What is missing counts nothing, and the answer does not count."""
+    assert blocks.prompt_tokens(usage) == tokens
+
+
+def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> None:
+    """Though they have the same id and say the same; a marker for the cache changes nothing."""
+
+    def names(tool: str = "Bash", **result: Any) -> list[str]:
+        answer = {"type": "tool_result", "tool_use_id": "t1", "content": "ok", **result}
+        messages = [
+            {"role": "assistant", "content": [{**CALL, "name": tool}]},
+            {"role": "user", "content": [answer]},
+        ]
+        return [block.id for block in blocks.read({"messages": messages}) or []]
+
+    call, result = names()
+
+    assert names("Grep")[0] != call
+    assert names(is_error=True)[1] != result
+    assert names(is_error=False)[1] != names(is_error=True)[1]
+    assert names(cache_control={"type": "ephemeral"}) == [call, result]

@@ -97,6 +97,7 @@ def take_in(
     if not by_path and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
+    intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.use(_stamps)
     intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
@@ -168,16 +169,19 @@ def _size(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
-def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, Entry]]:
+def spoken(
+    rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
+) -> Iterator[tuple[int, Entry]]:
     """The user's messages, the replies that closed a turn, and summaries, in their order.
 
     Args:
         rows: those of a session, each with where it begins.
+        goes_on: whether another session has what was said before its first compaction.
 
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    speech, copies = _Speech(), Copies()
+    speech, copies = _Speech(), Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
             yield from speech.take(offset, fields)
@@ -311,6 +315,18 @@ class _Intake:
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
+    def forget_reading_if_exclusions_changed(self) -> None:
+        """Have all read anew where other folders are excluded than before: some may come back."""
+        excluded = "\n".join(f"{folder}/" for folder in self._refused.folders)
+
+        def compare(connection: sqlite3.Connection) -> None:
+            row = connection.execute("SELECT value FROM facts WHERE name = 'excluded'").fetchone()
+            if excluded != (row[0] if row else ""):
+                connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
+                connection.execute("REPLACE INTO facts VALUES ('excluded', ?)", (excluded,))
+
+        self.memory.use(compare)
+
     def drop(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
 
@@ -380,7 +396,9 @@ def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, 
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        for begun, entry in spoken(_rows(read.lines(file, offset=start))):
+        rows = _rows(read.lines(file, offset=start))
+        goes_on = start == 0 and find.origin(path) is not None
+        for begun, entry in spoken(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
             made.append(entry._replace(group=session, project=project))

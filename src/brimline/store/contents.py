@@ -111,7 +111,7 @@ def resolve(home_dir: str, text: str) -> str:
 
 
 def last_key(home_dir: str) -> str:
-    """The key that was stored last; where the note of it is lost, the one used last.
+    """The key that was stored last on its own; without one (after a compaction) the one used last.
 
     Raises:
         StoreError: nothing was stored yet, or it is gone.
@@ -133,11 +133,11 @@ def last_key(home_dir: str) -> str:
 def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     try:
-        raw = layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
-        found = json.loads(raw.decode("utf-8", "replace"))
+        return json.load_object(
+            layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
+        )
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def header(home_dir: str, digest: str) -> tuple[str, int] | None:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import glob
+import mmap
 import os
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
 from brimline.fast import io, json, paths
 from brimline.transcript import read
-from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
+from brimline.transcript.row import (
+    client_session_mark,
+    client_session_of,
+    content_blocks,
+    cwd_of,
+    is_boundary,
+    time_mark,
+)
+from brimline.transcript.usage import is_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +28,8 @@ _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
+# A session goes on from one of late; older ones are not searched.
+_MOST_ORIGINS = 30
 
 
 def wanted(session_id: str | None) -> str:
@@ -171,8 +182,52 @@ def current(first_session: str) -> str:
     return first_session
 
 
-def require_transcript(path: str) -> None:
+def origin(path: str) -> str | None:
+    """The file beside a session's that it went on from, where it begins with a compaction.
+
+    So does a fork of a compacted session, and what came after a compaction that was undone. The
+    rows behind the compaction were written in the other session first, at the time they have.
+    """
+    mark = _opening(path)
+    if mark is None:
+        return None
+    folder = glob.escape(os.path.dirname(path))
+    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified, reverse=True)[:_MOST_ORIGINS]
+    return next((each for each in beside if holds(each, mark) and _opening(each) != mark), None)
+
+
+def _opening(path: str) -> bytes | None:
+    """The time of the first message behind the compaction with which a file begins, if it does."""
+    is_behind = False
+    try:
+        for fields in read.rows(path, length=_LOOK_BYTES):
+            if is_behind and is_message(fields):
+                return time_mark(fields)
+            if content_blocks(fields) and not is_boundary(fields):
+                return None
+            is_behind = is_behind or is_boundary(fields)
+    except OSError:
+        pass
+    return None
+
+
+def holds(path: str, mark: bytes) -> bool:
+    """Whether some bytes stand in a file."""
+    try:
+        with (
+            read.open_regular(path) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            return data.find(mark) >= 0
+    except (OSError, ValueError):  # gone, or empty
+        return False
+
+
+def require_transcript(path: str) -> str:
     """Refuse a file that is something else than a session; an empty one may still become one.
+
+    Returns:
+        The path.
 
     Raises:
         SessionError: it cannot be read, or nothing at its beginning is a row.
@@ -186,6 +241,7 @@ def require_transcript(path: str) -> None:
     whole = [line for line in found if line.problem != read.TORN or len(line.raw) != _LOOK_BYTES]
     if whole and not any(line.records for line in found):
         raise SessionError(f"{path} is not a session's transcript")
+    return path
 
 
 def project_of(path: str) -> str | None:

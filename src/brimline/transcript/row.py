@@ -168,6 +168,11 @@ def references(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
+def time_mark(row: dict[str, Any]) -> bytes:
+    """What every line has in it on which a row was written again."""
+    return f'"timestamp":"{timestamp_of(row)}"'.encode()
+
+
 def envelope(row: dict[str, Any]) -> dict[str, Any]:
     """What the client writes around every message."""
     return {name: row[name] for name in _ENVELOPE if name in row}
@@ -415,6 +420,18 @@ def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[
     attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
     own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
     return envelope(last) | own | {"attachment": attachment}
+
+
+def stripped_from(row: dict[str, Any]) -> str | None:
+    """The message from which on thinking before this row is not sent again; empty for all.
+
+    None where the row says nothing of it.
+    """
+    attachment = attachment_of(row)
+    if attachment.get("type") != "thinking_stripped":
+        return None
+    start = attachment.get("from")
+    return text_of(start.get("messageId")) if isinstance(start, dict) else ""
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
