@@ -324,6 +324,7 @@ def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
     said = (PROMPT, "QUEUED-ONE also", "QUEUED-TWO and", "SECOND-PROMPT", "THIRD-PROMPT")
     check_history(by_hand, [*calls, *calls_of(second)], *said)
     assert len(lines_in(by_hand)) > len(lines_in(automatic)) > 0
+    assert "<system-reminder>\n/compact" not in by_hand.seen_text()
     for request in (automatic, by_hand):
         seen = request.seen_text()
         assert seen.index("QUEUED-ONE also") < seen.index("QUEUED-TWO and")
