@@ -22,7 +22,6 @@ from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import (
     COPY,
-    COPY_KEY,
     PROGRESS_ROW,
     TEXT,
     check_of,
@@ -117,13 +116,9 @@ class Plan:
         return int(characters / models.lookup(self.survey.model).characters_per_token)
 
     def tokens_of(self, name: str) -> int:
-        """What a strategy saves in tokens; in all no more than the last request held."""
-        survey = self.survey
-        per_token = models.lookup(survey.model).characters_per_token
-        whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
-        held = survey.occupancy_tokens
-        scale = held / whole if held is not None and whole > held else 1.0
-        return int(self.savings[name].context_characters / per_token * scale)
+        """What a strategy saves in tokens."""
+        per_token = models.lookup(self.survey.model).characters_per_token
+        return int(self.savings[name].context_characters / per_token)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
@@ -361,12 +356,6 @@ class _PurgedCopy:
 
     def _edited(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
-        first = edits[0]
-        if len(edits) == 1 and first.span:
-            start, end = first.span
-            if not raw.startswith(COPY_KEY, start):
-                raise _change_error()
-            return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
             if item.kind == COPY:

@@ -42,7 +42,6 @@ _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
 _UNKNOWN = Call("", "", "")
-COPY_KEY = f',"{row.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -90,7 +89,6 @@ class Item:
     digest: str = ""  # its SHA-256, which is its key in the store
     strategy: str = ""  # by which it goes
     is_again: bool = False  # whether an earlier row that changes has the same
-    span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
 @dataclass(slots=True)
@@ -336,10 +334,6 @@ class _Surveyor:
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
-        # Where the rest stands there as it would be written, the copy can be cut out.
-        start = raw.find(COPY_KEY)
-        end = start + size_bytes
-        is_plain = start > 0 and raw[:start] == rest[:start] and raw[end:-1] == rest[start:]
         item = Item(
             COPY,
             mark,
@@ -348,7 +342,6 @@ class _Surveyor:
             row.uuid_of(value),
             size_bytes,
             call_id=call.id,
-            span=(start, end) if is_plain else None,
         )
         self.found.items.append(item)
 
