@@ -144,10 +144,10 @@ def append_line(path: str, line: str) -> None:
     _write(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
 
 
-def replace_file(path: str, data: bytes) -> None:
+def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Put a complete new file in the place of another; readers see the old one or the new one."""
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
-    _write(temporary, _CREATE | system.O_EXCL, data)
+    _write(temporary, _CREATE | system.O_EXCL, data, mode)
     try:
         system.replace(to_bytes(temporary), to_bytes(path))
     except BaseException:
@@ -208,13 +208,13 @@ def make_folders(path: str) -> None:
             return
 
 
-def _write(path: str, flags: int, data: bytes) -> None:
+def _write(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
     """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
-        descriptor = system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, mode)
     except FileNotFoundError:
         make_folders(path.rpartition("/")[0])
-        descriptor = system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, mode)
     try:
         if system.write(descriptor, data) != len(data):
             raise OSError("only part of it fitted on the disk")  # noqa: TRY301 - cleared away below

@@ -144,22 +144,6 @@ def back_up(file: SettingsFile, folder: str) -> str:
     return path
 
 
-def write_program(path: str, data: bytes) -> None:
-    """Put a program that only the user may read and start in its place, made with that mode.
-
-    Raises:
-        OSError: it cannot be written; what was there still is.
-    """
-    io.make_folders(os.path.dirname(path))
-    temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
-    try:
-        with open(os.open(temporary, _FLAGS, 0o700), "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    finally:
-        io.remove(temporary)
-
-
 def digest(data: bytes) -> str:
     """A fingerprint of file content."""
     return hashlib.sha256(data).hexdigest()

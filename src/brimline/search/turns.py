@@ -159,7 +159,7 @@ class Memory:
             StoreError: the file cannot be used.
         """
 
-        def work(connection: sqlite3.Connection) -> list[Hit]:
+        def search(connection: sqlite3.Connection) -> list[Hit]:
             candidates = self._candidates(connection, query, within, others)
             best = candidates.best(limit if not may_be_none else _LOOKED_AT * limit)
             if may_be_none:
@@ -167,7 +167,7 @@ class Memory:
                 best = floor.above(connection, telling(query), texts)[:limit]
             return candidates.hits(connection, best)
 
-        return self.use(work)
+        return self.use(search)
 
     def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
