@@ -1,32 +1,22 @@
 """Small file operations for hooks, straight on system calls.
 
-Fast path: imports only `sys`, `time` and `posix` (or `nt`). `import os` would cost a sixth of the
+Fast path: imports only `sys`, `time` and `posix`. `import os` would cost a sixth of the
 interpreter's start-up. Everything created here is private to the user (600 in 700) from the start.
 """
 
 from __future__ import annotations
 
+import posix
 import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import posix
     from collections.abc import Iterator
 
-    system = posix
-else:
-    try:
-        import posix as system
-    except ImportError:  # pragma: no cover - Windows
-        # `nt` keeps its environment as text, so the live `os.environ` is read there instead.
-        import nt as system
-        import os  # noqa: F401
-
-_CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
-_BINARY = getattr(system, "O_BINARY", 0)
+system = posix
 # Not waiting: a named pipe in the place of a file must not hold a hook up.
-_COMMON = _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
+_COMMON = system.O_CLOEXEC | system.O_NONBLOCK
 READ = system.O_RDONLY | _COMMON
 _CREATE = system.O_WRONLY | system.O_CREAT | _COMMON
 _BLOCK_BYTES = 1 << 20

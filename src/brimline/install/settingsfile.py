@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BOM = b"\xef\xbb\xbf"
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _TRIES = 5
 _Done = TypeVar("_Done")
 
