@@ -119,13 +119,13 @@ def estimate_text(characters: int) -> int:
     return round(estimate_tokens(Piece("text", characters), None))
 
 
-def explain_first(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
+def share_first_request(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
     weights = _weights(pieces, model)
     return divide(min(occupancy, sum(weights) // _PER_TOKEN), weights)
 
 
-def explain_growth(
+def share_growth(
     growth: int, pieces: Sequence[Piece], model: str | None, output_tokens: int | None = None
 ) -> list[int]:
     """The tokens of what was added between two requests; the rest of the growth is unexplained.
@@ -313,10 +313,10 @@ class Ledger:
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
-            shares = explain_first(occupancy, pieces, model)
+            shares = share_first_request(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
-            shares = explain_growth(growth, pieces, model, before.output_tokens)
+            shares = share_growth(growth, pieces, model, before.output_tokens)
             self.measured_tokens += sum(shares)
             self.estimated_tokens += sum(estimate_tokens(piece, model) for piece in pieces)
         left = growth - sum(shares)
