@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -230,12 +229,11 @@ class Conversations:
 
     def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw, parse_float=_number)
+        body = json.loads(passing.raw)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return False
         passing.body, passing.found = body, blocks.read(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
-        passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
@@ -495,21 +493,14 @@ def _hash(told: str | bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _number(text: str) -> float:
-    """A number that is sent as it came.
+def _to_bytes(body: Any) -> bytes:
+    """Write a request down.
 
     Raises:
-        ValueError: no float is exactly that.
+        ValueError: it holds a number that is too large to be read and written again.
     """
-    found = float(text)
-    if Decimal(repr(found)) != Decimal(text):
-        raise ValueError(f"{text[:40]} cannot be said as a float")
-    return found
-
-
-def _to_bytes(body: Any) -> bytes:
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    dumps = partial(json.dumps, separators=(",", ":"), allow_nan=False)
     try:
-        return text.encode()
+        return dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can say
-        return json.dumps(body, separators=(",", ":")).encode()
+        return dumps(body).encode()
