@@ -110,22 +110,7 @@ def post_tool_use(turn: Turn) -> None:
     turn.attempt("carry", _ledger, turn)
 
 
-stop = post_tool_use
-
-
-def user_prompt_submit(turn: Turn) -> Decision | None:
-    """The same; and a word to the person where a marked line stands in what counts as a paste."""
-    post_tool_use(turn)
-    prompt = turn.event.prompt
-    if "brim:" not in prompt or not turn.values["carry.enabled"]:
-        return None
-    from brimline.carry import fold, ledger
-    from brimline.decision import Decision
-
-    if not ledger.is_paste(prompt) or not fold.has_marks(prompt):
-        return None
-    text = "brimline: a marked line in a long prompt counts as pasted: send it in one of its own."
-    return Decision(person_notes=(text,))
+stop = user_prompt_submit = post_tool_use
 
 
 def session_end(turn: Turn) -> None:
@@ -211,17 +196,14 @@ def _pinned(turn: Turn) -> list[list[str]]:
 
 def _is_saved(turn: Turn) -> bool:
     """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
-    import os
     import time
 
     from brimline.carry import checkpoint
     from brimline.fast import paths
+    from brimline.gauge.reading import file_time
 
     folder = paths.carry_session_dir(turn.home, turn.state.session_id)
-    try:
-        return time.time() - os.stat(f"{folder}/{checkpoint.DOCUMENT}").st_mtime < _COMPACTION_S
-    except OSError:
-        return False
+    return time.time() - file_time(f"{folder}/{checkpoint.DOCUMENT}") < _COMPACTION_S
 
 
 def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
@@ -261,17 +243,14 @@ def _note_incomplete(turn: Turn, error: Any) -> None:
 
 def _may_refuse(turn: Turn) -> bool:
     """Whether no compaction was refused within the last minute; notes that this one is."""
-    import os
     import time
 
     from brimline.fast import io
+    from brimline.gauge.reading import file_time
 
     path = f"{turn.state.folder}/{_REFUSED}"
-    try:
-        if 0 <= time.time() - os.stat(path).st_mtime < _REFUSAL_S:
-            return False
-    except OSError:
-        pass
+    if 0 <= time.time() - file_time(path) < _REFUSAL_S:
+        return False
     try:
         io.replace_file(path, b"")
     except OSError:

@@ -11,6 +11,7 @@ from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
+from brimline.gauge.reading import file_time
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ def _holder(uuid: str, transcript: str) -> str | None:
     """The session beside this one whose transcript holds a row and more before it."""
     folder, own = os.path.split(transcript)
     beside = [name for name in io.names_in(folder) if name.endswith(".jsonl") and name != own]
-    newest = sorted(beside, key=lambda name: -_modified(f"{folder}/{name}"))
+    newest = sorted(beside, key=lambda name: -file_time(f"{folder}/{name}"))
     for name in newest[:_MOST_FILES]:
         path = f"{folder}/{name}"
         if _place_of(uuid.encode(), path) > 0 and _first_boundary(path) != uuid:
@@ -250,19 +251,12 @@ def _place_of(needle: bytes, path: str) -> int:
     return -1
 
 
-def _modified(path: str) -> float:
-    try:
-        return os.stat(path).st_mtime
-    except OSError:
-        return 0.0
-
-
 def _is_pid(pid: str | None) -> TypeGuard[str]:
     return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
 
 
 def _is_recent(path: str) -> bool:
-    return clock.now() - _modified(path) < _OLDEST_CLIENT_S
+    return clock.now() - file_time(path) < _OLDEST_CLIENT_S
 
 
 def _project(home_dir: str, project_dir: str) -> str:
