@@ -35,7 +35,7 @@ _COMMANDS = (
     ["list"],
     ["prune", "--max-size-mb", "100", "--dry-run"],
     ["prune", "--max-size-mb", "100", "--max-age-days", "20", "--dry-run", "--json"],
-    ["prune", "--unreferenced", "--dry-run"],
+    ["prune", "--max-age-days", "0", "--dry-run"],
 )
 
 

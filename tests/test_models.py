@@ -154,8 +154,8 @@ def _toml(row: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def test_a_version_alone_tells_hooks_what_the_table_does() -> None:
-    """Before settings are compiled, a hook takes every model of the table for what it is."""
+def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
+    """Every model is taken for what it is, though no row was handed over."""
     keys = (
         *("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation"),
         "binds_thinking",

@@ -8,7 +8,7 @@
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no
 row has is taken for the nearest older one of its family, and marked as assumed. Commands call
-`lookup`; hooks call `pick` with the rows that the compiled settings hold, and read no file.
+`lookup`; hooks call `pick` with the rows that the compiled settings hold.
 
 Fast path: imports only `launch`.
 """
@@ -102,8 +102,8 @@ def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 
 
 def pick(name: str | None, rows: Sequence[Row]) -> Model:
-    """The model of that name among these rows; where there are none, by its version alone."""
-    family, is_new = _family((name or "").lower(), rows or _by_version())
+    """The model of that name among these rows; before settings are compiled there are none."""
+    family, is_new = _family((name or "").lower(), rows or table())
     if not family:
         return Model({}, name)
     version = version_of(name)
@@ -141,28 +141,6 @@ def _newest(row: Row) -> list[int]:
 
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
-
-
-def _by_version() -> list[Row]:
-    """What a hook goes by before the first settings are compiled: no file is read for it."""
-    return [
-        {
-            "families": ["claude"],
-            "versions": [version],
-            "window_tokens": window_tokens,
-            "compacts_up_to_tokens": compacts_up_to_tokens,
-            "binds_thinking": version == "5.1",
-            "characters_per_token": characters_per_token,
-            "generation": generation,
-        }
-        for version, window_tokens, compacts_up_to_tokens, characters_per_token, generation in (
-            ("5.1", 1_000_000, 1_000_000, 2.2, "4.7"),
-            ("4.7", 1_000_000, 1_000_000, 2.2, "4.7"),
-            ("4.6", 200_000, 200_000, MOST_CHARACTERS_PER_TOKEN, "4.5"),
-            ("4.5", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "4.5"),
-            ("4.1", 200_000, 0, MOST_CHARACTERS_PER_TOKEN, "before-4.5"),
-        )
-    ]
 
 
 def table() -> list[Row]:

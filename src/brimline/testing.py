@@ -98,9 +98,10 @@ class SessionBuilder:
     ) -> None:
         """A compaction: boundary and summary, or the summary alone as old clients wrote it."""
         if not legacy:
-            self.parent = None
+            before, self.parent = self.parent, None
             self.row(
                 "system",
+                logicalParentUuid=before,
                 subtype="compact_boundary",
                 content="Conversation compacted",
                 compactMetadata={"trigger": trigger, "preTokens": pre_tokens},

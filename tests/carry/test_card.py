@@ -126,6 +126,22 @@ def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     assert len(text) <= 1_500
 
 
+def test_notes_in_the_instructions_are_whole_and_fill_them_to_the_limit() -> None:
+    """An old note that is one character too long is left out, not cut."""
+
+    def told(*notes: str) -> str:
+        made = ledger.Ledger("s")
+        for note in notes:
+            ledger.add_note(made, ledger.KEEP, note, None)
+        return card.instructions(made)
+
+    newer = ["a" * 200, "b" * 200, "c" * 200]
+    left = 1_500 - len(told(*newer)) - len("\n- keep: ")
+
+    assert len(told("o" * left, *newer)) == 1_500
+    assert told("o" * (left + 1), *newer) == told(*newer)
+
+
 @pytest.mark.row("S3-83")
 def test_before_a_compaction_the_summary_is_told_what_to_keep(
     session: SessionBuilder, home_dir: str

@@ -11,7 +11,7 @@ import pytest
 
 from brimline import output
 from brimline.fast import paths
-from brimline.session import recovery
+from brimline.session import swap
 from brimline.store import contents
 from brimline.testing import SessionBuilder, text_block
 
@@ -265,7 +265,7 @@ def test_a_session_that_another_command_rewrites_is_refused(
     recorded: str, refused: Refused
 ) -> None:
     """With a code of its own."""
-    with recovery.locked_chain(os.path.realpath(recorded)):
+    with swap.locked_chain(os.path.realpath(recorded)):
         refused("session", "purge", recorded, "--yes", "--json", code=4)
 
 

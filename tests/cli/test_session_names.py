@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,9 +13,7 @@ from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, event, text_block
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.conftest import Run
+    from tests.cli.conftest import Refused, Run
 
 SESSION_ID = "5e1f0c2d-8a41-4f0b-b6a7-6f1f0a5b9c20"
 OTHER_ID = "77aa0c2d-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -58,3 +57,18 @@ def test_a_session_is_named_alike_everywhere(
     assert done.code == 0, done.err
     assert SESSION_ID in done.out
     assert OTHER_ID not in done.out
+
+
+@pytest.mark.parametrize("command", ["history", "history --injections", "history --cache", "cost"])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_file_that_is_no_session_is_refused(
+    command: str, is_there: bool, session: SessionBuilder, refused: Refused
+) -> None:
+    """One that is not there, or holds something else: in one sentence, and not with zero."""
+    path = session.path.replace(SESSION_ID, "picture")
+    if is_there:
+        Path(path).write_bytes(bytes(range(256)) * 40)
+
+    reason = refused(*command.split(), "--session", path)
+
+    assert ("is not a session's transcript" in reason) == is_there

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -115,6 +116,7 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("unpin", "There is no command 'unpin': did you mean `brimline store unpin`?"),
         ("session prune", "did you mean `brimline session purge` or `brimline store prune`?"),
         ("config sett", "There is no command 'sett': did you mean `brimline config set`"),
+        ("config show", "There is no command 'show'; there are list, get, set,"),
         ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),
         ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
         ("tout", "There is no command 'tout'. See `brimline --help`."),
@@ -245,6 +247,15 @@ def test_an_output_that_cannot_be_written_is_what_is_blamed() -> None:
     assert done.returncode == 1
     told = b"brimline: standard output cannot be written: No space left on device\n"
     assert done.stderr == told
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="no folder that takes no file")
+def test_a_file_that_cannot_be_replaced_is_named_as_the_user_knows_it() -> None:
+    """Not by the name of the copy that was to take its place."""
+    done = process("dashboard", "--no-open", env=os.environ | {"BRIMLINE_HOME": "/proc/self/fd"})
+
+    assert done.returncode == 1
+    assert re.fullmatch(rb"brimline: /proc/self/fd/dashboard-\d+\.html: .*\n", done.stderr)
 
 
 def test_a_name_that_the_locale_cannot_write_leaves_no_traceback(world: Path) -> None:

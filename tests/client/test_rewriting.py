@@ -33,14 +33,13 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
     It opens the file for every batch of rows: after a swap it writes to the new one.
     """
     stub.script(text("FIRST"), text("SECOND"))
-    home_dir = str(client.home / "brimline")
     with client.interactive() as session:
         session.say("one", "FIRST")
         session.wait_until(lambda: bool(client.transcripts()))
         (path,) = client.transcripts()
         session.wait_until(lambda: _has_reply(path, "FIRST"))
         os.utime(path, (1_700_000_000, 1_700_000_000))
-        assert f"process {session.pid}" in str(in_use.why(str(path), home_dir))
+        assert f"process {session.pid}" in str(in_use.why(str(path)))
         with path.open("rb") as old, monkeypatch.context() as patch:
             patch.setattr(in_use, "why", lambda *_: None)
             _rewrite(path, client, note=b'{"type":"marked"}\n')
@@ -51,7 +50,7 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
             assert os.fstat(old.fileno()).st_size == size
         assert read_rows(path)[0] == {"type": "marked"}
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert in_use.why(str(path), home_dir) is None
+    assert in_use.why(str(path)) is None
 
 
 def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(

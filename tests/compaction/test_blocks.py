@@ -58,3 +58,92 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
 
     assert taken == pytest.approx([125, 104, 112])
     assert blocks.estimate(prose, None) == prose.tokens
+
+
+WANTED = "Your task is to create a detailed summary of the conversation so far"
+
+
+def said(role: str, *texts: str) -> dict[str, Any]:
+    """A message of these texts."""
+    return {"role": role, "content": [{"type": "text", "text": text} for text in texts]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "is_wanted"),
+    [
+        ([said("user", "Hi"), said("assistant", "Yes?"), said("user", WANTED)], True),
+        ([said("assistant", "Yes?"), said("user", WANTED, "Be brief.")], True),
+        ([said("user", WANTED), said("assistant", "A summary")], False),
+        ([said("user", "Hi"), said("assistant", "Yes?"), said("user", "Go on")], False),
+        ([said("user", "Hi")], False),
+    ],
+    ids=["last", "and more behind it", "answered", "not asked", "first"],
+)
+def test_a_summary_is_wanted_where_the_client_asks_for_one_last(
+    messages: list[dict[str, Any]], is_wanted: bool
+) -> None:
+    """Not where a result or an earlier message has the same words."""
+    assert blocks.wants_summary(blocks.read({"messages": messages}) or []) is is_wanted
+
+
+def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
+    """Somebody may read the client's own prompt."""
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": WANTED}
+    messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
+
+    assert not blocks.wants_summary(blocks.read({"messages": messages}) or [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_helper"),
+    [
+        ({}, True),
+        ({"tools": []}, True),
+        ({"tools": "all"}, True),
+        ({"tools": [{"name": "Read"}]}, False),
+        ({"tools": [{"name": "Read"}], "tool_choice": {"type": "auto"}}, False),
+        ({"tools": [{"name": "Read"}], "tool_choice": {"type": "tool", "name": "Read"}}, True),
+        ({"tools": [{"name": "Read"}], "tool_choice": "tool"}, False),
+    ],
+)
+def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
+    fields: dict[str, Any], is_helper: bool
+) -> None:
+    """A title, a page to sum up, a search: none of the conversation."""
+    assert blocks.is_helper(fields) is is_helper
+
+
+def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
+    """And what is not thinking stays where it was."""
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    only = {"role": "assistant", "content": [thought]}
+    mixed = {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]}
+    body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
+    thoughts = [block for block in blocks.read(body) or [] if block.is_thinking]
+
+    left = blocks.leave_out(body, thoughts)["messages"]
+
+    assert [block.message for block in thoughts] == [1, 3]
+    assert left == [
+        said("user", "a"),
+        said("assistant", "(thinking)"),
+        said("user", "c"),
+        said("assistant", "b"),
+    ]
+    assert blocks.behind_thinking(blocks.read(body) or []) == 4
+    assert blocks.behind_thinking(blocks.read({"messages": left}) or []) == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({}, 0),
+        ({"input_tokens": 5}, 5),
+        ({"input_tokens": 5, "cache_read_input_tokens": 70, "output_tokens": 9}, 75),
+        ({"input_tokens": 5, "cache_creation_input_tokens": 300}, 305),
+        ({"input_tokens": None, "cache_read_input_tokens": 7}, 7),
+    ],
+)
+def test_a_prompt_takes_what_was_fresh_read_and_written(usage: dict[str, Any], tokens: int) -> None:
+    """What is missing counts nothing, and the answer does not count."""
+    assert blocks.prompt_tokens(usage) == tokens

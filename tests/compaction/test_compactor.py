@@ -594,3 +594,209 @@ def test_the_lifetime_of_a_cache_is_told_by_usage_or_markers() -> None:
     usage = {"cache_creation": {"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 0}}
     assert blocks.lifetime_s(body, usage) == 300
     assert blocks.lifetime_s({"messages": []}) is None
+
+
+@pytest.mark.parametrize(
+    ("lifetime_s", "later_s", "is_expired"),
+    [(300, 300, False), (300, 301, True), (3_600, 3_600, False), (3_600, 3_601, True)],
+)
+def test_a_cache_is_warm_to_the_last_second_of_its_lifetime(
+    lifetime_s: int, later_s: int, is_expired: bool
+) -> None:
+    """Of the lifetime that the service told with its answer."""
+    state = State()
+    talk, _ = cooled(state, 17)
+    written = {f"ephemeral_{'1h' if lifetime_s > 300 else '5m'}_input_tokens": 9}
+    compactor.observe(state, talk.body(), {"cache_creation": written})
+    talk.idle(1)
+
+    outcome = played(talk, state, now=float(later_s))
+
+    assert (outcome.report.reason == "expired") is is_expired
+    assert outcome.is_changed is is_expired
+
+
+def test_an_answer_without_figures_leaves_what_was_known() -> None:
+    """Of the size and of the cache's lifetime."""
+    state = State()
+    hour = {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
+    compactor.observe(state, {}, hour)
+
+    compactor.observe(state, {}, {})
+
+    assert (state.prompt_tokens, state.lifetime_s) == (5, 3_600)
+
+
+@pytest.mark.parametrize(
+    ("used", "brim", "reason"),
+    [(8_379, 10_000, ""), (8_380, 10_000, "brim"), (8_380, None, "")],
+    ids=["not yet", "near", "somebody else's"],
+)
+def test_the_brim_is_near_from_its_share_on(used: int, brim: int | None, reason: str) -> None:
+    """As the service counted, with what has come since."""
+    state = State()
+    talk, _ = cooled(state, 12)
+    compactor.observe(state, {}, {"input_tokens": used})
+
+    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=brim), now=0.0)
+
+    assert outcome.report.reason == reason
+
+
+def test_near_the_brim_what_has_come_since_counts_in_the_models_own_tokens() -> None:
+    """One that makes more tokens of a text is there sooner."""
+    reasons = []
+    for factor in (1.0, 1.5):
+        state = State()
+        talk, _ = cooled(state, 12)
+        compactor.observe(state, {}, {"input_tokens": 8_000})
+        talk.step("Bash", {"command": "ls"}, "x" * 800)
+        hard = Settings(brim_tokens=10_000, token_factor=factor)
+        reasons.append(compactor.compact(talk.body(), state, hard, now=0.0).report.reason)
+
+    assert reasons == ["", "brim"]
+
+
+def test_near_the_brim_an_edit_that_frees_little_waits() -> None:
+    """Six percent of the brim is little enough to be spent at once."""
+    saved = []
+    for share in (0.0, 1.0):
+        state = State()
+        talk, _ = cooled(state, 12)
+        compactor.observe(state, {}, {"input_tokens": 9_000})
+        hard = Settings(brim_tokens=10_000, worth_ratio=share)
+        saved.append(compactor.compact(talk.body(), state, hard, now=0.0).is_changed)
+
+    assert saved == [True, False]
+
+
+def refused_files(message: str) -> tuple[compactor.Outcome, State, Any]:
+    """A request of twelve files, each three steps after the one before, that was refused."""
+    state, talk = State(), Talk()
+    for number in range(12):
+        talk.read(f"/w/file{number}.py", 9_000)
+        talk.idle(2)
+    body = talk.body()
+    compactor.compact(body, state, Settings(brim_tokens=None), now=0.0)
+    outcome = compactor.refused(body, state, Settings(), message)
+    assert outcome
+    return outcome, state, body
+
+
+def test_after_a_refusal_no_more_goes_than_has_to() -> None:
+    """By the figures of the refusal; where it has none a tenth is tried."""
+    slightly, _, _ = refused_files("prompt is too long: 40000 tokens > 39000 maximum")
+    much, _, _ = refused_files("prompt is too long: 40000 tokens > 2000 maximum")
+    unknown, _, _ = refused_files("prompt is too long")
+
+    assert len(slightly.fresh) == len(unknown.fresh) < len(much.fresh)
+    for outcome in (slightly, much, unknown):
+        assert outcome.report.reason == "refused"
+        (told,) = outcome.report.layers
+        assert told.blocks == len(outcome.fresh)
+        saved = outcome.report.original_tokens - outcome.report.sent_tokens
+        assert told.saved_tokens == pytest.approx(saved)
+    assert unknown.report.sent_tokens <= 0.9 * unknown.report.original_tokens
+
+
+def test_without_its_layer_a_refusal_is_passed_on() -> None:
+    """And so is one where nothing is left to take out."""
+    talk, small = Talk(), Talk()
+    talk.read("/w/alpha.py", 20_000)
+    talk.idle(12)
+    told = "prompt is too long: 40000 tokens > 20000 maximum"
+    without = Settings(layers=LAYERS[:3])
+
+    assert compactor.refused(talk.body(), State(), without, told) is None
+    assert compactor.refused(small.body(), State(), Settings(), told) is None
+    assert compactor.refused(talk.body(tools=[]), State(), Settings(), told) is None
+    assert compactor.refused(talk.body(), State(), Settings(), told)
+
+
+def test_the_breaker_closes_when_the_conversation_is_smaller_than_what_was_refused() -> None:
+    """Not when it is as large as that."""
+    _, state, body = refused_files("prompt is too long")
+    compactor.gave_up(state, body)
+    compactor.compact(body, state, Settings(), now=1.0)
+    as_large = state.refused_tokens
+    shorter = {**body, "messages": body["messages"][:-2]}
+    compactor.compact(shorter, state, Settings(), now=2.0)
+
+    assert as_large
+    assert state.refused_tokens is None
+
+
+def test_what_could_not_be_kept_is_not_sent_again() -> None:
+    """What stood in before does so again."""
+    outcome, state, body = refused_files("prompt is too long")
+    names = list(outcome.fresh)
+    assert all(state.standing[name] for name in names)
+
+    compactor.undo(state, outcome)
+
+    assert not any(state.standing[name] for name in names)
+    assert not compactor.compact(body, state, Settings(brim_tokens=None), now=0.0).is_changed
+
+
+def test_what_was_sent_before_is_the_same_bytes_again() -> None:
+    """With what stood in then, and nothing else."""
+    outcome, state, body = refused_files("prompt is too long")
+    found = blocks.read(body) or []
+
+    same = compactor.again(body, found, state.standing, outcome.marked)
+    bare = compactor.again(body, found, {}, None)
+
+    assert same.body == outcome.body
+    assert same.report.sent_tokens == pytest.approx(outcome.report.sent_tokens)
+    assert same.report.original_tokens == pytest.approx(outcome.report.original_tokens)
+    assert (bare.body, bare.is_changed) == (body, False)
+
+
+def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
+    """Where nothing was edited, or none is left, there is no other request to make."""
+    talk = Talk()
+    for number in range(3):
+        talk.read(f"/w/file{number}.py", 9_000)
+        thought = {"type": "thinking", "thinking": f"hm {number}", "signature": "s"}
+        talk.messages[-2]["content"].insert(0, thought)
+    body = talk.body()
+    found = blocks.read(body) or []
+    thoughts = [block.id for block in found if block.is_thinking]
+    edited = next(block for block in found if block.kind == blocks.RESULT and block.step == 2)
+    stand_in = stand_ins.StandIn(2, {"content": "a line"}, "key", 5.0)
+
+    def left_out(*, all_of_it: bool, is_edited: bool = True) -> list[int] | None:
+        fresh = {edited.id: stand_in} if is_edited else {}
+        state = State(standing={**fresh})
+        outcome = compactor.again(body, found, state.standing, None)
+        outcome.fresh = fresh
+        made = compactor.without_thinking(body, found, state, outcome, all_of_it=all_of_it)
+        if made is None:
+            return None
+        return [thoughts.index(name) for name in made.fresh if name in thoughts]
+
+    assert left_out(all_of_it=False) == [2]
+    assert left_out(all_of_it=True) == [0, 1, 2]
+    assert left_out(all_of_it=True, is_edited=False) is None
+
+
+def test_two_requests_share_what_they_begin_with() -> None:
+    """Up to the first block that differs, or to the end of the shorter one."""
+    pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
+
+    assert [compactor.shared(list(one), list(other)) for one, other in pairs] == [3, 2, 2, 1, 0, 0]
+
+
+def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_of_blocks() -> None:
+    """What the one does later is not the other's."""
+    state = State()
+    cooled(state, 12)
+    compactor.observe(state, {}, {"input_tokens": 9_000})
+
+    parted = compactor.branch(state)
+
+    assert parted.standing == {}
+    assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)
+    assert parted.waited == state.waited
+    assert parted.waited is not state.waited
+    assert parted.clock is not state.clock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from brimline.cost import aftermath, bill, spending, traces
 from brimline.fast import paths
+from brimline.state import forgotten
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
 from brimline.transcript import read
@@ -211,6 +213,23 @@ def test_a_forgotten_session_leaves_no_figures(
     traces.forget(home_dir, Asked((SECOND,)), dry_run=True)
     lines = Path(home_dir, "spending.jsonl").read_text().splitlines()
     assert [json.loads(line)["session_id"] for line in lines] == [SECOND]
+
+
+def test_what_a_forgotten_session_asks_from_that_moment_on_counts_again(
+    home_dir: str, project_dir: str
+) -> None:
+    """What it asked before does not, not even by a millisecond."""
+    session = built(project_dir)
+    for millisecond in (499, 500, 501):
+        at = f"2026-01-01T00:00:00.{millisecond}Z"
+        ask(session, f"msg_{millisecond}", usage(0, 0, 0, 1_000), timestamp=at)
+    forgotten.note(
+        home_dir,
+        datetime(2026, 1, 1, microsecond=500_000, tzinfo=UTC).timestamp(),
+        {"session": FIRST},
+    )
+
+    assert [len(one.requests) for one in spent(home_dir)] == [2]
 
 
 _WITHOUT_A_MODEL = {"pre_tokens": 160_000, "post_tokens": 40_000, "summary_characters": None}

@@ -10,6 +10,8 @@ from brimline.dashboard import chart, story
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
 
+    from brimline.testing import SessionBuilder
+
 # An empty line, or one that begins somewhere and goes on in right angles.
 PATH = re.compile(r"|(M[\d.]+[ ,][\d.]+([HV]-?[\d.]+)*Z?)+")
 
@@ -62,3 +64,127 @@ def test_a_number_is_short() -> None:
     values = (0, 999, 1_000, 1_949, 9_999, 10_000, 999_999, 1_000_000, 12_500_000)
     shown = ["0", "999", "1.0k", "1.9k", "10.0k", "10k", "1000k", "1M", "12M"]
     assert [chart.short(value) for value in values] == shown
+
+
+def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -> None:
+    """Columns begin behind the labels on the left, values end above those below."""
+    plot = chart.Plot(chart.Size("wide", 110, 60, 10, 2), 2, 10.0)
+
+    assert [plot.x(column) for column in (0, 0.5, 1, 2)] == [10, 35, 60, 110]
+    assert [plot.y(value) for value in (0, 5, 10, 99, -3)] == [58, 38, 18, 18, 58]
+    assert chart.Plot(chart.Size("wide", 110, 60, 10), 0, 1.0).x(0) == 10
+
+
+def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
+    """Each is as wide as its day; the highest ends a little below the edge."""
+    days = ["2026-11-01", "2026-11-02"]
+    series = [("a", [1.0, 3.0]), ("none", [0.0, 0.0]), ("b", [1.0, 0.0])]
+
+    wide, narrow = chart.by_day(days, series, "$")
+
+    assert [(shape.name, shape.style, shape.path) for shape in wide.shapes] == [
+        ("a", "fill s0", "M58.0 78.8H529.0V24.5H1000.0V106.0H529.0V106.0H58.0Z"),
+        ("b", "fill s2", "M58.0 51.7H529.0V24.5H1000.0V24.5H529.0V78.8H58.0Z"),
+    ]
+    assert wide.rules == [(106.0, "$0"), (78.8, "$1"), (51.7, "$2"), (24.5, "$3")]
+    assert narrow.rules == [(96.0, "$0"), (71.9, "$1"), (47.9, "$2"), (23.8, "$3")]
+    assert narrow.shapes[0].path == "M46.0 71.9H203.0V23.8H360.0V96.0H203.0V96.0H46.0Z"
+
+
+def test_ticks_are_round_numbers_and_about_four() -> None:
+    """Whatever the values are; below one they have a digit behind the point."""
+    labels = []
+    for top in (0.0, 1.0, 4.0, 7.0, 18.0, 30.0, 90.0, 450.0, 167_000.0, 3_000_000.0):
+        wide, _ = chart.by_day(["2026-11-01"], [("a", [top])])
+        labels.append(" ".join(label for _, label in wide.rules))
+
+    assert labels == [
+        "0.0 0.2 0.4",
+        "0.0 0.5 1.0",
+        "0 2 4",
+        "0 2 4 6",
+        "0 5 10 15",
+        "0 10 20 30",
+        "0 50",
+        "0 200 400",
+        "0 50k 100k 150k",
+        "0 1M 2M 3M",
+    ]
+
+
+def test_a_small_curve_is_as_high_as_its_share_of_the_window() -> None:
+    """Of the fullest that it was where nothing more is known."""
+    assert chart.curve([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
+    assert chart.curve([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
+    assert chart.curve([0], 0) == "M0 28V28.0H120.0V28Z"
+
+
+def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A brim that is far above all that was used is not drawn; numbers of requests stand below."""
+    for tokens in (60_000, 100_000, 150_000):
+        session.reply(tokens)
+    session.compact(150_000)
+    session.reply(30_000)
+    told = story.tell(session.path, home_dir)
+
+    plot = chart.occupancy(told, told.moments, chart.SIZES[0])
+    early = chart.occupancy(told, told.moments[-1:], chart.SIZES[0])
+    first = told.moments[0].reading
+
+    assert first
+    assert plot.count == 4
+    assert plot.top == 1.08 * max(150_000, first.compaction.tokens)
+    assert plot.shapes[-1].style == "line brim"
+    assert plot.shapes[-1].path.endswith("H1000.0")
+    assert [(mark.x, mark.style, mark.name) for mark in plot.marks] == [
+        (764.5, "compaction", "compacted before request 4")
+    ]
+    assert plot.below == [(58.0, "1"), (293.5, "2"), (529.0, "3"), (764.5, "4")]
+    assert plot.piled == [60_000, 100_000, 150_000, 30_000]
+    assert [shape.style for shape in early.shapes if "line" in shape.style] == []
+    assert early.top == 1.08 * 30_000
+
+
+def test_the_cache_is_drawn_as_read_written_and_not_cached_and_where_it_broke(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """The break stands in the middle of its request, with what it cost and why."""
+    session.reply(50_000)
+    session.reply(52_000)
+    session.compact(54_000)
+    session.reply(9_000)
+    shown = story.tell(session.path, home_dir).moments
+
+    plot = chart.cache(shown, chart.LOW_SIZES[0])
+
+    assert [shape.style for shape in plot.shapes] == ["fill read", "fill written", "fill fresh"]
+    assert plot.piled == [50_000, 52_000, 9_000]
+    assert plot.top == 1.08 * 52_000
+    (mark,) = plot.marks
+    assert (mark.x, mark.style, mark.letter) == (843.0, "break", "×")
+    assert mark.name.startswith("request 3: ")
+    assert mark.name.endswith(" written again: compaction")
+    assert chart.cache([], chart.LOW_SIZES[0]).shapes == []
+
+
+def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Of the stretch that is not over nobody knows."""
+    for tokens in (50_000, 52_000, 54_000):
+        session.reply(tokens)
+    session.compact(54_000)
+    session.reply(9_000)
+    shown = story.tell(session.path, home_dir).moments
+
+    plot = chart.forecasts(shown, chart.LOW_SIZES[0])
+
+    (came,) = [shape.path for shape in plot.shapes if shape.style == "line came"]
+    heights = [plot.y(left) for left in (2, 1, 0)]
+    columns = [plot.x(column) for column in range(4)]
+    assert came == (
+        f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
+        f"V{heights[2]}H{columns[3]}"
+    )

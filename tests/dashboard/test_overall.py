@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,78 @@ def test_advice_follows_from_figures_and_names_a_command(home_dir: str, folder: 
     (on_read,) = [each for each in advice if "Results of Read" in each.text]
     assert on_read.command == f"brimline session inspect {ID[:8]}"
     assert any("Compactions took about $" in each.text for each in advice)
+
+
+def period(
+    *, cached: int = 100, paid: float = 1.0, compacting: float = 0.0, read: int = 0, hooks: int = 0
+) -> overall.Period:
+    """Days of so many percent from the cache, so many dollars, and 100 tokens that came in."""
+    total = {"input_tokens": 100 - cached, "cache_read_tokens": cached, "dollars": paid}
+    total |= {"cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0}
+    results = {"Read": read, "Grep": 30, "Bash": 100 - hooks - read - 30} if read else {}
+    rows: list[dict[str, Any]] = [
+        {"id": "11111111-x", "injected_tokens": hooks, "tools": {"Read": 1}, "causes": {}},
+        {"id": "22222222-x", "injected_tokens": 0, "tools": {"Read": 9}, "causes": {"edit": 2}},
+    ]
+    compacted: list[dict[str, Any]] = [{"dollars": compacting}, {"dollars": None}]
+    return overall.Period(total, rows, compacted, Counter(results))
+
+
+@pytest.mark.parametrize(
+    ("calm", "worth", "command"),
+    [
+        ({"cached": 85}, {"cached": 84}, "brimline history --cache"),
+        ({"compacting": 0.05}, {"compacting": 0.06}, "brimline session purge --dry-run"),
+        ({"read": 40}, {"read": 41}, "brimline session inspect 22222222"),
+        ({"read": 40, "hooks": 15}, {"read": 40, "hooks": 16}, "brimline history --injections"),
+    ],
+    ids=["cache", "compactions", "tools", "injections"],
+)
+def test_a_figure_is_worth_a_sentence_above_its_share(
+    calm: dict[str, Any], worth: dict[str, Any], command: str
+) -> None:
+    """At it there is none; a tool is looked at where it brought in most."""
+    assert overall.advice(period(**calm)) == []
+    assert [each.command for each in overall.advice(period(**worth))] == [command]
+
+
+def test_of_much_advice_the_three_sentences_with_the_largest_shares_are_given() -> None:
+    """The cause of most breaks of the cache is named."""
+    given = overall.advice(period(cached=30, compacting=0.9, read=50, hooks=16))
+
+    assert [round(each.share, 2) for each in given] == [0.9, 0.7, 0.5]
+    assert given[1].text.startswith("70% of what was sent did not come from the cache; most breaks")
+    assert "“edit”" in given[1].text
+
+
+def test_days_without_a_request_need_no_advice() -> None:
+    """Nothing was missed, paid or brought in."""
+    nothing = dict.fromkeys(
+        ("input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"), 0
+    )
+
+    empty = overall.Period({**nothing, "dollars": None}, [], [], Counter())
+
+    assert (empty.sent_tokens, empty.cache_share, empty.compaction_dollars) == (0, 1.0, 0)
+    assert overall.advice(empty) == []
+
+
+def test_a_compaction_that_several_sessions_have_is_counted_once() -> None:
+    """By its id; those without one are told apart by their session and place."""
+
+    def row(name: str, *compacted: tuple[str | None, float]) -> dict[str, Any]:
+        figures = [
+            tuple({"uuid": uuid, "at": at}.get(field) for field in index.COMPACTION_FIGURES)
+            for uuid, at in compacted
+        ]
+        return {"id": name, "model": f"model of {name}", "compacted": figures}
+
+    rows = [row("a", ("u1", 3.0), (None, 1.0), (None, 4.0)), row("b", ("u1", 3.0), (None, 2.0))]
+
+    made = overall.compactions(rows)
+
+    assert [each["at"] for each in made] == [1.0, 2.0, 3.0, 4.0]
+    assert [each["model"][-1] for each in made] == ["a", "b", "a", "a"]
 
 
 def test_compactions_take_no_more_than_all(home_dir: str, folder: Path) -> None:

@@ -50,3 +50,24 @@ def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
             prices.append(passing.settings.prices.read)
 
     assert prices == pytest.approx([0.05, 0.01, 0.1])
+
+
+def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
+    """From the request on that follows the answer in which the service counted it."""
+    own = '[[models]]\nfamilies = ["palimpsest"]\n[models.prices]\n'
+    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 1\n"
+    own += "[models.prices_above]\ntokens = 40_000\n"
+    own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 5\n"
+    raw = json.dumps(bulky().body(model="palimpsest-2")).encode()
+    longer = json.dumps(bulky(1).body(model="palimpsest-2")).encode()
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        Path(home_dir, "config.toml").write_text(own)
+        policy = config.live_policy(home_dir, home_dir)
+        conversations = Conversations(home_dir, Settings(), policy, sticky)
+        first = conversations.prepare(raw, {}, time.time())
+        conversations.answered(first, COUNTED)
+        second = conversations.prepare(longer, {}, time.time())
+
+    assert first.settings
+    assert second.settings
+    assert [first.settings.prices.read, second.settings.prices.read] == [0.1, 0.5]

@@ -216,7 +216,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
     """Permission denied is one line in the log, for root's tests too: the hook runs as nobody."""
     # Library and package may be out of reach for others: the change of user comes after loading.
     become = (
-        f"import os, sys; sys.path.insert(0, {ROOT!r})\n"
+        f"import os, sys, tomllib; sys.path.insert(0, {ROOT!r})\n"
         "import brimline.hooks.entry, brimline.settings.values, brimline.state.logs\n"
         "import brimline.offload.hook, brimline.gauge.hook, brimline.carry.hook\n"
         "import brimline.guard.hook, brimline.gauge.reading, brimline.state.session\n"

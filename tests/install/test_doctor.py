@@ -243,6 +243,17 @@ def test_the_data_folder_is_checked(installed: Home) -> None:
     assert found(installed, "data-folder")[0] == "broken"
 
 
+def test_a_data_folder_that_cannot_be_made_is_broken(
+    installed: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not "not there yet": the first hook would fail to make it."""
+    in_the_way = Path(installed.data).parent / "a-file"
+    in_the_way.write_text("a file")
+    monkeypatch.setenv("BRIMLINE_HOME", f"{in_the_way}/below/it")
+
+    assert found(installed, "data-folder")[0] == "broken"
+
+
 def test_failures_of_hooks_are_told(installed: Home) -> None:
     """The last one of a day, and where the others are."""
     assert found(installed, "hook-errors")[0] == "ok"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
@@ -105,14 +106,14 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
     kept = len(contents.blobs(home_dir))
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert len(contents.blobs(home_dir)) == kept > 0
 
     session.restore()
 
     assert session.data == original + between + LATE
     assert restoring.noted_sessions(home_dir) == []
-    retention.prune(home_dir, retention.Limits(unreferenced=True), retention.Pass())
+    retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert contents.blobs(home_dir) == []
 
 
@@ -135,6 +136,34 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
 
     assert session.data == original
     assert restoring.noted_sessions(home_dir) == []
+
+
+def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
+    session: Recorded, home_dir: str, original: bytes
+) -> None:
+    """In the session that was purged, not in a copy of it elsewhere."""
+    session.purge()
+    (name,) = restoring.noted_sessions(home_dir)
+    (note,), _ = restoring.notes(home_dir, name)
+    copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
+    os.makedirs(os.path.dirname(copy))
+    shutil.copy2(session.path, copy)
+    before, after = (clock.format_utc(note.at + seconds) for seconds in (-1, 1))
+
+    taken = [
+        restoring.context_tokens_since(home_dir, path, moment)
+        for path, moment in (
+            (session.path, before),
+            (session.path, after),
+            (session.path, None),
+            (copy, before),
+        )
+    ]
+
+    assert note.context_tokens > 0
+    assert taken == [note.context_tokens, 0, 0, 0]
+    assert restoring.purged_tokens_since(home_dir, session.path, before).total() >= taken[0]
+    assert not restoring.purged_tokens_since(home_dir, session.path, after)
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "note", "session"])
@@ -239,20 +268,30 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     assert path.read_bytes() == (folder / "original").read_bytes() + appended
 
 
-def test_the_journal_of_the_last_version_loses_no_late_line(world: Path, home_dir: str) -> None:
+@pytest.mark.parametrize(
+    ("version", "of_state", "of_old"),
+    [
+        (1, {}, {"inode": 2, "start": 0, "anchor": 0, "mark": 0}),
+        (2, {"kept": 7, "mark": 9}, {"inode": 2, "start": 0, "gap": 0}),
+    ],
+)
+def test_the_journal_of_an_earlier_version_loses_no_late_line(
+    version: int, of_state: dict[str, int], of_old: dict[str, int], world: Path, home_dir: str
+) -> None:
     """A former file that was still held open when brimline was upgraded."""
     path = machines.make_session(world / "s.jsonl")
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         journal = path.with_name("s.jsonl.brimline-swap")
         figure, text = journal.read_text().split("\n", 1)
-        told = json.loads(text)
+        written = json.loads(text)
         for side in ("before", "after"):
-            for old in told[side]["olds"]:
-                del old["gap"]
-                old.update(anchor=0, mark=0)
-            del told[side]["kept"], told[side]["mark"]
-        journal.write_text(f"{figure}\n{json.dumps(told | {'v': 1})}\n")
+            state = written[side]
+            olds = [
+                {"name": old["name"], "carried": old["carried"]} | of_old for old in state["olds"]
+            ]
+            written[side] = {"inode": state["inode"], "olds": olds} | of_state
+        journal.write_text(f"{figure}\n{json.dumps(written | {'v': version})}\n")
         held.write(line(40))
         recovery.recover(str(path))
         held.write(line(41))

@@ -22,8 +22,9 @@ def compact_inside(session: SessionBuilder, *, is_rebuilt: bool = True) -> None:
     rows = [json.loads(line) for line in Path(session.path).read_text().splitlines()]
     last = max(n for n, r in enumerate([{}, *rows]) if not n or r.get("subtype"))
     told = {"trigger": "auto", "preTokens": 100_000, "postTokens": 9_000, "durationMs": 12}
-    session.parent = None
-    session.row("system", subtype="compact_boundary", compactMetadata=told)
+    before, session.parent = session.parent, None
+    names = {"logicalParentUuid": before, "subtype": "compact_boundary"}
+    session.row("system", **names, compactMetadata=told)
     now = session.now
     for old in rows[last:]:
         if old["type"] not in ("user", "assistant"):

@@ -118,10 +118,13 @@ def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) ->
 
 
 def test_a_fork_has_what_was_said_before_the_compaction(recordings: Path) -> None:
-    """It begins with the compaction: what was written again is all that it has of before."""
+    """It begins with the compaction: what was written again is all that it has of before.
+
+    Its turns and requests are its own.
+    """
     plain, compacted = (str(recordings / FORKED / f"{kind}.jsonl") for kind in KINDS)
     assert _carried(compacted, "") == _carried(plain, "")
-    assert inspect.inspect(compacted).turns == inspect.inspect(plain).turns
+    assert inspect.inspect(compacted).turns == 1
 
 
 @pytest.mark.parametrize("name", [*NAMES, FORKED])

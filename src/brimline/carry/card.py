@@ -63,7 +63,7 @@ def instructions(ledger: Ledger, own: str | None = None) -> str:
     if len(general) > most:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
-    room = min(_NOTES_CHARACTERS, most - len(general) - len(title) - 3)
+    room = min(_NOTES_CHARACTERS, most - len(f"{general}\n\n{title}"))
     notes = _within(_note_lines(ledger), room)
     return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 

@@ -11,8 +11,7 @@ from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.gauge.reading import file_time
-from brimline.transcript import read, row
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -25,13 +24,7 @@ _MESSAGE_CHARACTERS = 160
 _LONGEST_PID = 20
 # The number of a process is given out again; a client that ran longer than this is not known.
 _OLDEST_CLIENT_S = 14 * 86_400
-_HEAD_BYTES = 1 << 20
-_BLOCK_BYTES = 4 << 20
 _ORIGIN_BYTES = 8 << 20
-# A fork is made from a session of late; older ones are not searched.
-_MOST_FILES = 30
-_MOST_BYTES = 64 << 20
-_SPOKEN = (b'"type":"user"', b'"type":"assistant"')
 # What a session that goes on from another takes over of it.
 _INHERITED = ("tasks", "plan", "changed", "read", "commits", "pulls", "checks", "notes")
 
@@ -118,17 +111,18 @@ def inherit(record: Ledger, origin: Ledger) -> None:
 def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     """Give a fork of a compacted session what its origin knew; looked for once.
 
-    A fork's transcript begins at the last compaction. The client copies rows with their uuids, so
-    that boundary stands in the transcript of its origin too, behind what the fork does not have.
+    Its transcript begins at the last compaction.
     """
     if not transcript or record.adopted or not (record.compactions or record.forked_from):
         return False
-    boundary = None if record.forked_from else _first_boundary(transcript)
-    origin = record.forked_from or (_holder(boundary, transcript) if boundary else "")
+    if record.forked_from:
+        path: str | None = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
+    else:
+        path = find.origin(transcript)
+    origin = find.session_id_of(path) if path else record.session
     record.adopted = "-"
-    if origin and origin != record.session:
+    if path and origin != record.session:
         source = ledger.load(home_dir, origin)
-        path = f"{os.path.dirname(transcript)}/{origin}.jsonl"
         fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
         inherit(record, notes.merge(home_dir, source))
     return True
@@ -206,57 +200,12 @@ def _pointer(where: str, left: dict[str, Any]) -> str:
     )
 
 
-def _first_boundary(transcript: str) -> str | None:
-    """The uuid of the compaction with which a transcript begins; None where it begins otherwise."""
-    try:
-        head = io.read_file(transcript, _HEAD_BYTES)
-    except OSError:
-        return None
-    for line in head.split(b"\n"):
-        if b"ompact" not in line and not any(mark in line for mark in _SPOKEN):
-            continue
-        for fields in json.loads_all(line):
-            if row.is_boundary(fields):
-                return row.uuid_of(fields)
-            if row.content_blocks(fields):
-                return None
-    return None
-
-
-def _holder(uuid: str, transcript: str) -> str | None:
-    """The session beside this one whose transcript holds a row and more before it."""
-    folder, own = os.path.split(transcript)
-    beside = [name for name in io.names_in(folder) if name.endswith(".jsonl") and name != own]
-    newest = sorted(beside, key=lambda name: -file_time(f"{folder}/{name}"))
-    for name in newest[:_MOST_FILES]:
-        path = f"{folder}/{name}"
-        if _place_of(uuid.encode(), path) > 0 and _first_boundary(path) != uuid:
-            return name.removesuffix(".jsonl")
-    return None
-
-
-def _place_of(needle: bytes, path: str) -> int:
-    """Where some bytes stand in a file; -1 where they do not, as far as it is searched."""
-    place, kept = 0, b""
-    try:
-        with read.open_regular(path) as file:
-            while place < _MOST_BYTES and (block := file.read(_BLOCK_BYTES)):
-                at = (kept + block).find(needle)
-                if at >= 0:
-                    return place - len(kept) + at
-                place += len(block)
-                kept = block[-len(needle) :]
-    except (OSError, ValueError):
-        pass
-    return -1
-
-
 def _is_pid(pid: str | None) -> TypeGuard[str]:
     return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
 
 
 def _is_recent(path: str) -> bool:
-    return clock.now() - file_time(path) < _OLDEST_CLIENT_S
+    return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
 
 
 def _project(home_dir: str, project_dir: str) -> str:

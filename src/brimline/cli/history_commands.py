@@ -14,7 +14,6 @@ from brimline.session import injected
 from brimline.settings import config
 from brimline.state import cache_history, lookback
 from brimline.state.history import update
-from brimline.transcript import find
 
 
 @output.command("history")
@@ -39,18 +38,18 @@ def history(
       brimline history --compactions --json
     """
     if injections or cache:
-        with output.Progress("Reading", _size(session_id)) as bar:
+        files = cache_history.files(session_id)
+        with output.Progress("Reading", _size(files)) as bar:
             if cache:
-                document = cache_history.document(paths.home(), session_id, bar.update)
+                document = cache_history.document(paths.home(), files, bar.update)
                 text = cache_history.text(document, in_full=session_id is not None)
             else:
-                document = injected.document(session_id, cache_history.recent(), bar.update)
+                document = injected.document(files, bar.update)
                 text = injected.text(document)
         output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.home(), lookback.files(session_id)
-    size = sum(os.path.getsize(file) for file in files if os.path.isfile(file))
-    with output.Progress("Reading", size) as bar:
+    with output.Progress("Reading", _size(files)) as bar:
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, savings.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
@@ -60,6 +59,5 @@ def history(
         output.note(note)
 
 
-def _size(session_id: str | None) -> int:
-    files = cache_history.recent() if session_id is None else [find.named(session_id)]
+def _size(files: list[str]) -> int:
     return sum(os.path.getsize(file) for file in files if os.path.isfile(file))

@@ -52,8 +52,7 @@ def _target(file: str | None, session_id: str | None) -> str:
         SessionError: there is none, or it is something else than a session.
     """
     _require_one_name(file, session_id)
-    path = find.named(file) if file else find.wanted(session_id)
-    find.require_transcript(path)
+    path = find.require_transcript(find.named(file) if file else find.wanted(session_id))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
@@ -69,16 +68,6 @@ def _require_one_name(file: str | None, session_id: str | None) -> None:
 
 def _reading(path: str) -> output.Progress:
     return output.Progress("Reading", os.path.getsize(path))
-
-
-def _follow() -> None:
-    """Say that the work is done, and what is still waited for."""
-    if os.isatty(2):
-        output.say(
-            "\nRewritten. A program still writes to the former file: following it for up to 30 s\n"
-            "(Ctrl-C is safe now: later lines are added by the next `brimline session` command).",
-            err=True,
-        )
 
 
 @output.command("inspect")
@@ -149,17 +138,17 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         return
     if flags["dry_run"]:
         report["changes"] = session_documents.changes(planned)
-        text = "" if as_json else session_text.preview(report, options, home_dir)
+        text = "" if as_json else session_text.preview(report, options)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:
         output.say(session_text.purge(report))
-    in_use.require_idle(path, home_dir)
+    in_use.require_idle(path)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
     output.consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
-        done = purge.purge(path, planned, home_dir, progress=bar.update, on_wait=_follow)
+        done = purge.purge(path, planned, home_dir, progress=bar.update)
     report |= {
         "applied": done.swapped,
         "bytes_after": done.after.length,
@@ -192,13 +181,13 @@ def repair_command(
     with _reading(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.mended and not dry_run:
-        in_use.require_idle(report.path, home_dir)
+        in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair(report, dry_run=True)
             output.say("\n".join(session_text.found_faults(preview)), err=True)
         output.consent(f"Mend {output.count(len(report.mended), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
-            report = repair.repair(path, home_dir=home_dir, progress=bar.update, on_wait=_follow)
+            report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair(report, dry_run=dry_run)
     output.answer(document, session_text.repaired, as_json=as_json)
 
@@ -249,10 +238,10 @@ def restore_command(
             output.note(f"an older rewrite stays as it is: {problem}")
     done = ""
     if plan.undone and not dry_run:
-        in_use.require_idle(plan.path, plan.home_dir)
+        in_use.require_idle(plan.path)
         output.consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
-            made = restore.restore(plan, progress=bar.update, on_wait=_follow)
+            made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
@@ -269,9 +258,9 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
         output.say(session_text.undoing(plan))
     done = ""
     if not dry_run:
-        in_use.require_idle(plan.path, plan.home_dir)
+        in_use.require_idle(plan.path)
         output.consent("Go back? A backup of the present state is kept.", yes=yes)
-        made = undo.undo(plan, on_wait=_follow)
+        made = undo.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)

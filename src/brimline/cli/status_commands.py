@@ -30,8 +30,7 @@ def status(
     """
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
-    path = transcript or find.wanted(session_id)
-    find.require_transcript(path)
+    path = find.require_transcript(transcript or find.wanted(session_id))
     if composition:
         from brimline.gauge import composition_text
 

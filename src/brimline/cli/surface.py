@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -75,10 +76,13 @@ class Tree(click.Group):
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
             meant = suggestions(name, ctx.command_path.partition(" ")[2])
-            hint = " or ".join(f"`brimline {path}`" for path in meant)
-            raise click.UsageError(
-                f"There is no command {name!r}{f': did you mean {hint}?' if hint else '.'}", ctx
-            )
+            if meant:
+                hint = f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
+            elif ctx.parent:
+                hint = f"; there are {', '.join(self.entries)}."
+            else:
+                hint = "."
+            raise click.UsageError(f"There is no command {name!r}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -269,7 +273,10 @@ def tree() -> Iterator[str]:
 
 
 def suggestions(word: str, above: str) -> list[str]:
-    """The commands that may have been meant: near the word here, then of that name elsewhere."""
+    """The commands that may have been meant: near the word here, then of that name elsewhere.
+
+    In a group where nothing is near, what others call by that name would only mislead.
+    """
     if word == "help":
         return [f"{above} --help".strip()]
     by_name: dict[str, list[str]] = {}
@@ -278,6 +285,8 @@ def suggestions(word: str, above: str) -> list[str]:
     here = _names_within(above)
     begun = [name for name in here if len(word) > 1 and name.startswith(word)]
     meant = [f"{above} {name}".strip() for name in begun or _alike(word, here, 2)]
+    if above and not meant:
+        return []
     meant += by_name.get(word, [])
     if not meant:
         meant = [path for name in _alike(word, by_name, 1) for path in by_name[name]]
@@ -320,10 +329,15 @@ def run() -> int:
         output.complain(f"brimline: this locale cannot name {error.object!a}: set LC_ALL=C.UTF-8")
         return 1
     except OSError as error:
-        subject = os.fsdecode(error.filename or "the current folder, or another file")
-        output.complain(f"brimline: {subject}: {error.strerror or error}")
+        output.complain(f"brimline: {_subject_of(error)}: {error.strerror or error}")
         return 1
     return code if isinstance(code, int) else 0
+
+
+def _subject_of(error: OSError) -> str:
+    """The file that the system refused; of one being replaced the name that the user knows."""
+    name = os.fsdecode(error.filename or "the current folder, or another file")
+    return re.sub(r"(\.\d+){2}\.tmp$", "", name)
 
 
 def _refused(error: click.ClickException) -> int:

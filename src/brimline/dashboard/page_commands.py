@@ -152,23 +152,16 @@ def replay(session: str, preset: str | None, chosen: tuple[str, ...], as_json: b
     """
     from brimline.dashboard.replay import play, table
 
-    path = _require_transcript(session)
+    path = find.require_transcript(find.named(session))
     found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
     output.answer(found, table, as_json=as_json)
 
 
-def _require_transcript(named: str) -> str:
-    """The file of the session that is named."""
-    path = find.named(named)
-    find.require_transcript(path)
-    return path
-
-
 def _story(named: str) -> Story:
-    """The same, read."""
+    """The story of the session that is named."""
     from brimline.dashboard import story
 
-    path = _require_transcript(named)
+    path = find.require_transcript(find.named(named))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         return story.tell(path, paths.home(), bar.update)
 

@@ -168,15 +168,15 @@ def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     story = outline(path, home_dir, policy_of, progress=progress)
     _read_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _read_gateway(story)
-    story.is_running = _is_running(path, home_dir)
+    story.is_running = _is_running(path)
     failed = logs.recent_failures(home_dir, 0.0)
     story.failures = [failure for failure in failed if failure.get("session") == story.kept_as]
     return story
 
 
-def _is_running(path: str, home_dir: str) -> bool:
+def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why(path, home_dir))
+        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why(path))
     except OSError:
         return False  # it went away meanwhile
 
@@ -271,7 +271,7 @@ class _Reader:
         if entry:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
-            story.turns += entry.prompt is not None
+            story.turns = self.context.turns
             if entry.prompt and not entry.prompt.startswith("/"):
                 story.title = story.title or entry.prompt[:_SUBJECT_CHARACTERS]
             if entry.is_boundary:

@@ -80,6 +80,7 @@ class ContextReader:
 
     def __init__(self, watch: composition.Watch | None = None) -> None:
         self.segment = 0  # how many compactions there were
+        self.turns = 0  # how many began in this session
         self._entries = pieces.EntryReader()
         self._ledger = composition.Ledger(watch)
         self._recent: deque[tuple[str | None, Entry]] = deque(maxlen=_REMEMBERED_ROWS)
@@ -100,6 +101,7 @@ class ContextReader:
         is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
         kept = self._preserved_entries(value) if is_new else []
         self.segment += is_new
+        self.turns += entry.prompt is not None and not self._entries.is_from_elsewhere
         if is_new and not self.links.is_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0

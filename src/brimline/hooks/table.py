@@ -53,7 +53,6 @@ EVENTS = {
         {
             **dict.fromkeys(("state", "guard", "rules", "carry", "memory"), ""),
             "offload": "startup|clear",
-            "session": "",
             "cost": "resume|fork",
         },
         "fresh settings, the card after a compaction, the user's reminder; then housekeeping",
@@ -100,7 +99,7 @@ EVENTS = {
     ),
     "SessionEnd": Answered(
         "session_end",
-        {"carry": "", "session": ""},
+        {"carry": ""},
         "leaves word for the next session, and in the daily note",
         timeout_s=5,
     ),

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.errors import SessionError, StoreError
+from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, idle_tokens
@@ -43,16 +43,17 @@ _MOST_POINTS = 100
 
 
 def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
-    if not os.path.lexists(home_dir):
-        yield "no-data-folder", {"home": home_dir}
-        return
-    probe, said = f"{home_dir}/errors.jsonl.{os.getpid()}.0.tmp", {"home": home_dir}
-    said["quoted"] = shlex.quote(home_dir)
+    is_new = not os.path.lexists(home_dir)
+    said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
+    probe = f"{_nearest_folder(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
     try:
         io.create_exclusively(probe, b"doctor\n")
         io.remove(probe)
     except OSError as error:
-        yield "data-unwritable", said | {"problem": error.strerror or error}
+        yield "data-unwritable", said | {"problem": reason(error)}
+        return
+    if is_new:
+        yield "no-data-folder", said
         return
     kept = [*datafolder.folders(home_dir), *datafolder.files(home_dir)]
     loose = [path for path in kept if _mode(path) & _FOR_OTHERS]
@@ -62,6 +63,13 @@ def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
     # Behind a closed folder nobody gets at them; the user's own editor made them so.
     said["level"] = "broken" if _mode(home_dir) & _FOR_OTHERS else "warning"
     yield "data-readable", said | {"first": loose[0]}
+
+
+def _nearest_folder(path: str) -> str:
+    """The path itself, or the nearest one above it that is there."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
 
 
 def _mode(path: str) -> int:

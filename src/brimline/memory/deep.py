@@ -168,16 +168,19 @@ def _size(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
-def spoken(rows: Iterable[tuple[int, dict[str, Any]]]) -> Iterator[tuple[int, Entry]]:
+def spoken(
+    rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
+) -> Iterator[tuple[int, Entry]]:
     """The user's messages, the replies that closed a turn, and summaries, in their order.
 
     Args:
         rows: those of a session, each with where it begins.
+        goes_on: whether another session has what was said before its first compaction.
 
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    speech, copies = _Speech(), Copies()
+    speech, copies = _Speech(), Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
             yield from speech.take(offset, fields)
@@ -380,7 +383,9 @@ def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, 
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        for begun, entry in spoken(_rows(read.lines(file, offset=start))):
+        rows = _rows(read.lines(file, offset=start))
+        goes_on = start == 0 and find.origin(path) is not None
+        for begun, entry in spoken(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
             made.append(entry._replace(group=session, project=project))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import os
 import re
 from hashlib import sha256
+from io import RawIOBase
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.errors import BrimlineError
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 system: Any = os
 
 BLOCK_BYTES = 1 << 20
+TAIL_BYTES = 1 << 12
 _LOOK_BYTES = 1 << 16
 _MARK = ".brimline-"
 _OURS = re.compile(
@@ -69,14 +70,6 @@ def beside(session: str, kind: str) -> str:
     return f"{session}{_MARK}{kind}"
 
 
-def next_old(session: str) -> str:
-    """The first free name for a file that was the session until a rewrite."""
-    number = 1
-    while os.path.lexists(beside(session, f"old-{number}")):
-        number += 1
-    return beside(session, f"old-{number}")
-
-
 def session_of(name: str) -> str | None:
     """The session that a file of ours belongs to, or None for any other file."""
     found = _OURS.match(name)
@@ -98,31 +91,21 @@ def locked(session: str) -> Iterator[None]:
         RewriteError: the file system cannot lock.
     """
     name = beside(session, "lock")
-    descriptor = _take_lock(session, name)
-    try:
-        yield
-    finally:
-        try:
-            # While it is still ours: the next owner's file must not be the one that goes.
-            remove(name)
-        finally:
-            os.close(descriptor)
-
-
-def _take_lock(session: str, name: str) -> int:
     for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _COMMON, 0o600)
-        try:
+        with os.fdopen(descriptor, "r+b", buffering=0) as file:
             _lock(descriptor, session)
             # The owner before us may have removed the file that we just opened.
-            if identity(name)[0] == os.fstat(descriptor).st_ino:
-                os.ftruncate(descriptor, 0)
-                os.write(descriptor, b"%d\n" % os.getpid())
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
+            if identity(name)[0] != os.fstat(descriptor).st_ino:
+                continue
+            try:
+                file.truncate(0)
+                file.write(b"%d\n" % os.getpid())
+                yield
+            finally:
+                # While it is still ours: the next owner's file must not be the one that goes.
+                remove(name)
+            return
     raise BusyError(f"{session} is being rewritten by other brimline commands: try again later")
 
 
@@ -151,54 +134,61 @@ def _lock(descriptor: int, session: str) -> None:
         ) from error
 
 
-def open_for_reading(path: str) -> int:
-    """A descriptor; the caller sees to it that this is a file."""
-    descriptor: int = system.open(path, _READ)
-    return descriptor
+class Draft(RawIOBase):
+    """A file of ours in the making, which hashes what is added; it goes with its temporary name.
 
+    Closing it as a stream ends nothing: leaving its `with` does.
+    """
 
-def create(path: str) -> int:
-    """A new file, readable and writable, in the place of whatever had the name."""
-    remove(path)
-    return create_new(path)
-
-
-def create_new(path: str) -> int:
-    """The same where there must be none of that name."""
-    descriptor: int = system.open(path, _CREATE, 0o600)
-    return descriptor
-
-
-class Draft:
-    """A file of ours in the making, beside a session; it goes away with its temporary name."""
-
-    def __init__(self, session: str, kind: str) -> None:
-        self.path = beside(session, kind)
-        self.descriptor = create(self.path)
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        remove(path)
+        self.path = path
+        self.descriptor: int = system.open(path, _CREATE, 0o600)
         self.inode = os.fstat(self.descriptor).st_ino
+        self.length = 0
+        self._hash = sha256()
 
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give up the descriptor, and the name where it still is the file's."""
         os.close(self.descriptor)
         if identity(self.path)[0] == self.inode:
             remove(self.path)
 
+    @property
+    def content(self) -> Content:
+        """What was added so far."""
+        return Content(self.length, self._hash.hexdigest())
 
-def put_file(path: str, temporary: str, data: bytes) -> int:
-    """Put a small file on the disk in one step; the caller closes the descriptor.
+    def writable(self) -> bool:
+        """It is for writing."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Add all of it or raise."""
+        left = memoryview(data)
+        while left:
+            left = left[system.write(self.descriptor, left) :]
+        self._hash.update(data)
+        self.length += len(data)
+        return len(data)
+
+
+def put_file(path: str, temporary: str, data: bytes) -> None:
+    """Put a small file on the disk in one step.
 
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    descriptor = create(temporary)
-    try:
-        write_all(descriptor, data)
-        system.fsync(descriptor)
+    with Draft(temporary) as draft:
+        draft.write(data)
+        system.fsync(draft.descriptor)
         system.replace(temporary, path)
-    except BaseException:
-        os.close(descriptor)
-        remove(temporary)
-        raise
+
+
+def open_for_reading(path: str) -> int:
+    """A descriptor; the caller sees to it that this is a file."""
+    descriptor: int = system.open(path, _READ)
     return descriptor
 
 
@@ -227,15 +217,8 @@ def read_at(descriptor: int, count: int, offset: int) -> bytes:
 
 def tail_before(descriptor: int, offset: int) -> bytes:
     """The bytes just before an offset, by which the place is known again."""
-    begin = max(0, offset - 4096)
+    begin = max(0, offset - TAIL_BYTES)
     return read_at(descriptor, offset - begin, begin)
-
-
-def write_all(descriptor: int, data: bytes | memoryview) -> None:
-    """Write everything at the descriptor's place."""
-    left = memoryview(data)
-    while left:
-        left = left[system.write(descriptor, left) :]
 
 
 def blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
@@ -245,37 +228,28 @@ def blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def copy(source: int, start: int, end: int, target: int, hashed: Any = None) -> None:
-    """Add a range of one file to another, and to a hash.
+def copy(source: int, start: int, end: int, target: Draft) -> int:
+    """Add a range of a file to a draft; returns how many line breaks it has.
 
     Raises:
-        OSError: the source ends before `end`.
+        OSError: the file ends before `end`.
     """
+    lines = 0
     for block in blocks(source, start, end):
-        write_all(target, block)
-        if hashed:
-            hashed.update(block)
-        start += len(block)
+        start += target.write(block)
+        lines += block.count(b"\n")
     if start < end:
         raise OSError(errno.EIO, "the file became shorter while it was copied")
+    return lines
 
 
-def content_of(descriptor: int) -> Content:
-    """What a file holds, read from the disk."""
-    hashed, length = sha256(), size(descriptor)
+def content_of(descriptor: int, length: int) -> Content:
+    """The first bytes of a file, as many as there are, read from the disk."""
+    hashed, count = sha256(), 0
     for block in blocks(descriptor, 0, length):
         hashed.update(block)
-    return Content(length, hashed.hexdigest())
-
-
-def same(one: int, one_start: int, other: int, other_start: int, count: int) -> bool:
-    """Whether two ranges hold the same bytes."""
-    done = 0
-    for block in blocks(one, one_start, one_start + count):
-        if block != read_at(other, len(block), other_start + done):
-            return False
-        done += len(block)
-    return done == max(0, count)
+        count += len(block)
+    return Content(count, hashed.hexdigest())
 
 
 def after_last_line_break(descriptor: int, start: int, end: int) -> int:
@@ -291,28 +265,21 @@ def after_last_line_break(descriptor: int, start: int, end: int) -> int:
 
 def sync_folder(path: str) -> None:
     """See that the names in a file's folder are on the disk, where the system can do that."""
-    try:
+    with contextlib.suppress(OSError):
         descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | _COMMON)
-    except OSError:  # pragma: no cover - Windows opens no folders
-        return
-    try:
-        system.fsync(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-            raise
-    finally:
-        os.close(descriptor)
+        try:
+            system.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
-def link(path: str, second: str) -> bool:
-    """Give a file a second name; False where the file system knows none."""
+def link(path: str, second: str) -> None:
+    """Give a file a second name, unless the file system knows none."""
     try:
         system.link(path, second)
     except OSError as error:
-        if error.errno in _NO_LINKS:
-            return False
-        raise
-    return True
+        if error.errno not in _NO_LINKS:
+            raise
 
 
 def remove(path: str) -> None:
@@ -330,40 +297,10 @@ def nobody_writes(descriptor: int) -> bool | None:
     try:
         import fcntl
 
-        request, wanted, back = fcntl.F_SETLEASE, fcntl.F_RDLCK, fcntl.F_UNLCK
-    except (ImportError, AttributeError):  # pragma: no cover - Windows, macOS
-        return None
-    try:
-        fcntl.fcntl(descriptor, request, wanted)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return False
-    except OSError:
-        return None
-    fcntl.fcntl(descriptor, request, back)
+    except (ImportError, AttributeError, OSError):
+        return None  # Windows, macOS, some file systems
     return True
-
-
-class Sink(io.RawIOBase):
-    """Adds to an open file, hashes what it adds, and leaves the file open."""
-
-    def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self._descriptor = descriptor
-        self._hash = sha256()
-        self._length = 0
-
-    @property
-    def content(self) -> Content:
-        """What was added so far."""
-        return Content(self._length, self._hash.hexdigest())
-
-    def writable(self) -> bool:
-        """It is for writing."""
-        return True
-
-    def write(self, data: Any) -> int:
-        """Write all or raise."""
-        write_all(self._descriptor, data)
-        self._hash.update(data)
-        self._length += len(data)
-        return len(data)

@@ -1,4 +1,4 @@
-"""The face to the hooks: whose client a session is, and rewrites that were cut short.
+"""The face to the hooks: rewrites that were cut short.
 
 Fast path: imports nothing.
 """
@@ -12,24 +12,6 @@ if TYPE_CHECKING:
 # A larger merge of late lines is left to the next command.
 _MOST_MERGED_BYTES = 50_000_000
 _KEEP_S = 30 * 86_400
-
-
-def session_start(turn: Turn) -> None:
-    """Note that the session is in use, and by which process."""
-    from brimline.fast import io
-    from brimline.session import in_use
-
-    pid = io.env("CLAUDE_PID") or ""
-    if pid.isdecimal():
-        in_use.note_client(turn.home, turn.state.session_id, int(pid))
-
-
-def session_end(turn: Turn) -> None:
-    """Its client may run on, with another session."""
-    if turn.event.reason in ("clear", "resume"):
-        from brimline.session import in_use
-
-        in_use.forget_client(turn.home, turn.state.session_id)
 
 
 def tidy(turn: Turn, until: float) -> None:

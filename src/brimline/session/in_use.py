@@ -1,8 +1,8 @@
 """Tells whether a session is in use: its client runs, or something was written a moment ago.
 
-A hook notes the client's process in `sessions/<id>/client`; clients from 2.1 on also keep a file
-per process under their own configuration folder. A process counts as that client only if it began
-before it was noted: its number may belong to another program by now.
+Every client keeps a file in its configuration folder while it runs, which names its process and the
+session that it is in. A process counts as that client only if it began before it said so: its
+number may belong to another program by now.
 """
 
 from __future__ import annotations
@@ -17,38 +17,26 @@ from typing import NamedTuple
 from brimline.fast import io, paths
 from brimline.session.disk import InUseError
 
-FORMAT = 1
 RECENT_S = 30.0
 _SLACK_S = 2.0
 _PS_TIMEOUT_S = 5
 
 
 class Client(NamedTuple):
-    """A process that had a session open at some time."""
+    """A process that says that it has a session open."""
 
     pid: int
     session_id: str
-    seen_at: float
+    started_at: float
 
 
-def note_client(home_dir: str, session_id: str, pid: int) -> None:
-    """Keep which process runs a session; for the hook at its start."""
-    document = {"v": FORMAT, "pid": pid, "at": round(time.time(), 3)}
-    io.replace_file(_note(home_dir, session_id), json.dumps(document).encode())
-
-
-def forget_client(home_dir: str, session_id: str) -> None:
-    """A process left a session and goes on with another, as after `/clear`."""
-    io.remove(_note(home_dir, session_id))
-
-
-def require_idle(session: str, home_dir: str) -> None:
+def require_idle(session: str) -> None:
     """Refuse a session in use.
 
     Raises:
         InUseError: with the reason.
     """
-    reason = why(session, home_dir)
+    reason = why(session)
     if reason is not None:
         raise InUseError(
             f"{session} is in use: {reason}; a client does not notice such a change before the"
@@ -56,37 +44,19 @@ def require_idle(session: str, home_dir: str) -> None:
         )
 
 
-def why(session: str, home_dir: str) -> str | None:
+def why(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
-    ids = _session_ids(session)
-    noted = [client for name in ids for client in _client_in(_note(home_dir, name), name)]
-    folders = _registry_folders(session)
-    client = _running(ids, noted, _registered_in(folders))
-    if client:
-        return f"its client, process {client.pid}, still runs"
-    if noted and folders:
-        return None  # the client that wrote it is gone, and any other would be registered
+    ids, folders = _session_ids(session), _registry_folders(session)
+    clients = [client for client in _registered_in(folders) if client.session_id in ids]
+    for client in clients:
+        if _is_running(client):
+            return f"its client, process {client.pid}, still runs"
+    if folders and not clients:
+        return None  # whoever wrote it has ended: it would say that it runs
     age_s = time.time() - os.stat(session).st_mtime
     if abs(age_s) < RECENT_S:
         return f"it was written {max(0, round(age_s))} s ago"
     return None
-
-
-def _running(ids: list[str], noted: list[Client], registered: list[Client]) -> Client | None:
-    """The client that has a session open and no other one."""
-    elsewhere = {client.pid for client in registered if client.session_id not in ids}
-    here = [*noted, *(client for client in registered if client.session_id in ids)]
-    return next((one for one in here if one.pid not in elsewhere and _is_running(one)), None)
-
-
-def _registered_in(folders: list[str]) -> list[Client]:
-    """The clients that say by themselves that they run."""
-    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
-    return [client for file in files if file.endswith(".json") for client in _client_in(file)]
-
-
-def _note(home_dir: str, session_id: str) -> str:
-    return f"{paths.session_dir(home_dir, session_id)}/client"
 
 
 def _session_ids(session: str) -> list[str]:
@@ -108,20 +78,20 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _client_in(path: str, session_id: str | None = None) -> list[Client]:
-    """The client that a file tells of: our note on a session, or what the client keeps itself."""
+def _registered_in(folders: list[str]) -> list[Client]:
+    """The clients that say that they run."""
+    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
+    return [client for file in files if file.endswith(".json") for client in _client_in(file)]
+
+
+def _client_in(path: str) -> list[Client]:
+    """The client that a file tells of; none where it makes no sense."""
     try:
-        told = json.loads(io.read_file(path))
-    except (OSError, ValueError):
+        entry = json.loads(io.read_file(path))
+        client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)
+    except (OSError, ValueError, KeyError, TypeError):
         return []
-    told = told if isinstance(told, dict) else {}
-    seen_at, scale = told.get("at") if told.get("v") == FORMAT else None, 1
-    if session_id is None:
-        session_id, seen_at, scale = told.get("sessionId"), told.get("startedAt"), 1_000
-    pid = told.get("pid")
-    if not isinstance(pid, int) or pid <= 0 or not isinstance(session_id, str):
-        return []
-    return [Client(pid, session_id, seen_at / scale)] if isinstance(seen_at, int | float) else []
+    return [client] if client.pid > 0 else []
 
 
 def _is_running(client: Client) -> bool:
@@ -135,13 +105,13 @@ def _is_running(client: Client) -> bool:
     except PermissionError:
         pass
     begun_at = _begun_at(client.pid)
-    return begun_at is None or begun_at <= client.seen_at + _SLACK_S
+    return begun_at is None or begun_at <= client.started_at + _SLACK_S
 
 
 def _begun_at(pid: int) -> float | None:
     """When a process began; None where `ps` cannot tell. A zombie counts as yet to come."""
     try:
-        asked = subprocess.run(
+        process = subprocess.run(
             ["ps", "-o", "stat=", "-o", "lstart=", "-p", str(pid)],
             env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"},
             capture_output=True,
@@ -149,7 +119,7 @@ def _begun_at(pid: int) -> float | None:
             timeout=_PS_TIMEOUT_S,
             check=True,
         )
-        state, _, moment = asked.stdout.strip().partition(" ")
+        state, _, moment = process.stdout.strip().partition(" ")
         if state.startswith("Z"):
             return float("inf")
         return calendar.timegm(time.strptime(moment.strip(), "%a %b %d %H:%M:%S %Y"))

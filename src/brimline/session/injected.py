@@ -7,38 +7,26 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.errors import SessionError
 from brimline.gauge.composition import Injection
 from brimline.session import inspect
-from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from brimline.gauge.composition import Injections
 
     Progress = Callable[[int], None] | None
 
 
-def document(session_id: str | None, recent: Iterable[str], progress: Progress) -> dict[str, Any]:
+def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
     """What each source took, the largest first; the figures add up to the whole.
 
     Args:
-        session_id: one session; else the recent ones, without such as cannot be read.
-        recent: their files.
+        transcripts: those of the sessions; such as cannot be read are left out.
         progress: called with the number of bytes that were read.
-
-    Raises:
-        SessionError: a session that is named cannot be read.
     """
     found: list[Injections] = []
-    if session_id is not None:
-        path = find.named(session_id)
-        try:
-            found.append(inspect.injections(path, progress))
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    for path in [] if session_id is not None else recent:
+    for path in transcripts:
         with contextlib.suppress(OSError):
             found.append(inspect.injections(path, progress))
     tokens, times = Counter[Injection](), Counter[Injection]()

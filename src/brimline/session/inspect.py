@@ -156,7 +156,7 @@ class _Inspector:
         found.compactions = self.scan.compactions
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)
-        found.context = self.context.close()
+        found.turns, found.context = self.context.turns, self.context.close()
         found.largest = self.results.largest(self.context.segment)
         found.disk_bytes = +found.disk_bytes
         return found
@@ -171,8 +171,6 @@ class _Inspector:
             found.first_at, found.last_at = found.first_at or moment, moment
         self.scan.take(value)
         entry = self.context.take(value)
-        if entry:
-            found.turns += entry.prompt is not None
         if entry and entry.usage:
             found.session_id = entry.usage.session_id or found.session_id
             found.measured_at = moment or found.last_at

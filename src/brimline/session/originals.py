@@ -6,16 +6,20 @@ was pruned, or stored on another machine, is still there: it is known by its has
 
 from __future__ import annotations
 
-import mmap
 import time
+from typing import TYPE_CHECKING
 
 from brimline import clienttools
 from brimline.compaction import cold
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _FORGOTTEN = "forget"
 _LOOK_S = 4.0
+_MOST_ORIGINS = 5
 _MARKS = (b'"tool_result"', b'"tool_use"')
 
 
@@ -38,27 +42,31 @@ def bring_back(home_dir: str, text: str) -> bool:
     if _is_forgotten(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
+    mark = layout.short(key).encode()
     for path in find.everywhere():
         if time.monotonic() > until:
             return False
-        if _mentions(path, key) and _take_from(home_dir, path, digits):
+        if find.holds(path, mark) and any(
+            _take_from(home_dir, place, digits) for place in _places(path)
+        ):
             return True
     return False
+
+
+def _places(path: str) -> Iterator[str]:
+    """The files that may have what a session mentions: its own, and those that it went on from."""
+    for _ in range(_MOST_ORIGINS):
+        yield path
+        origin = find.origin(path)
+        if origin is None:
+            return
+        path = origin
 
 
 def _is_forgotten(home_dir: str, key: str) -> bool:
     """Whether the last that happened to a key is that the user had it deleted."""
     events = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
     return bool(events) and events[-1].get("event") == _FORGOTTEN
-
-
-def _mentions(path: str, key: str) -> bool:
-    short = layout.short(key).encode()
-    try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return data.find(short) >= 0
-    except (OSError, ValueError):  # gone, or empty
-        return False
 
 
 def _take_from(home_dir: str, path: str, digits: str) -> bool:

@@ -290,9 +290,8 @@ def purge(
     *,
     quiet_s: float = 1.0,
     progress: Callable[[int], None] | None = None,
-    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
-    """Do it; `on_wait` is called when a program goes on writing to the old file.
+    """Do it.
 
     Raises:
         InUseError: the session is in use.
@@ -302,7 +301,7 @@ def purge(
     """
     purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
     steps = (purged.make_new, purged.verify, purged.note)
-    return rewrite(Order(path, home_dir, *steps, quiet_s, on_wait))
+    return rewrite(Order(path, home_dir, *steps, quiet_s))
 
 
 class _PurgedCopy:

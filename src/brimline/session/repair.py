@@ -86,7 +86,6 @@ def repair(
     dry_run: bool = False,
     quiet_s: float = 1.0,
     progress: Progress | None = None,
-    on_wait: Callable[[], None] | None = None,
 ) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
@@ -107,7 +106,7 @@ def repair(
         mended = _MendedCopy(home_dir, progress, passes)
         steps = (mended.make_new, mended.verify, mended.note)
         try:
-            done = rewrite(Order(session, home_dir, *steps, quiet_s, on_wait))
+            done = rewrite(Order(session, home_dir, *steps, quiet_s))
             break
         except _NotSoundError:
             if passes == _MOST_PASSES:

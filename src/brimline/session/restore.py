@@ -126,7 +126,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     io.make_folders(folder)
     there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
     file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
-    os.close(disk.put_file(file, f"{folder}/unfinished", line))
+    disk.put_file(file, f"{folder}/unfinished", line)
     return file
 
 
@@ -336,7 +336,6 @@ def restore(
     quiet_s: float = 1.0,
     forgets: bool = True,
     progress: Callable[[int], None] | None = None,
-    on_wait: Callable[[], None] | None = None,
 ) -> Rewritten:
     """Put the session back and, unless told otherwise, forget the rewrites that were undone.
 
@@ -368,7 +367,7 @@ def restore(
                 "the copy is not what the session was: nothing was changed, try again"
             )
 
-    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s, on_wait)
+    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     done = rewrite(order)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):

@@ -13,7 +13,6 @@ import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from brimline.session import disk, in_use, recovery, swap
@@ -57,8 +56,7 @@ class Order:
     and returns its file; without it there is none.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
-    or has been quiet for `quiet_s`. `on_wait` is called when a program holds the old file open
-    after the swap.
+    or has been quiet for `quiet_s`.
     """
 
     path: str
@@ -67,7 +65,6 @@ class Order:
     verify: Callable[[str], None]
     note: Callable[[Rewritten], str] | None = None
     quiet_s: float = recovery.QUIET_S
-    on_wait: Callable[[], None] | None = None
     has_swapped: bool = False
 
 
@@ -82,20 +79,20 @@ def rewrite(order: Order) -> Rewritten:
     """
     session = order.path = os.path.realpath(order.path)
     try:
-        with recovery.locked_chain(session) as chain:
+        with swap.locked_chain(session) as chain:
             done = _swapped(order, chain)
             if not done.swapped:
                 return done
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
-            settled = recovery.settle(chain, order.quiet_s, on_wait=order.on_wait)
+            settled = recovery.settle(chain, order.quiet_s)
             return replace(done, late_lines=settled.lines, is_over=settled.is_over)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
             raise _late(order, error) from error
         if isinstance(error, OSError):
-            raise recovery.told(error, session) from error
+            raise recovery.refusal(error, session) from error
         raise
 
 
@@ -113,56 +110,23 @@ def _late(order: Order, error: BaseException) -> RewrittenError:
 def _swapped(order: Order, chain: Chain) -> Rewritten:
     _require_fit(order, chain)
     length = _snapshot(chain.descriptor, order.quiet_s)
-    with (
-        contextlib.closing(_Backup(order.path, chain.descriptor, length)) as backup,
-        chain.copy() as new,
-    ):
-        raw = disk.Sink(new.descriptor)
+    with Draft(disk.beside(order.path, "backup")) as backup, chain.draft() as new:
+        disk.copy(chain.descriptor, 0, length, backup)
         with (
             open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,
-            io.BufferedWriter(raw, disk.BLOCK_BYTES) as sink,
+            io.BufferedWriter(new, disk.BLOCK_BYTES) as sink,
         ):
             order.make_new(source, length, sink)
-        done = Rewritten(order.path, backup.content, raw.content)
+        done = Rewritten(order.path, backup.content, new.content)
         if done.before == done.after:
             return replace(done, swapped=False)
         order.verify(new.path)
-        _require_sound(chain, backup, new, done)
+        # Both are read again: the session has to be what was copied, the copy what was written.
+        before = disk.content_of(chain.descriptor, length)
+        after = disk.content_of(new.descriptor, disk.size(new.descriptor))
+        if (before, after) != (done.before, done.after):
+            raise swap.changed_meanwhile(order.path)
         return replace(done, backup=_exchange(order, chain, backup, new, done))
-
-
-class _Backup(Draft):
-    """A copy of the first bytes of a session, which goes away unless it is finished."""
-
-    def __init__(self, session: str, descriptor: int, length: int) -> None:
-        super().__init__(session, "backup")
-        self._session = session
-        hashed = sha256()
-        try:
-            disk.copy(descriptor, 0, length, self.descriptor, hashed)
-        except BaseException:
-            self.close()
-            raise
-        self.content = Content(length, hashed.hexdigest())
-
-    def finish(self) -> str:
-        """See it on the disk and give it its name, which is returned."""
-        disk.system.fsync(self.descriptor)
-        now = time.time()
-        # Several backups within a second take the next ones.
-        for second in range(1_000):
-            stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(now + second))
-            path = f"{self._session}.backup.{stamp}"
-            try:
-                if not disk.link(self.path, path):
-                    # Takes the name, where there are no hard links.
-                    os.close(disk.create_new(path))
-                    disk.system.replace(self.path, path)
-            except FileExistsError:
-                continue
-            disk.sync_folder(path)
-            return path
-        raise FileExistsError(f"{self._session} has a backup for every second")
 
 
 def _require_fit(order: Order, chain: Chain) -> None:
@@ -176,7 +140,7 @@ def _require_fit(order: Order, chain: Chain) -> None:
                 f"{order.path} is in use: a program still has the file open that was this session"
                 " before its last rewrite; end it first; nothing was changed"
             )
-    in_use.require_idle(order.path, order.home_dir)
+    in_use.require_idle(order.path)
     status = os.fstat(chain.descriptor)
     if status.st_nlink > 1:
         raise RewriteError(
@@ -200,27 +164,16 @@ def _snapshot(descriptor: int, quiet_s: float) -> int:
     return status.st_size
 
 
-def _require_sound(chain: Chain, backup: _Backup, new: Draft, done: Rewritten) -> None:
-    """See that neither the session nor the copy changed since they were read and written."""
-    is_same = disk.same(chain.descriptor, 0, backup.descriptor, 0, done.before.length)
-    if not is_same or disk.content_of(new.descriptor) != done.after:
-        raise swap.changed_meanwhile(done.path)
-
-
-def _exchange(order: Order, chain: Chain, backup: _Backup, new: Draft, done: Rewritten) -> str:
+def _exchange(order: Order, chain: Chain, backup: Draft, new: Draft, done: Rewritten) -> str:
     """Make the copy the session; the note and the backup of what still stands go again."""
     kept = note = None
     try:
-        kept = backup.finish()
+        kept = _put_backup(order.path, backup)
         if order.note is not None:
             note = order.note(done)
-        # The client and `brimline` take the session written last: a rewrite does not count.
-        moment = os.fstat(chain.descriptor).st_mtime_ns
-        os.utime(new.path, ns=(moment, moment))
-        olds = [replace(old, start=old.carried, gap=0) for old in chain.state.olds]
+        olds = [replace(old, place=new.length) for old in chain.state.olds]
         length = done.before.length
-        after = chain.replacing(new, olds, done.after.length, length, length)
-        chain.exchange(new, after, disk.tail_before(backup.descriptor, length))
+        chain.exchange(new, olds, length, disk.tail_before(backup.descriptor, length))
     except BaseException:
         order.has_swapped = disk.identity(order.path)[0] == new.inode
         for path in (kept, note):
@@ -229,3 +182,18 @@ def _exchange(order: Order, chain: Chain, backup: _Backup, new: Draft, done: Rew
         raise
     order.has_swapped = True
     return kept
+
+
+def _put_backup(session: str, backup: Draft) -> str:
+    """See the backup on the disk and give it its name, which is returned."""
+    disk.system.fsync(backup.descriptor)
+    moment = time.time()
+    while True:
+        stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(moment))
+        path = f"{session}.backup.{stamp}"
+        if not os.path.lexists(path):
+            break
+        moment += 1  # several backups within a second take the next ones
+    disk.system.replace(backup.path, path)
+    disk.sync_folder(path)
+    return path

@@ -191,7 +191,7 @@ def purge(document: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
-def preview(document: dict[str, Any], options: Options, home_dir: str) -> str:
+def preview(document: dict[str, Any], options: Options) -> str:
     """What a purge would do, and the command that does it."""
     path = document["path"]
     words = []
@@ -202,7 +202,7 @@ def preview(document: dict[str, Any], options: Options, home_dir: str) -> str:
         words += ["--threshold", str(options.threshold_bytes)]
     if options.keep_requests is not None:
         words += ["--keep-recent", str(options.keep_requests)]
-    reason, how = in_use.why(path, home_dir), "Nothing was changed. To do it:"
+    reason, how = in_use.why(path), "Nothing was changed. To do it:"
     if reason is not None:
         how = (
             f"Nothing was changed. The session is in use ({reason}), and its client would not "

@@ -1,4 +1,4 @@
-"""What rewrites of sessions leave: notes for the way back, backups, and whose client runs one."""
+"""What rewrites of sessions leave: notes for the way back, and backups."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {
-    "sessions/*": "client",
+    "sessions/*": "client",  # by earlier versions
     "backups/purges": "",
     "backups/purges/*": r"\d+\.jsonl|unfinished",
 }

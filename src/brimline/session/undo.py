@@ -105,9 +105,7 @@ def _second_of(session: str, start: int, length: int) -> str:
     return f"{os.path.dirname(session)}/{name}.jsonl"
 
 
-def undo(
-    found: Undoing, *, quiet_s: float = 1.0, on_wait: Callable[[], None] | None = None
-) -> Rewritten:
+def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
     """Cut the session before its compaction; what stands behind it is the second session then.
 
     Raises:
@@ -126,7 +124,7 @@ def undo(
         if not has_second:
             _write_second(found)
 
-    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s, on_wait)
+    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     try:
         return rewrite(order)
     except BaseException:
@@ -139,17 +137,14 @@ def _write_second(found: Undoing) -> None:
     """Put the rows into a session with an id of its own, older than the one that goes on."""
     first_id, second_id = map(find.session_id_of, (found.path, found.second))
     mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')
-    draft = disk.Draft(found.path, "second")
-    try:
+    with disk.Draft(disk.beside(found.path, "second")) as draft:
         with read.open_regular(found.path) as file:
             file.seek(found.start)
             for line in read.lines(file, found.length - found.start):
                 named = mark.sub(rb"\g<1>" + second_id.encode() + b'"', line.raw)
-                disk.write_all(draft.descriptor, named)
+                draft.write(named)
             moment = os.fstat(file.fileno()).st_mtime_ns - 1_000_000_000
         disk.system.fsync(draft.descriptor)
         os.utime(draft.path, ns=(moment, moment))
         disk.system.replace(draft.path, found.second)
         disk.sync_folder(found.second)
-    finally:
-        draft.close()

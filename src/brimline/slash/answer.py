@@ -6,16 +6,15 @@ read is for a shell.
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
 import time
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from brimline import output
 from brimline.decision import Decision
-from brimline.errors import BrimlineError, StateError
+from brimline.errors import BrimlineError
 from brimline.offload import pinning
 from brimline.slashcommands import ANSWERED
 from brimline.store import contents, layout, pins
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.hooks.turn import Turn
-    from brimline.session.purge import Options
     from brimline.slashcommands import SlashCommand
 
     Watch = Callable[[int], None]
@@ -58,6 +56,8 @@ def to_prompt(turn: Turn) -> Decision | None:
 def _answer(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """The text of a command, if it is made in time; else what to type in a shell."""
     line = _shell_line(turn, command, arguments)
+    if arguments and not command.hint:
+        return f"brimline: /brim:{command.name} takes no words; in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
 
     def watch(_amount: int) -> None:
@@ -90,8 +90,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.gauge import session_status
     from brimline.session import restore
 
-    path = turn.event.transcript
-    find.require_transcript(path)
+    path = find.require_transcript(turn.event.transcript)
     document = session_status.read_status(path, turn.home, turn.policy, watch)
     purged = restore.context_tokens_since(turn.home, path, document["measured_at"])
     return session_status.text(document, purged)
@@ -103,15 +102,11 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.settings import config
     from brimline.state import history, lookback
 
-    options = _Options()
-    options.add_argument("--compactions", action="store_true")
-    options.add_argument("--session")
-    chosen = options.parse_args(arguments.split())
-    files, until = lookback.files(chosen.session), time.monotonic() + TIMEOUT_S
-    notes = history.update(turn.home, files, until=until)
-    document = lookback.document(
-        turn.home, savings.kept_out, chosen.session, compactions=chosen.compactions
-    )
+    if arguments not in ("", "--compactions"):
+        return "Usage: /brim:history [--compactions]"
+    until = time.monotonic() + TIMEOUT_S
+    notes = history.update(turn.home, lookback.files(None), until=until)
+    document = lookback.document(turn.home, savings.kept_out, compactions=bool(arguments))
     aftermath.complete(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([aftermath.text(document), *notes])
@@ -155,47 +150,18 @@ def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
     return session_record.checkpoint_text(document)
 
 
-def _purge(turn: Turn, arguments: str, watch: Watch) -> str:
+def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
-    path = turn.event.transcript
-    find.require_transcript(path)
-    path = os.path.realpath(path)
-    options, is_sure = _purge_options(arguments)
+    path = os.path.realpath(find.require_transcript(turn.event.transcript))
+    options = purge.Options()
     planned = purge.prepare(path, options, turn.home, watch)
     document = session_documents.purge(path, planned)
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
     document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, options, turn.home)
-    if is_sure:
-        preview = f"brimline: --yes does nothing here, the shell command purges.\n{preview}"
+    preview = session_text.preview(document, options)
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
-
-
-def _purge_options(arguments: str) -> tuple[Options, bool]:
-    from brimline.session import purge
-
-    options = _Options()
-    options.add_argument("--threshold", type=int)
-    options.add_argument("--keep-recent", type=int)
-    options.add_argument("--strategy", action="append", choices=list(purge.STRATEGIES))
-    for name in ("--yes", "--dry-run"):
-        options.add_argument(name, action="store_true")
-    chosen = options.parse_args(arguments.split())
-    strategies = frozenset(chosen.strategy or purge.DEFAULT)
-    return purge.Options(chosen.threshold, chosen.keep_recent, strategies), chosen.yes
-
-
-class _Options(argparse.ArgumentParser):
-    """The few options that make sense behind a slash command."""
-
-    def __init__(self) -> None:
-        super().__init__(add_help=False, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        """Refuse in a sentence, where a command line would end the process."""
-        raise StateError(message)
 
 
 def _pin(turn: Turn, arguments: str, _watch: Watch) -> str:

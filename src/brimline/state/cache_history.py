@@ -6,7 +6,6 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
-from brimline.errors import SessionError
 from brimline.state import figures
 from brimline.state.history import spooled
 from brimline.transcript import caching, find
@@ -19,31 +18,26 @@ _SHORT_ID = 8
 _LAST_BREAKS = 30
 
 
-def document(
-    home_dir: str, session_id: str | None = None, progress: Callable[[int], None] | None = None
-) -> dict[str, Any]:
-    """The figures of one session, or of the newest that can be read.
+def files(session_id: str | None) -> list[str]:
+    """The file of the session that is named, else those of the newest.
 
     Raises:
         SessionError: there is no such session, or it cannot be read.
     """
     if session_id is not None:
-        path = find.named(session_id)
-        try:
-            sessions = [_session(home_dir, path, progress)]
-        except OSError as error:
-            raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
-    else:
-        sessions = []
-        for path in recent():
-            with contextlib.suppress(OSError):  # the others are shown
-                sessions.append(_session(home_dir, path, progress))
-    return {"sessions": [session for session in sessions if session["requests"]]}
-
-
-def recent() -> list[str]:
-    """The sessions that are shown where none is named."""
+        return [find.require_transcript(find.named(session_id))]
     return find.everywhere()[:_RECENT_SESSIONS]
+
+
+def document(
+    home_dir: str, transcripts: list[str], progress: Callable[[int], None] | None = None
+) -> dict[str, Any]:
+    """The figures of some sessions, without such as cannot be read."""
+    sessions = []
+    for path in transcripts:
+        with contextlib.suppress(OSError):  # the others are shown
+            sessions.append(_session(home_dir, path, progress))
+    return {"sessions": [session for session in sessions if session["requests"]]}
 
 
 def _session(home_dir: str, path: str, progress: Callable[[int], None] | None) -> dict[str, Any]:

@@ -59,6 +59,11 @@ class Session:
     recorded: list[compactions.Recorded] = field(default_factory=list)
 
     @property
+    def begun_at(self) -> float:
+        """When it began, as hooks were told; a fork has older requests from where it came."""
+        return min(map(_at, self.events[:1] or self.requests[:1]), default=float("inf"))
+
+    @property
     def figures(self) -> Figures:
         """What it adds up to."""
         return add_up(self.events, self.requests, self.recorded)

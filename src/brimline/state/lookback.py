@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from brimline.state.figures import Compaction, Figures
+    from brimline.state.history import Session
 
     KeptOut = Callable[[str, list[str]], dict[str, int]]
 
 _RECENT_SESSIONS = 20
 _LAST_ROWS = 30
 _SHORT_ID = 8
+# What lies between the row of a compaction and the last hook that is told of it, at most.
+_SLACK_S = 5.0
 
 
 def document(
@@ -43,26 +46,53 @@ def document(
         StateError: the history cannot be read.
     """
     sessions = {session.session_id: session for session in history.sessions(home_dir)}
+    figures = _with_own_compactions(sessions)
     if session_id is None:
-        made = _overview({name: sessions[name].figures for name in sorted(sessions)})
+        made = _overview(figures)
         shown = [line["session_id"] for line in made["sessions"]]
         if not compactions:
             del made["compactions"]
     else:
         shown = [find.matching(session_id, sessions)]
-        made = _session(shown[0], sessions[shown[0]].figures)
+        made = _session(shown[0], figures[shown[0]])
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage(sessions.values())}
+
+
+def _with_own_compactions(sessions: dict[str, Session]) -> dict[str, Figures]:
+    """The figures of sessions, the first first; a compaction counts in the first that had it.
+
+    A fork has it again, and so has what came after one that was undone. There the session that had
+    it may know it from hooks alone, which tell no name of it.
+    """
+    figures: dict[str, Figures] = {}
+    names: set[str] = set()
+    unnamed: list[float] = []
+    for name in sorted(sessions, key=lambda name: (sessions[name].begun_at, name)):
+        found = figures[name] = sessions[name].figures
+        found.compactions = [
+            each
+            for each in found.compactions
+            if not each.uuid
+            or not (each.uuid in names or any(abs(at - each.at) < _SLACK_S for at in unnamed))
+        ]
+        names.update(each.uuid for each in found.compactions if each.uuid)
+        unnamed += [each.at for each in found.compactions if not each.uuid]
+    return figures
 
 
 def files(session_id: str | None) -> list[str]:
     """The transcripts that the history takes in before it is shown.
 
     Raises:
-        SessionError: there is no last one.
+        SessionError: there is no last one, or the one that is named is no session.
     """
-    if session_id is not None and find.is_whole_name(session_id):
-        return [find.named(session_id)]
-    return find.beginning_with("" if session_id is None else paths.safe_session_id(session_id))
+    if session_id is None:
+        return find.beginning_with()
+    if find.is_whole_name(session_id):
+        named = [find.named(session_id)]
+    else:
+        named = find.beginning_with(paths.safe_session_id(session_id))
+    return [find.require_transcript(path) for path in named]
 
 
 def _damage(sessions: Any) -> list[str]:
@@ -74,7 +104,8 @@ def _damage(sessions: Any) -> list[str]:
 def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded = [name for name, of_session in figures.items() if of_session.last_at is not None]
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
-    compactions = _distinct(figures)
+    pairs = [(name, each) for name in figures for each in figures[name].compactions]
+    compactions = sorted(pairs, key=lambda pair: pair[1].begun_at)
     sizes = [compaction.summary_characters for _, compaction in compactions]
     return {
         "session_count": len(recorded),
@@ -87,15 +118,6 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
             _compaction(compaction, name, figures[name].model) for name, compaction in compactions
         ],
     }
-
-
-def _distinct(figures: dict[str, Figures]) -> list[tuple[str, Compaction]]:
-    """Every compaction with its session; one that was copied into a resumed session counts once."""
-    distinct: dict[Any, tuple[str, Compaction]] = {}
-    for name, of_session in figures.items():
-        for number, compaction in enumerate(of_session.compactions):
-            distinct.setdefault(compaction.uuid or (name, number), (name, compaction))
-    return sorted(distinct.values(), key=lambda pair: pair[1].begun_at)
 
 
 def _session(session_id: str, figures: Figures) -> dict[str, Any]:

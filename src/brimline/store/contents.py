@@ -111,7 +111,7 @@ def resolve(home_dir: str, text: str) -> str:
 
 
 def last_key(home_dir: str) -> str:
-    """The key that was stored last; where the note of it is lost, the one used last.
+    """The key that was stored last.
 
     Raises:
         StoreError: nothing was stored yet, or it is gone.
@@ -121,10 +121,7 @@ def last_key(home_dir: str) -> str:
         text = noted.decode("ascii", "replace").strip()
         digest = layout.digest_of(text)
     except (OSError, StoreError):
-        all_blobs = blobs(home_dir)
-        if not all_blobs:
-            raise StoreError("nothing has been stored yet") from None
-        return max(all_blobs, key=lambda blob: blob.used_ns).key
+        raise StoreError("nothing was stored last: `brimline store list` has the keys") from None
     if not os.path.lexists(layout.file(home_dir, digest)):
         raise _missing(text)
     return text

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import glob
+import mmap
 import os
 from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
 from brimline.fast import io, json, paths
 from brimline.transcript import read
-from brimline.transcript.row import client_session_mark, client_session_of, cwd_of
+from brimline.transcript.row import (
+    before_compaction,
+    client_session_mark,
+    client_session_of,
+    content_blocks,
+    cwd_of,
+    is_boundary,
+    name_mark,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +28,8 @@ _LOOK_BYTES = 1 << 20
 _SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
+# A session goes on from one of late; older ones are not searched.
+_MOST_ORIGINS = 30
 
 
 def wanted(session_id: str | None) -> str:
@@ -171,8 +182,51 @@ def current(first_session: str) -> str:
     return first_session
 
 
-def require_transcript(path: str) -> None:
+def origin(path: str) -> str | None:
+    """The file beside a session's that it went on from, where it begins with a compaction.
+
+    So does a fork of a compacted session, and what came after a compaction that was undone. What
+    is behind the compaction was said in the other session, which has the row before it.
+    """
+    before = _row_before(path)
+    if not before:
+        return None
+    folder = glob.escape(os.path.dirname(path))
+    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified, reverse=True)
+    mark = name_mark(before)
+    return next((other for other in beside[:_MOST_ORIGINS] if holds(other, mark)), None)
+
+
+def _row_before(path: str) -> str | None:
+    """The name of the row before the compaction with which a file begins, if it does."""
+    try:
+        for fields in read.rows(path, length=_LOOK_BYTES):
+            if is_boundary(fields):
+                return before_compaction(fields)
+            if content_blocks(fields):
+                return None
+    except OSError:
+        pass
+    return None
+
+
+def holds(path: str, mark: bytes) -> bool:
+    """Whether some bytes stand in a file."""
+    try:
+        with (
+            read.open_regular(path) as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            return data.find(mark) >= 0
+    except (OSError, ValueError):  # gone, or empty
+        return False
+
+
+def require_transcript(path: str) -> str:
     """Refuse a file that is something else than a session; an empty one may still become one.
+
+    Returns:
+        The path.
 
     Raises:
         SessionError: it cannot be read, or nothing at its beginning is a row.
@@ -186,6 +240,7 @@ def require_transcript(path: str) -> None:
     whole = [line for line in found if line.problem != read.TORN or len(line.raw) != _LOOK_BYTES]
     if whole and not any(line.records for line in found):
         raise SessionError(f"{path} is not a session's transcript")
+    return path
 
 
 def project_of(path: str) -> str | None:

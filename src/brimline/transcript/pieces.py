@@ -91,11 +91,13 @@ class EntryReader:
     def __init__(self) -> None:
         self._copies = Copies()
         self.is_copy = False  # whether the last row had only been written again
+        self.is_from_elsewhere = False  # whether it was written in another session first
         self._copied: set[str] = set()
 
     def take(self, fields: Any) -> Entry | None:
         """What the next row means; None where it adds nothing and measures nothing."""
         self.is_copy = self._copies.is_copy(fields)
+        self.is_from_elsewhere = bool(self._copies.opening_at)
         if not self.is_copy:
             self._copied.clear()
             return entry_of(row.as_said(fields) if row.is_rebuilt(fields) else fields)

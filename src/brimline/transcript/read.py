@@ -245,7 +245,8 @@ class Copies:
     A compaction without a model leaves no summary: behind its boundary the client writes every row
     that it kept once more, under a new name, with the time at which it was first written. So rows
     behind such a boundary that are older than it are copies: they are in the context, but nothing
-    in them has happened again. In a fork, which begins with a compaction, they are all there is.
+    in them has happened again. In a file that begins with a compaction they are all there is, but
+    they were said in another session.
     """
 
     def __init__(self, boundary_at: str = "", *, has_past: bool = False) -> None:
@@ -253,13 +254,15 @@ class Copies:
         self.boundary_at = boundary_at
         # Whether there are rows that can have been written again.
         self.has_past = has_past
+        # The same for the compaction with which a file begins.
+        self.opening_at = ""
 
     def is_copy(self, fields: Any) -> bool:
         """Tell whether the next row has only been written again."""
         if row.is_boundary(fields):
             # One with a summary keeps the names of the rows that stay.
-            has_copies = self.has_past and not row.is_summary(fields)
-            self.boundary_at = row.timestamp_of(fields) or "" if has_copies else ""
+            at = "" if row.is_summary(fields) else row.timestamp_of(fields) or ""
+            self.boundary_at, self.opening_at = (at, "") if self.has_past else ("", at)
             return False
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
@@ -269,4 +272,6 @@ class Copies:
         self.has_past = True
         if written_at >= self.boundary_at:
             self.boundary_at = ""
+        if written_at >= self.opening_at:
+            self.opening_at = ""
         return bool(self.boundary_at)

@@ -23,9 +23,8 @@ PARENT_FIELD = "parentUuid"
 BEGINNING = rb'\{"(?:parentUuid|type)":'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
-_REFERENCES = (
-    *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
-)
+_BEFORE_FIELD = "logicalParentUuid"
+_REFERENCES = (*(PARENT_FIELD, _BEFORE_FIELD, "leafUuid", "messageId", "sourceToolAssistantUUID"),)
 _ENVELOPE = (
     *(PARENT_FIELD, "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
     "timestamp",
@@ -166,6 +165,16 @@ def references(row: dict[str, Any]) -> list[str]:
     """The names of all rows that it needs."""
     named = [row[field] for field in _REFERENCES if field in row]
     return [name for name in named if isinstance(name, str)]
+
+
+def before_compaction(row: dict[str, Any]) -> str:
+    """The name of the last row before a compaction."""
+    return text_of(row.get(_BEFORE_FIELD))
+
+
+def name_mark(name: str) -> bytes:
+    """What the line of the row with a name has in it."""
+    return f'"uuid":"{name}"'.encode()
 
 
 def envelope(row: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,156 @@
+"""What a record keeps of a long session: so much of each kind, and the oldest goes first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.carry.rows import queued, ran, recorded, said
+
+from brimline.carry import commands, ledger
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+
+def numbers(texts: Any) -> list[int]:
+    """The numbers at the end of texts."""
+    return [int(text.rpartition(" ")[2]) for text in texts]
+
+
+def after(command: str, count: int, output: str = "", *, failed: bool = False) -> ledger.Ledger:
+    """A record of so many commands, each with its number."""
+    record = ledger.Ledger("s")
+    for number in range(count):
+        text = output.replace("#", f"{number:07d}")
+        commands.ran(record, command.replace("#", str(number)), text, str(number), failed=failed)
+    return record
+
+
+def test_of_many_checks_the_last_twelve_results_are_known() -> None:
+    """The one that ran last stands last."""
+    record = after("pytest test_#.py", 13)
+
+    lines = [check["command"] for check in record.checks.values()]
+    assert lines == [f"pytest test_{number}.py" for number in range(1, 13)]
+
+
+def test_of_many_commands_the_last_forty_shapes_are_known() -> None:
+    """Numbers and texts make no other shape."""
+    record = ledger.Ledger("s")
+    for number in range(41):
+        name = chr(ord("a") + number // 20) + chr(ord("a") + number % 20)
+        for run in ("1", "22"):
+            commands.ran(record, f"deploy {name} --step {run}", "", run, failed=False)
+
+    kept = list(record.commands.values())
+    assert len(kept) == 40
+    assert kept[0]["line"] == "deploy ab --step 22"
+    assert (kept[0]["first"], kept[0]["last"]) == ("1", "22")
+
+
+def test_of_many_commits_the_last_thirty_and_of_pull_requests_the_last_ten_are_known() -> None:
+    """In their order."""
+    commits = after("git commit -m x", 31, "[main #] subject of #").commits
+    pulls = after("gh pr create", 11, "https://example.com/a/b/pull/#").pulls
+
+    assert [commit for commit, _ in commits] == [f"{number:07d}" for number in range(1, 31)]
+    assert [int(pull.rpartition("/")[2]) for pull in pulls] == list(range(1, 11))
+
+
+def test_a_very_long_command_is_kept_by_its_first_four_hundred_characters() -> None:
+    """Its shape and its check too."""
+    record = after("deploy " + "x" * 500, 1)
+    check = after("pytest " + "x" * 500, 1)
+
+    assert [len(one["line"]) for one in record.commands.values()] == [400]
+    assert [len(one["command"]) for one in check.checks.values()] == [400]
+
+
+def test_of_many_messages_the_last_four_hundred_are_kept_and_the_rest_counted(
+    session: SessionBuilder,
+) -> None:
+    """Each once."""
+    for number in range(402):
+        session.prompt(f"message {number}")
+    record = recorded(session)
+
+    assert numbers(said(session)) == list(range(2, 402))
+    assert record.dropped_messages == 2
+
+
+def test_of_many_notes_the_last_two_hundred_are_kept() -> None:
+    """One that is written again is news; an empty one is none."""
+    record = ledger.Ledger("s")
+    for number in [*range(201), 1]:
+        ledger.add_note(record, ledger.KEEP, f"note {number}", None)
+    ledger.add_note(record, ledger.KEEP, "  ", None)
+
+    kept = numbers(note["text"] for note in record.notes.values())
+    assert kept == [*range(2, 201), 1]
+
+
+def test_of_many_files_the_last_hundred_and_twenty_are_known(session: SessionBuilder) -> None:
+    """One that is touched again is the latest."""
+    for number in [*range(121), 5]:
+        call = session.tool_call(20_000, "Edit", file_path=f"/src/file {number}")
+        session.tool_result(call, "ok")
+
+    changed = numbers(recorded(session).changed)
+    assert len(changed) == 120
+    assert (changed[0], changed[-1]) == (1, 5)
+
+
+def test_a_file_that_is_read_after_it_was_changed_is_one_that_was_changed(
+    session: SessionBuilder,
+) -> None:
+    """And one that is changed after it was read is no longer one that was read."""
+    for tool, path in (("Read", "/a"), ("Edit", "/b"), ("Read", "/b"), ("Read", "/c")):
+        session.tool_result(session.tool_call(20_000, tool, file_path=path), "ok")
+    session.tool_result(session.tool_call(20_000, "Write", file_path="/c"), "ok")
+    record = recorded(session)
+
+    assert (list(record.read), list(record.changed)) == (["/a"], ["/b", "/c"])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_paste"),
+    [
+        ("x" * 1_200, False),
+        ("x" * 1_201, True),
+        ("a\n" * 15 + "b", False),
+        ("a\n" * 16 + "b", True),
+    ],
+    ids=["long", "too long", "fifteen breaks", "sixteen"],
+)
+def test_a_text_is_a_paste_by_its_length_or_its_lines(text: str, is_paste: bool) -> None:
+    """Of which the first line that says something is kept."""
+    record = ledger.Ledger("s")
+    ledger.add_message(record, f"\n{text}" if is_paste else text, None, "prompt")
+
+    (message,) = record.messages
+    assert ("size" in message) is is_paste
+    assert message["text"] == (text.split("\n", maxsplit=1)[0] if is_paste else text)
+
+
+def test_of_what_is_typed_while_the_assistant_works_the_last_sixty_wait(
+    session: SessionBuilder,
+) -> None:
+    """So that the client's own repetition of them is not a second message."""
+    for number in range(61):
+        queued(session, f"typed {number}")
+    record = recorded(session)
+
+    assert numbers(record.queued) == list(range(1, 61))
+    assert numbers(message["text"] for message in record.messages) == list(range(61))
+
+
+def test_a_result_of_which_only_the_end_is_kept_still_tells_of_failures(
+    session: SessionBuilder,
+) -> None:
+    """A check that counts them at the end of a long output did not pass."""
+    ran(session, "pytest -q", "x" * 9_000 + "\n3 failed")
+    ran(session, "mypy src", "3 errors\n" + "x" * 9_000)
+
+    results = [check["result"] for check in recorded(session).checks.values()]
+    assert results == [commands.DOUBTFUL, commands.PASSED]

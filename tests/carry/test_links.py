@@ -1,0 +1,154 @@
+"""Which session goes on from which, and what is left of a link when a session is forgotten."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from brimline.carry import ledger, links, traces
+from brimline.carry.commands import FAILED
+from brimline.fast import paths
+from brimline.state.forgotten import Asked
+
+FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
+
+
+def left_open(session_id: str, *, tasks: int = 0, checks: int = 0) -> ledger.Ledger:
+    """A record with so many open tasks and failed checks, and one of each that is done."""
+    record = ledger.Ledger(session_id)
+    ledger.add_message(record, f"Work of {session_id}", "2026-01-01T00:00:00Z", "prompt")
+    states = ["completed", *["in_progress"] * tasks]
+    record.tasks = {str(number): [state, "a task"] for number, state in enumerate(states)}
+    results = ["passed", *[FAILED] * checks]
+    record.checks = {str(number): {"result": result} for number, result in enumerate(results)}
+    return record
+
+
+def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
+    home_dir: str, project_dir: str
+) -> None:
+    """What another session of the project left open stays."""
+    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_unfinished(home_dir, project_dir, left_open(SECOND))
+    still = links.unfinished(home_dir, project_dir)
+    links.note_unfinished(home_dir, project_dir, left_open(FIRST))
+
+    assert still
+    assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
+    assert links.unfinished(home_dir, project_dir) is None
+
+
+@pytest.mark.parametrize(
+    ("tasks", "checks", "opening"),
+    [
+        (1, 0, "1 open task was recorded"),
+        (0, 2, "2 failed checks were recorded"),
+        (1, 1, "1 open task and 1 failed check were recorded"),
+        (2, 1, "2 open tasks and 1 failed check were recorded"),
+        (0, 0, "No open tasks were recorded"),
+    ],
+)
+def test_a_pointer_counts_what_was_left_open(
+    home_dir: str, tasks: int, checks: int, opening: str
+) -> None:
+    """After `/clear`, with the last message and the name of the session before."""
+    ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
+
+    text = links.pointer_after_clear(home_dir, SECOND, FIRST)
+
+    assert text.startswith(f"[brimline] {opening} before /clear.\n")
+    assert f"The user's last message there: Work of {FIRST}\n" in text
+    assert ledger.load(home_dir, SECOND).previous == FIRST
+
+
+def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_dir: str) -> None:
+    """Nor is one that nothing is known of."""
+    ledger.save(home_dir, left_open(FIRST, tasks=1))
+    ledger.save(home_dir, ledger.Ledger("silent"))
+    noted = ledger.Ledger("noted")
+    ledger.add_note(noted, ledger.KEEP, "Port 5433", None)
+    ledger.save(home_dir, noted)
+
+    told = [
+        bool(links.pointer_after_clear(home_dir, session, previous))
+        for session, previous in (
+            (FIRST, FIRST),
+            (SECOND, None),
+            (SECOND, "silent"),
+            (SECOND, "never-there"),
+            (SECOND, "noted"),
+        )
+    ]
+
+    assert told == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize("pid", [None, "", "12a", "²", "../x", "1" * 21])
+def test_what_is_no_number_of_a_process_links_nothing(home_dir: str, pid: str | None) -> None:
+    """And leaves no file."""
+    links.note_client(home_dir, pid, FIRST)
+
+    assert links.session_of_client(home_dir, pid) is None
+    assert not os.path.exists(paths.carry_dir(home_dir))
+
+
+def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
+    """An older link may be of another process with the same number; it goes with the next one."""
+    links.note_client(home_dir, "1" * 20, FIRST)
+    links.note_client(home_dir, "22", SECOND)
+    folder = Path(paths.carry_dir(home_dir), links.CLIENTS)
+    known = [links.session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
+    os.utime(folder / "22", (1, 1))
+    expired = links.session_of_client(home_dir, "22")
+    links.note_client(home_dir, "33", SECOND)
+    (folder / "44").write_text("../../etc")
+
+    assert known == [FIRST, SECOND, None]
+    assert expired is None
+    assert sorted(os.listdir(folder)) == ["1" * 20, "33", "44"]
+    assert links.session_of_client(home_dir, "44") is None
+
+
+def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) -> None:
+    """Messages once and in their order; of what has a name its own version holds."""
+    origin, record = left_open(FIRST, tasks=2), ledger.Ledger(SECOND)
+    ledger.add_message(origin, "said in both", "2026-01-01T00:01:00Z", "prompt")
+    ledger.add_message(record, "said in both", "2026-01-01T00:01:00Z", "prompt")
+    ledger.add_message(record, "said later", "2026-01-01T00:02:00Z", "prompt")
+    record.tasks = {"1": ["completed", "a task"]}
+    origin.plan, origin.pulls, record.pulls = "the plan", ["one", "two"], ["two", "three"]
+
+    links.inherit(record, origin)
+
+    texts = [message["text"] for message in record.messages]
+    assert texts == [f"Work of {FIRST}", "said in both", "said later"]
+    assert [state for state, _ in record.tasks.values()] == [
+        "completed",
+        "completed",
+        "in_progress",
+    ]
+    assert (record.plan, record.pulls) == ("the plan", ["one", "two", "three"])
+    assert (record.previous, record.adopted) == (FIRST, FIRST)
+
+
+def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
+    home_dir: str, project_dir: str
+) -> None:
+    """They are counted; a rehearsal counts the same and takes nothing."""
+    for number, name in enumerate((FIRST, SECOND), 1):
+        ledger.save(home_dir, left_open(name, tasks=1))
+        links.note_client(home_dir, str(number), name)
+    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    before = {name for name, _, _ in traces.sessions(home_dir)}
+
+    counted = [
+        traces.forget(home_dir, Asked((FIRST,)), dry_run=dry_run) for dry_run in (True, False)
+    ]
+
+    assert before == {FIRST, SECOND}
+    assert counted == [{"files": 1}, {"files": 1}]
+    assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
+    assert [links.session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
+    assert links.unfinished(home_dir, project_dir) is None

@@ -1,0 +1,151 @@
+"""What a page says of a request, and what a shared one keeps to itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.dashboard import pages, story
+from brimline.dashboard.story import Item
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+
+def filtered(name: str, *arguments: Any) -> Any:
+    """A value as a template prints it."""
+    return pages.environment().filters[name](*arguments)
+
+
+def test_figures_of_a_page_are_read_at_a_glance() -> None:
+    """What is not known is a dash, never a zero."""
+    assert [filtered("n", value) for value in (None, 0, 12_345)] == ["–", "0", "12,345"]
+    shares = [filtered("percent", *pair) for pair in ((1, 4), (0, 4), (1, 0), (None, 4))]
+    assert shares == ["25%", "0%", "–", "–"]
+    assert [filtered("money", value) for value in (None, 0.5)] == ["–", "$0.50"]
+    folders = [filtered("folder", path) for path in ("/home/dev/shop/", "/", "", None)]
+    assert folders == ["shop", "/", "unknown", "unknown"]
+    counts = [filtered("count", number, "story", "stories") for number in (1, 2, 1_000)]
+    assert counts == ["1 story", "2 stories", "1,000 stories"]
+    assert [filtered("count", number, "row") for number in (1, 2)] == ["1 row", "2 rows"]
+
+
+def test_a_diff_has_a_style_for_each_of_its_lines_and_other_text_has_none() -> None:
+    """Only where a place of a change stands at the beginning of a line."""
+    diff = "a.py\n@@ -1,2 +1 @@\n-old\n+new\n same"
+
+    assert filtered("hunks", diff) == [
+        ("", "a.py"),
+        ("place", "@@ -1,2 +1 @@"),
+        ("removed", "-old"),
+        ("added", "+new"),
+        ("", " same"),
+    ]
+    assert filtered("hunks", "-old\n+new\nx @@ -1 +1 @@") == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown"),
+    [
+        ("hook", "PreToolUse:Bash", "PreToolUse"),
+        ("hook", "SecretProject", "another event"),
+        ("client", "todo_reminder", "todo_reminder"),
+        ("client", "our plan for May", "unknown"),
+        ("client", "w" * 64, "w" * 64),
+        ("client", "w" * 65, "unknown"),
+        ("tool_result", "Read", "Read"),
+        ("tool_result", "mcp__acme__buy", "a tool of an MCP server"),
+        ("tool_result", "AcmeTool", "another tool"),
+        ("", "Stop", "Stop"),
+    ],
+)
+def test_a_shared_page_names_only_what_everybody_has(kind: str, name: str, shown: str) -> None:
+    """Nothing that anybody wrote."""
+    assert pages.shared_name(kind, name) == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "subject", "whole", "shared"),
+    [
+        ("Read", "/home/dev/shop/cart.py", "/home/dev/shop/cart.py", ".py"),
+        ("Read", "/home/dev/plan.acme", "/home/dev/plan.acme", ""),
+        ("Grep", "secret.py", "secret.py", ""),
+        ("Bash", "git push acme", "git push acme", "git"),
+        ("Bash", "acme-tool run", "acme-tool run", ""),
+    ],
+)
+def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
+    name: str, subject: str, whole: str, shared: str
+) -> None:
+    """One's own page shows all of it, as far as a line goes."""
+    item = Item("tool_result", name, 10, subject)
+    kind = "tool results"
+
+    assert pages.shown_item(item, redacted=False) == f"{kind}: {name} {whole}"
+    assert pages.shown_item(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
+    assert pages.shown_item(item._replace(name=""), redacted=False) == kind
+
+
+def test_a_long_name_and_a_long_subject_are_cut() -> None:
+    """At sixty and eighty characters."""
+    item = Item("tool_result", "n" * 61, 10, "s" * 81)
+
+    shown = pages.shown_item(item, redacted=False).partition(": ")[2]
+
+    name, _, subject = shown.partition(" ")
+    assert (len(name), len(subject)) == (60, 80)
+    assert shown.count("…") == 2
+    exact = pages.shown_item(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
+    assert exact.endswith(f"{'n' * 60} {'s' * 80}")
+
+
+def test_a_request_is_a_line_with_its_size_and_what_was_lost(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Its tier and its forecast where there are any."""
+    for tokens in (50_000, 60_000, 70_000):
+        session.reply(tokens)
+    session.compact(70_000)
+    session.reply(9_000)
+    told = story.tell(session.path, home_dir)
+
+    first, _, third, fourth = [pages.label(moment, single=True) for moment in told.moments]
+
+    assert first.startswith("Request 1, ")
+    assert first.endswith(": 50,000 tokens, 25% of the window")
+    assert "; the forecast was " in third
+    assert third.endswith(" more requests")
+    assert fourth.endswith(": 9,000 tokens, 4% of the window; cache lost: compaction")
+
+
+def test_what_came_in_is_shown_with_its_text_the_largest_first(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Of an edit what it changes, of any other call its arguments."""
+    session.prompt("A short wish")
+    edit: dict[str, Any] = {
+        "file_path": "/a.py",
+        "old_string": "one\ntwo",
+        "new_string": "one\nthree",
+    }
+    calls = [
+        session.tool_call(20_000, "Edit", **edit),
+        session.tool_call(21_000, "Grep", pattern="p"),
+    ]
+    session.tool_result(calls[0], "ok")
+    session.tool_result(calls[1], "found it\n" * 400)
+    session.reply(25_000)
+    told = story.tell(session.path, home_dir)
+
+    found = {moment.number: pages.came_in(told, moment) for moment in told.moments}
+
+    texts = [text for rows in found.values() for _, text in rows]
+    sizes = [[sum(item.tokens for item in items) for items, _ in rows] for rows in found.values()]
+    assert any(text.startswith("A short wish") for text in texts)
+    assert any("/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three" in text for text in texts)
+    assert any('"pattern": "p"' in text for text in texts)
+    assert all(row == sorted(row, reverse=True) for row in sizes)
+    ((number, item), *others) = pages.largest(told, 2)
+    assert (len(others), number) == (1, 3)
+    assert item.tokens == max(size for row in sizes for size in row)

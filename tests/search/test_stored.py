@@ -1,0 +1,234 @@
+"""Words of a query, lines that hold them, what is binary, whose folder it is; entries of memory."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import memory
+from brimline.errors import StoreError
+from brimline.search import documents, found_outputs, stored, traces, turns, vectors
+from brimline.state.forgotten import Asked
+from brimline.store import put
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
+    """Spaces in a phrase count as one; a mark that is no word is not searched."""
+    assert stored.terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
+    assert stored.expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
+
+
+@pytest.mark.parametrize(
+    ("query", "problem"),
+    [
+        ("x" * 500, ""),
+        ("x" * 501, "the query is too long: give at most 500 characters"),
+        (" ".join(map(str, range(16))), ""),
+        (" ".join(map(str, range(17))), "the query has too many words: give at most 16"),
+        ('  "" ', "the query is empty: give the words to look for"),
+    ],
+    ids=["long", "too long", "many", "too many", "empty"],
+)
+def test_a_query_has_some_words_and_not_too_many(query: str, problem: str) -> None:
+    """The sentence says how many there may be."""
+    if problem:
+        with pytest.raises(StoreError, match=problem):
+            stored.terms(query)
+    else:
+        assert stored.terms(query)
+
+
+def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word() -> None:
+    """Inside of words too, whatever the case and the accents."""
+    lines = ["red", "Red FÓX", "the foxes are reddish", "red", "fix"]
+
+    assert stored.holding(lines, ["red", "fox"]) == [1, 2]
+    assert stored.holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
+    assert stored.holding(["an error here"], ["errors"]) == [0]
+    assert stored.holding(lines, ["whale"]) == []
+
+
+@pytest.mark.parametrize(("word", "stem"), [("error", "error"), ("errors", "erro"), ("a", "a")])
+def test_a_longer_word_is_known_by_its_beginning(word: str, stem: str) -> None:
+    """Which its other forms have too."""
+    assert stored.stem(word) == stem
+
+
+def test_of_a_long_line_the_part_around_a_term_is_shown() -> None:
+    """With its length; a line that fits is whole."""
+    line = "a" * 50 + "otter" + "b" * 50
+
+    assert stored.clipped(line, ["otter"], 105) == line
+    assert stored.clipped(line, ["otter"], 40) == (
+        "…" + "a" * 10 + "otter" + "b" * 25 + "… (105 characters)"
+    )
+    assert stored.clipped(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
+
+
+@pytest.mark.parametrize(
+    ("data", "is_binary"),
+    [
+        (b"", False),
+        (b"plain\ttext\r\n\x1b[31mred\x08\x0b\x0c", False),
+        ("ünïcödé".encode(), False),
+        (b"one \x00", True),
+        (b"x" * 8_192 + b"\x00", False),
+        (b"\x01" + b"x" * 9, False),
+        (b"\x01\x02" + b"x" * 9, True),
+        (b"\xff" * 5 + b"x" * 10, True),
+    ],
+)
+def test_what_is_not_for_reading_is_binary(data: bytes, is_binary: bool) -> None:
+    """A null at its beginning, or more than a tenth of characters that no program prints."""
+    assert stored.is_binary(data) is is_binary
+
+
+def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> None:
+    """A name that merely begins alike is another; what is no path is nowhere."""
+    project = world / "p"
+    (project / "in").mkdir(parents=True)
+    (world / "link").symlink_to(project)
+
+    inside = [
+        stored.is_within(cwd, os.path.realpath(project))
+        for cwd in (str(project), f"{project}/in", f"{world}/link/in", f"{project}2", "p", None)
+    ]
+
+    assert inside == [True, True, True, False, False, False]
+    assert stored.is_within("/anything", "/")
+    assert stored.place("/a\0b") == ""
+
+
+def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
+    home_dir: str,
+) -> None:
+    """A long line by the part that fits."""
+    lines = [f"line {number}" for number in range(1, 4)]
+    lines += [f"otter {number}" for number in range(4, 10)]
+    lines[3] = "x" * 300 + "otter 4"
+    put.put(home_dir, "\n".join(lines).encode(), {"tool": "Bash", "source": "cat a"})
+
+    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
+
+    (shown,) = found["outputs"]
+    assert [line.partition(":")[0] for line in shown["lines"]] == ["4", "5", "6", "7", "8"]
+    assert shown["lines"][0].startswith("4: …xxx")
+    assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
+    assert shown["title"] == "Bash cat a"
+    none = found_outputs.document(home_dir, "whale", None, 10, math.inf)
+    told = found_outputs.nothing(none, "whale", everywhere=False)
+    assert told == "none of 1 stored output holds whale; --everywhere asks all projects"
+    assert found_outputs.nothing(none, "whale", everywhere=True).endswith("holds whale")
+
+
+def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
+    """A rehearsal takes nothing out."""
+    kept = [
+        put.put(home_dir, f"an otter of {name}".encode(), {"session": name, "tool": "Bash"})
+        for name in ("one", "two")
+    ]
+
+    def indexed() -> set[str]:
+        """The keys that the search knows, without taking in more."""
+        known = documents.use(
+            stored.folder(home_dir), lambda base: documents.states(base, stored.SOURCE)
+        )
+        return {f"sha256:{digest}" for digest in known}
+
+    stored.tidy(home_dir, until=math.inf)
+    assert traces.forget(home_dir, Asked(("one",)), dry_run=True) == {}
+    rehearsed = indexed()
+    traces.forget(home_dir, Asked(("one",)), dry_run=False)
+
+    assert rehearsed == set(kept)
+    assert indexed() == {kept[1]}
+    assert traces.forget(f"{home_dir}/nowhere", Asked(("one",)), dry_run=False) == {}
+
+
+def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
+    """Unless it has no others; sixty are enough of any question."""
+    assert turns.telling("What is the otter plan?") == ["otter", "plan"]
+    assert turns.telling("what is the") == ["what", "is", "the"]
+    assert len(turns.telling(" ".join(f"word{number}" for number in range(61)))) == 60
+    assert turns.expression("otter plan") == '"otter" OR "plan"'
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"text": "a"}, "an entry needs an `id` and a `text`"),
+        ({"id": "", "text": "a"}, "an entry needs an `id` and a `text`"),
+        ({"id": "i", "text": 3}, "an entry needs an `id` and a `text`"),
+        ({"id": "i", "text": "a", "group": 3}, "of entry 'i' must be texts"),
+        ({"id": "i", "text": "a", "at": "soon"}, "`at` of entry 'i' is no time"),
+        ({"id": "i", "text": "a", "at": []}, ""),
+    ],
+)
+def test_an_entry_that_is_wrong_is_told_by_what_is_wrong(
+    world: Path, entry: dict[str, Any], problem: str
+) -> None:
+    """What is empty counts as not given."""
+    store = memory.open(str(world / "m"))
+    if problem:
+        with pytest.raises(StoreError, match=problem):
+            store.add([entry])
+    else:
+        assert store.add([entry]) == 1
+
+
+def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
+    """A moment in ISO form is one in seconds; the same entry again is not a new one."""
+    store = memory.open(str(world / "m"))
+    entry = {"id": "i", "text": "The otter plan.", "group": "g", "source": "s", "project": "/p"}
+    entry |= {"at": "2026-01-01T00:00:00+00:00"}
+
+    added = [store.add([entry]), store.add([entry]), store.add([entry | {"text": "The otter."}])]
+    (hit,) = store.search("otter")
+
+    assert added == [1, 0, 1]
+    assert (hit.id, hit.text, hit.group, hit.source, hit.project) == (
+        *("i", "The otter.", "g", "s", "/p"),
+    )
+    assert hit.at == 1_767_225_600.0
+    assert hit.author == ""
+
+
+def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> None:
+    """Of length one; what has no known piece has none, and what is too long is no word."""
+    table = vectors.load()
+    assert table
+
+    plain, loud, unknown, mixed = table.encode(["otter plan", "ÓTTER Plan", "", "plan otter"])
+
+    assert list(plain) == list(loud) == pytest.approx(list(mixed), abs=1e-6)
+    assert float(plain @ plain) == pytest.approx(1)
+    assert not unknown.any()
+    assert table.pieces_of("a" * 101) == []
+    assert table.pieces_of("a" * 100) != []
+    assert len(table.pieces_of("otter, plan")) == len(table.pieces_of("otter plan")) + 1
+    assert vectors.missing().startswith("by words alone; `")
+
+
+@pytest.mark.parametrize("damage", ["cut", "magic", "gone"])
+def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
+    """The search goes by words then."""
+    size = (2).to_bytes(4, "little")
+    data = vectors.MAGIC + size + size + b"\0\0\x80\x3f" * 2 + b"\1\2\3\4"
+    (world / "words.txt").write_text("red\nfox")
+    (world / "words.bin").write_bytes(data)
+    sound = vectors.read(world)
+    if damage == "gone":
+        (world / "words.bin").unlink()
+    else:
+        (world / "words.bin").write_bytes(data[:-1] if damage == "cut" else b"X" + data[1:])
+
+    assert sound
+    assert sound.dimensions == 2
+    assert sound.pieces_of("a red fox") == [0, 1]
+    assert vectors.read(world) is None

@@ -1,0 +1,182 @@
+"""An entry as a point on the server, and what is believed of a teammate's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brimline.errors import TeamError
+from brimline.search import turns
+from brimline.team import place, points
+from brimline.team.points import Item
+
+HOME = {"home": "h1", "author": "mia"}
+PAYLOAD: dict[str, Any] = {
+    "text": "The otter plan.",
+    "previous": "p0",
+    "project": "example.com/shop",
+    "session": "s1",
+    "at": 1_767_225_600.0,
+    "source": "user",
+    "author": "mia",
+}
+
+
+def item(text: str, before: str = "") -> Item:
+    """An entry on its way to the server."""
+    return Item("id", text, before, "id before", "example.com/shop", "s1", 5.0, "user")
+
+
+def answered(*scores: float, **fields: Any) -> list[Any]:
+    """What the server found: one point, with its score by each way that was asked."""
+    point = {"id": "p1", "payload": PAYLOAD | fields}
+    return [{"points": [point | {"score": score}]} for score in scores]
+
+
+def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, float]:
+    """What the words of a text weigh, by their numbers."""
+    (point,) = points.points([item(text, before)], points.table(), HOME)
+    sparse = point["vector"][of]
+    return dict(zip(sparse["indices"], sparse["values"], strict=True))
+
+
+def test_a_word_weighs_more_the_oftener_it_is_there_and_less_in_a_longer_text() -> None:
+    """By the formula of the search here, for a text of a hundred words."""
+    (alone,) = weights("otter").values()
+    (twice,) = weights("otter otters").values()
+    usual = weights("otter " + " ".join(f"word{number}" for number in range(99)))
+
+    assert alone == pytest.approx(2.2 / (1 + 1.2 * 0.2575), abs=1e-4)
+    assert twice == pytest.approx(4.4 / (2 + 1.2 * 0.265), abs=1e-4)
+    assert set(usual.values()) == {1.0}
+
+
+def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
+    """And count for its length."""
+    own, pair = (weights("otter", "beaver", of=name) for name in (points.WORDS, points.PAIR))
+
+    assert len(own) == 1
+    assert len(pair) == 2
+    assert own[next(iter(own))] == pair[next(iter(own))] < 2.2 / (1 + 1.2 * 0.2575)
+
+
+def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
+    """That is in a point of its own."""
+    (point,) = points.points([item("otter", "beaver")], points.table(), HOME)
+
+    assert point["id"] == "id"
+    assert point["payload"] == {
+        "text": "otter",
+        "previous": "id before",
+        "project": "example.com/shop",
+        "session": "s1",
+        "at": 5.0,
+        "source": "user",
+        **HOME,
+    }
+    assert set(point["vector"]) == {points.vector_name(points.table()), "words", "pair"}
+
+
+def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> None:
+    """What names the entry is its file's last part, so that a moved folder changes nothing."""
+    first = points.point_id("h1", "p", "s", "/a/row1", "text")
+
+    assert points.point_id("h1", "p", "s", "/b/row1", "text") == first
+    others = [("h2", "p", "s"), ("h1", "q", "s"), ("h1", "p", "t")]
+    ids = {points.point_id(*other, "/a/row1", "text") for other in others}
+    ids |= {points.point_id("h1", "p", "s", "/a/row2", "text")}
+    ids |= {points.point_id("h1", "p", "s", "/a/row1", "other")}
+    assert len(ids - {first}) == 5
+
+
+def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
+    """By meaning, by pairs and by words; each word counts alike. Only one answer has the texts."""
+    table = points.table()
+    meaning, pair, words = points.questions("the otter plan", table, "h1", "p1")
+    everywhere = points.questions("the otter plan", table, "h1", None)
+    (wordless,) = points.questions("…", table, "h1", None)
+
+    asked = [question["using"] for question in (meaning, pair, words)]
+    assert asked == [points.vector_name(table), "pair", "words"]
+    assert [question["with_payload"] for question in (meaning, pair, words)] == [True, False, False]
+    assert words["query"]["values"] == [1.0, 1.0]
+    for prefetch in meaning["prefetch"]:
+        assert prefetch["filter"]["must_not"] == [points.matching("home", "h1")]
+        assert prefetch["filter"]["must"] == [points.matching("project", "p1")]
+        assert (prefetch["limit"], meaning["limit"]) == (turns.CANDIDATES, 2 * turns.CANDIDATES)
+    assert [part["using"] for part in meaning["prefetch"]] == asked[:2]
+    assert "must" not in everywhere[0]["prefetch"][0]["filter"]
+    assert len(wordless["prefetch"]) == 1
+
+
+def test_no_score_is_believed_that_no_honest_point_has() -> None:
+    """Thirty for each word of the question, one by meaning, in either direction."""
+    query = "otter plan"
+    (fair,) = points.others(answered(0.5, 3.0, 2.0), query, None)
+    (high,) = points.others(answered(9.0, 1e9, 1e9), query, None)
+    (low,) = points.others(answered(-9.0, -1e9, float("nan")), query, None)
+    (few,) = points.others(answered(0.5), query, None)
+
+    assert fair.found == (2.0, 3.0, 0.5)
+    assert high.found == (60.0, 60.0, 1.0)
+    assert low.found == (0.0, -60.0, -1.0)
+    assert few.found == (0.0, 0.0, 0.5)
+    assert fair.before == "p0"
+
+
+def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
+    """Bounded in length and time, with somebody's name in any case."""
+
+    def taken(project: str | None = None, **fields: Any) -> Any:
+        return [other.hit for other in points.others(answered(0.5, **fields), "otter", project)]
+
+    (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
+    (usual,) = taken(author="", at=1e11 - 1)
+
+    assert (len(long.text), len(long.author), long.at) == (20_000, 100, 0.0)
+    assert (usual.author, usual.at) == ("the team", 1e11 - 1)
+    assert usual.number >= 10**11
+    assert len(taken("example.com/shop")) == 1
+    for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}):
+        assert taken(**wrong) == []
+    assert taken("another") == []
+
+
+@pytest.mark.parametrize(
+    ("host", "node"),
+    [
+        ("a.example", "https://a.example:6333"),
+        ("a.example:1", "https://a.example:1"),
+        ("a.example:65535", "https://a.example:65535"),
+        ("10.0.0.255", "https://10.0.0.255:6333"),
+        ("[::1]:80", "https://[::1]:80"),
+        ("a" * 63, f"https://{'a' * 63}:6333"),
+    ],
+)
+def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
+    """6333 where none is given."""
+    assert place.parse(f"qdrant+https://mia@{host}/team").hosts == (node,)
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["a.example:0", "a.example:65536", "10.0.0.256", "[::g]", "-a", "a-", "a..b", "a" * 64, "a b"],
+)
+def test_what_can_be_no_node_is_refused(host: str) -> None:
+    """In one sentence that says the form."""
+    with pytest.raises(TeamError, match="has another form than"):
+        place.parse(f"qdrant+https://mia@{host}/team")
+
+
+def test_an_address_says_author_collection_and_replicas() -> None:
+    """One copy where it does not say; a name for people without the scheme."""
+    plain = place.parse("qdrant+http://a.example/team")
+    full = place.parse("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
+
+    assert (plain.author, plain.replicas) == ("", 1)
+    assert (full.author, full.collection, full.replicas) == ("mi a", "te-am", 3)
+    assert full.hosts == ("http://a.example:6333", "http://b.example:7")
+    assert full.name == "a.example:6333/te-am"
+    with pytest.raises(TeamError, match="holds a key"):
+        place.parse("qdrant+https://mia:secret@a.example/team")
