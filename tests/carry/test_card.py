@@ -201,3 +201,111 @@ def test_paths_of_windows_are_grouped_and_shortened_too() -> None:
         "- src\\: c.py, a.py",
         "- D:\\x\\: b.txt",
     ]
+
+
+def test_a_card_names_what_was_done_with_it_and_what_is_left_out() -> None:
+    """A tier that was announced, a save that failed, a beginning that was not read."""
+    made = record(branch="topic", subagents=1, unread_bytes=2_400_000)
+    plain = card.card(record(branch="topic"))
+
+    text = card.card(made, incomplete=True, outdated=True)
+
+    assert plain.startswith(f"{card.OPENING}\n\nGit:\n- branch topic")
+    assert "What brimline said of context tiers" in text
+    assert "this may be incomplete" in text
+    assert "2 MB before that were not read" in text
+    assert "Subagents ran too" in text
+    assert "Subagents ran too" not in plain
+    assert card.card(record(branch="HEAD")) == ""
+    assert "1 MB before" in card.card(record(branch="b", unread_bytes=10))
+
+
+def test_tasks_are_told_by_their_state_and_those_that_are_done_in_one_line() -> None:
+    """The last one that was completed comes first."""
+    tasks = {"1": ["completed", "a"], "2": ["pending", "b"], "3": ["in_progress", "c"]}
+    text = card.card(record(tasks=tasks | {"4": ["completed", "d"]}))
+
+    assert "Tasks:\n- in progress: c\n- pending: b\n- completed: d; a" in text
+
+
+def test_checks_commands_and_commits_are_told_the_latest_first() -> None:
+    """With how a check ended; a command that ran once only is not listed."""
+    made = record(
+        checks={
+            "a": {"command": "pytest -q 2>&1", "result": "failed", "end": "1 failed"},
+            "b": {"command": "mypy", "result": "passed", "edited": True},
+        },
+        commands={
+            "x": {"line": "make docs", "first": "1", "last": "2"},
+            "y": {"line": "make once", "first": "1", "last": "1"},
+            "z": {"line": "serve", "first": "1", "last": "3", "background": True},
+        },
+        commits=[["1234567", "First"], ["abcdef0", "Second"]],
+        pulls=["https://example.com/pull/1"],
+        worked=[["deploy --right", "deploy --wrong"]],
+    )
+
+    text = card.card(made)
+
+    assert "- `mypy`: passed, before later edits\n- `pytest -q`: failed, ended: 1 failed" in text
+    assert "without an error:\n- `serve` (in the background)\n- `make docs`" in text
+    assert "make once" not in text
+    assert "latest first: abcdef0 Second; 1234567 First" in text
+    assert "- pull request made here: https://example.com/pull/1" in text
+    assert "had failed:\n- `deploy --right`" in text
+
+
+def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out() -> None:
+    """And holds what a person pinned or noted, since nothing else was taken away."""
+    made = ledger.Ledger("s")
+    ledger.add_note(made, ledger.KEEP, "of the user", None)
+    ledger.add_note(made, ledger.KEEP, "Port 5433", None, "person")
+
+    alone = card.after_moving_out(ledger.Ledger("s"), {"results": 1})
+    both = card.after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
+    inputs = card.after_moving_out(made, {"inputs": 2})
+
+    assert "Moved out: 1 old result." in alone
+    assert len(alone.split("\n")) == 2
+    assert "Moved out: 2 old results, and the middle of 1 long input." in both
+    assert both.split("\n")[2:] == ["Still in force:", "- a pin", "- keep: Port 5433"]
+    assert "Moved out: 0 old results, and the middle of 2 long inputs." in inputs
+
+
+def test_of_what_is_pinned_as_much_is_shown_as_there_is_room_for() -> None:
+    """How much more there is, is said."""
+    texts = [f"{number} " + "x" * 280 for number in range(6)]
+
+    text = card.card(record(branch="b"), pinned=[texts, ["short"]])
+
+    shown = text.partition("Pinned in the budget:\n")[2].partition("\n\n")[0].split("\n")
+    assert [line[:3] for line in shown] == ["- 0", "- 1", "- 2", "- 3", "- [", "- s"]
+    assert shown[4] == "- [2 more: `context_budget` lists them]"
+
+
+def test_a_message_that_stands_in_a_later_one_is_not_shown_again() -> None:
+    """If it is long enough not to do so by chance."""
+    made = ledger.Ledger("s")
+    short, long = "x" * 39, "y" * 40
+    say(made, short, long, f"{short} and {long} again")
+
+    text = card.card(made)
+
+    assert text.count(long) == 1
+    assert text.count(short) == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"),
+    [
+        ("prompt", "- text"),
+        ("answer", "- (answer) text"),
+        ("refusing Bash", "- (refusing Bash) text"),
+    ],
+)
+def test_an_answer_or_a_refusal_is_marked_as_one(kind: str, shown: str) -> None:
+    """All else of the user's is a message."""
+    made = ledger.Ledger("s")
+    ledger.add_message(made, "text", None, kind)
+
+    assert card.card(made).endswith(shown)

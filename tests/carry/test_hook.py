@@ -264,3 +264,45 @@ def test_what_is_kept_of_old_sessions_goes(
 
     assert not old.exists()
     assert ledger.load(home_dir, talk.session_id).messages
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_told"),
+    [
+        ("brim:keep Port 5433\n" + "x" * 1_200, True),
+        ("brim:keep Port 5433", False),
+        ("x" * 1_300, False),
+        ("talks of brim: and nothing else " + "x" * 1_300, False),
+    ],
+    ids=["a mark in a paste", "a mark", "a paste", "no mark"],
+)
+def test_a_marked_line_in_a_paste_is_told_to_the_person(
+    answer: Answer, talk: SessionBuilder, home_dir: str, prompt: str, is_told: bool
+) -> None:
+    """It is not taken for a note; where carrying is switched off nobody needs to know."""
+
+    def said() -> str:
+        raw = json.dumps(event("UserPromptSubmit", talk, prompt=prompt)).encode()
+        return entry.respond("UserPromptSubmit", raw, home_dir).decode()
+
+    told = said()
+    io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
+    answer(talk, "SessionStart", source="startup")
+    switched_off = said()
+
+    assert ("counts as pasted" in told) is is_told
+    assert "counts as pasted" not in switched_off
+
+
+def test_the_card_says_that_it_may_be_incomplete_where_the_checkpoint_is_old(
+    answer: Answer, talk: SessionBuilder, home_dir: str
+) -> None:
+    """One from an hour before is of another compaction."""
+    answer(talk, "PreCompact", trigger="auto")
+    fresh = answer(talk, "SessionStart", source="compact")
+    document = Path(paths.carry_session_dir(home_dir, talk.session_id), "checkpoint.json")
+    os.utime(document, (document.stat().st_mtime - 3_700,) * 2)
+    old = answer(talk, "SessionStart", source="compact")
+
+    assert "may be incomplete" not in fresh
+    assert "may be incomplete" in old

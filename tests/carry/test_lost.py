@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from brimline.carry import lost
 from brimline.store import stub
@@ -70,3 +70,46 @@ def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) ->
     read(session, "/src/new.py")
 
     assert lost.losses(session.path) == {}
+
+
+def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
+    """With how many there are, and the way back."""
+    loss: dict[str, Any] = {
+        "messages": [f"message {number}" for number in range(6)],
+        "files": ["/src/a.py"],
+        "outputs": [],
+        "repeated_before": 0,
+        "repeated_after": 3,
+    }
+
+    lines = lost.text(loss, "11112222-3333")
+
+    way = "brimline carry show --session 11112222"
+    names = "message 1; message 2; message 3; message 4; message 5"
+    assert lines == [
+        f"6 messages not in the summary ({way}): 5 of 6: {names}",
+        "1 file not in the summary (to be read again): /src/a.py",
+        "look-ups repeated: 0 in the 20 requests before, 3 after",
+    ]
+    few = lost.text(loss | {"messages": loss["messages"][:5], "repeated_after": 0}, "1")
+    assert few[0].endswith(": message 0; message 1; message 2; message 3; message 4")
+    assert len(few) == 2
+
+
+def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
+    session: SessionBuilder,
+) -> None:
+    """Those further away are not the compaction's."""
+
+    def look_up(name: str) -> None:
+        session.tool_result(session.tool_call(20_000, "Grep", pattern=name), "none")
+
+    for name in ("a", "a", *map(str, range(19)), "0"):
+        look_up(name)
+    session.compact(160_000, summary="A summary.")
+    for name in (*map(str, range(100, 119)), "a", "b", "b"):
+        look_up(name)
+
+    ((_, loss),) = lost.losses(session.path).items()
+
+    assert (loss["repeated_before"], loss["repeated_after"]) == (1, 1)

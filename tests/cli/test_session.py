@@ -116,6 +116,7 @@ def test_an_inspection_has_its_keys_and_its_sums_are_right(
         "source": "/home/dev/project/big.py",
         "request": 1,
         "in_context": True,
+        "moved_out": False,
     }
     (again,) = context["repeated_reads"]
     assert again["reads"] == 2

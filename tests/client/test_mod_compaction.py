@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .brimline_home import Installed
-    from .harness import Client
+    from .harness import Client, PrintResult
     from .stub_api import Request, StubApi, Turn
 
 PROMPT = "Count the values of every part."
@@ -128,6 +128,8 @@ def test_undone_the_session_goes_on_from_the_original_messages(
     originals = {result[:4_000] for result in whole}
     assert {recalled(installed, line)[:4_000] for line in lines_in(short)} <= originals
 
+    _check_cut_off(client, installed, run, whole)
+
     undo = ["session", "restore", "--session", run.session_id, "--before-compaction", "--yes"]
     done = installed.command(*undo, "--json")
     assert done.returncode == 0, done.stderr.decode()
@@ -142,7 +144,28 @@ def test_undone_the_session_goes_on_from_the_original_messages(
     check_history(other, calls_of(reads), PROMPT, "Go on, compacted.", "Go on, second.")
     assert lines_in(other) == lines_in(short)
     assert told == pytest.approx([measured(sent.body) for sent in (resumed, other)], rel=0.02)
+    # The originals are in the first session's file alone.
+    shutil.rmtree(installed.data / "store")
+    assert {recalled(installed, line)[:4_000] for line in lines_in(other)} <= originals
     assert installed.errors() == ""
+
+
+def _check_cut_off(
+    client: Client, installed: Installed, run: PrintResult, whole: list[str]
+) -> None:
+    """A file that ends with the compaction is called faulty, and sends all that was before it."""
+    assert run.transcript
+    written = run.transcript.read_bytes()
+    head, _, rest = written.rpartition(b'"compact_boundary"')
+    run.transcript.write_bytes(head + b'"compact_boundary"' + rest.partition(b"\n")[0] + b"\n")
+    done = installed.command("session", "inspect", str(run.transcript), "--json")
+    document = json.loads(done.stdout)
+    sent = client.run_print("Go on, cut.", args=["--resume", run.session_id]).main[-1]
+    run.transcript.write_bytes(written)
+
+    assert [fault["kind"] for fault in document["faults"]] == ["cut_off_compaction"]
+    assert sent.results() == whole
+    assert document["resume_tokens_estimated"] == pytest.approx(measured(sent.body), rel=0.02)
 
 
 def _resume_tokens(installed: Installed, session_id: str) -> int:
@@ -301,6 +324,7 @@ def test_messages_typed_during_work_are_kept_and_compact_does_what_was_typed(
     said = (PROMPT, "QUEUED-ONE also", "QUEUED-TWO and", "SECOND-PROMPT", "THIRD-PROMPT")
     check_history(by_hand, [*calls, *calls_of(second)], *said)
     assert len(lines_in(by_hand)) > len(lines_in(automatic)) > 0
+    assert "<system-reminder>\n/compact" not in by_hand.seen_text()
     for request in (automatic, by_hand):
         seen = request.seen_text()
         assert seen.index("QUEUED-ONE also") < seen.index("QUEUED-TWO and")

@@ -147,3 +147,22 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
 def test_a_prompt_takes_what_was_fresh_read_and_written(usage: dict[str, Any], tokens: int) -> None:
     """What is missing counts nothing, and the answer does not count."""
     assert blocks.prompt_tokens(usage) == tokens
+
+
+def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> None:
+    """Though they have the same id and say the same; a marker for the cache changes nothing."""
+
+    def names(tool: str = "Bash", **result: Any) -> list[str]:
+        answer = {"type": "tool_result", "tool_use_id": "t1", "content": "ok", **result}
+        messages = [
+            {"role": "assistant", "content": [{**CALL, "name": tool}]},
+            {"role": "user", "content": [answer]},
+        ]
+        return [block.id for block in blocks.read({"messages": messages}) or []]
+
+    call, result = names()
+
+    assert names("Grep")[0] != call
+    assert names(is_error=True)[1] != result
+    assert names(is_error=False)[1] != names(is_error=True)[1]
+    assert names(cache_control={"type": "ephemeral"}) == [call, result]

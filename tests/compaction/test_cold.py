@@ -97,7 +97,7 @@ def test_a_long_input_is_shortened_when_sixty_calls_came_after_it() -> None:
     assert cold.has_cold_input(enough, 61)
     assert cold.has_cold_input(halves, 61)
     assert not cold.has_cold_input(enough, 60)
-    assert not cold.has_cold_input({"content": "x" * 1_200}, 61)
+    assert not cold.has_cold_input({"content": "x" * 1_200, "all": True, "n": 3}, 61)
     assert not cold.has_cold_input(short, 61)
 
 

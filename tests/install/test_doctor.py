@@ -276,19 +276,14 @@ def test_a_setting_that_is_wrong_is_told(installed: Home) -> None:
     assert "\x1b" not in installed.run("doctor").out
 
 
-@pytest.mark.row("S4-03")
-def test_the_store_and_marked_rules_are_checked(installed: Home) -> None:
-    """Sizes against their limits; rules that are left out are not in force after a compaction."""
-    page = Path(installed.project, "CLAUDE.md")
-    page.write_text("- (CRITICAL) never push to main\n")
+def test_the_store_is_checked(installed: Home) -> None:
+    """Its size against the limit, and whether this version can read it."""
     put.put(installed.data, os.urandom(2_000_000), {})
     findings = installed.findings()
     assert findings["store"]["level"] == "ok"
-    assert "back after every compaction: 1 marked rule" in findings["rules"]["what"]
     config.change(paths.user_config(installed.data), "store.max_mb", "1", project=False)
-    page.write_text("".join(f"- (CRITICAL) rule {n}: {'very ' * 40}long\n" for n in range(60)))
     findings = installed.findings()
-    assert findings["rules"]["level"] == findings["store"]["level"] == "warning"
+    assert findings["store"]["level"] == "warning"
     assert findings["store"]["what"] == (
         "the store holds 2.0 of at most 1 MB, 0.0 of them moved out by compactions"
     )
@@ -357,7 +352,7 @@ def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> No
         ({"guard.preset": "off"}, "note", "switched off"),
         ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
         ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "not in this"),
-        ({"guard.tier_unit": "tokens"}, "warning", "config set guard.tiers 107000,137000,"),
+        ({"guard.tier_unit": "tokens"}, "warning", "config explain guard.tiers"),
         ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
         ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
         ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, first tier 107,000"),

@@ -80,7 +80,10 @@ def test_a_question_about_something_else_gets_no_hit(
     brimline("memory", "index")
 
     assert found(brimline, query) == []
-    assert brimline("memory", "search", query).out.startswith("No matches")
+    answer = brimline("memory", "search", query)
+    assert answer.out.startswith("No matches")
+    assert "--everywhere" in answer.err
+    assert "--everywhere" not in brimline("memory", "search", query, "--everywhere").err
 
 
 def test_until_all_is_read_every_answer_says_so(project_dir: str, brimline: Run) -> None:
@@ -233,7 +236,7 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
 def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in(
     world: Path, project_dir: str, brimline: Run
 ) -> None:
-    """What was taken in before a folder was excluded goes."""
+    """What was taken in before a folder was excluded goes, and comes back when it no longer is."""
     talked(project_dir)
     other, secret = (world / "other"), (world / "secret" / "inner")
     for number, folder in enumerate((other, secret)):
@@ -255,6 +258,9 @@ def test_other_projects_are_searched_on_request_and_excluded_ones_never_taken_in
     brimline("config", "set", "memory.exclude", "/")  # the documented way to switch it off
     brimline("memory", "index")
     assert brimline("memory", "status", "--json").document["entries"] == {}
+    brimline("config", "unset", "memory.exclude")
+    brimline("memory", "index")
+    assert len(found(brimline, "albatross", "--everywhere", "--limit", "2")) == 2
 
 
 @pytest.mark.row("S2-19", "S2-47")

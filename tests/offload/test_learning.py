@@ -102,6 +102,16 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     assert found.kept_out == 2_300 - len(shown) - 20_000
 
 
+def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
+    player: Player,
+) -> None:
+    """Only what was replaced on arrival is set against what was fetched of it."""
+    key = put.put(player.home_dir, BUILD.encode(), {"tool": "Bash", "session": "s1"})
+    player.bash(f"brimline store get {key}", BUILD)
+
+    assert savings.saved_by(player.home_dir, "s1") == savings.Saved()
+
+
 @pytest.mark.row("S3-01")
 def test_a_preview_larger_than_what_the_client_shows_is_said_to_take_more(
     player: Player, tmp_path: Path
@@ -119,7 +129,7 @@ def test_a_preview_larger_than_what_the_client_shows_is_said_to_take_more(
     assert shown is not None
     more = round((len(shown) - 2_300) / 2.85)
     assert savings.saved_by(player.home_dir, "s1").in_words == (
-        f"better previews, ~{more:,} tokens more"
+        f"better previews, ~{more:,} tokens more than the client's"
     )
 
 

@@ -338,3 +338,22 @@ def test_a_line_names_the_source_and_the_form_of_a_list_stays(session: Recorded)
         size = len(texts[place - 1].encode())
         start = f"[brimline: mcp__x make all {'x' * 70}…: {size:,} bytes, recall sha256:"
         assert content[place]["text"].startswith(start)
+
+
+def test_thinking_that_an_earlier_purge_lost_is_not_lost_again(session: Recorded) -> None:
+    """It is not sent any more; what was thought since is."""
+    session.model = "claude-fable-5-2"
+    thought = {"type": "thinking", "thinking": "t" * 2_200, "signature": "s"}
+    session.prompt()
+    for label in ("one", "two", "three"):
+        session.call(output(label))
+        session.reply(40_000, thought, message_id=f"msg_{label}")
+    first = session.plan(threshold_bytes=1_000, keep_requests=3)
+    session.purge(first)
+    session.reply(40_000, thought, message_id="msg_since")
+
+    second = session.plan(threshold_bytes=1_000, keep_requests=0)
+
+    assert [lost.message_id for lost in first.lost_thoughts] == ["msg_one", "msg_two", "msg_three"]
+    assert [kept.message_id for kept in second.survey.sent.thoughts] == ["msg_since"]
+    assert [lost.message_id for lost in second.lost_thoughts] == ["msg_since"]

@@ -407,7 +407,7 @@ def test_faults_before_the_last_compaction_are_in_no_request(world: Path, keeps:
     session.parent = None
     told = {"trigger": "auto", "preTokens": 1, "preservedMessages": {"uuids": kept}}
     session.row("system", subtype="compact_boundary", compactMetadata=told)
-    (fault,) = findings(BREAKS["dangling_parent"](lines_of(session))).faults
+    (fault,) = findings(BREAKS["dangling_parent"](lines_of(session))).mendable
 
     assert fault.in_context is keeps
 

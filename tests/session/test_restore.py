@@ -10,7 +10,7 @@ import sys
 import tarfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,10 +18,11 @@ from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
-from brimline.session import recovery
+from brimline.session import recovery, session_documents, session_text
 from brimline.session import restore as restoring
 from brimline.session.disk import RewriteError
 from brimline.store import contents, layout, retention
+from brimline.transcript import find
 
 from . import machines
 from .machines import LONG_AGO, line
@@ -89,6 +90,39 @@ def test_thinking_of_turns_made_since_is_left_out_by_the_clients_own_row(
     }
 
 
+def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Recorded) -> None:
+    """The last request measured the purged session; after the next one nothing need be added."""
+    session.prompt()
+    for number in range(4):
+        session.call(output(str(number), 30_000))
+    session.reply(90_000)
+    session.purge(keep_requests=1)
+    (note,), _ = restoring.notes(session.home_dir, find.session_id_of(session.path))
+    hour_ago = Path(note.file).read_text().replace(f'"at": {note.at}', f'"at": {note.at - 3600}')
+    Path(note.file).write_text(hour_ago)
+    session.now = note.at - 1_800
+    session.prompt()
+    session.reply(60_000)
+    purged = _inspected(session)
+    assert purged["context"]["purged_since_tokens_estimated"] == 0
+
+    session.restore()
+    restored = _inspected(session)
+
+    came_back = note.context_tokens
+    assert came_back > 20_000
+    assert restored["context"]["purged_since_tokens_estimated"] == -came_back
+    assert restored["resume_tokens_estimated"] == purged["resume_tokens_estimated"] + came_back
+    assert f"restore, which brought back ~{came_back:,}" in session_text.session(restored)
+    session.now = time.time() + 60
+    session.reply(95_000)
+    assert _inspected(session)["context"]["purged_since_tokens_estimated"] == 0
+
+
+def _inspected(session: Recorded) -> dict[str, Any]:
+    return session_documents.inspection(session.path, session.home_dir)
+
+
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
     session: Recorded, home_dir: str, original: bytes
 ) -> None:
@@ -151,7 +185,7 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
     before, after = (clock.format_utc(note.at + seconds) for seconds in (-1, 1))
 
     taken = [
-        restoring.context_tokens_since(home_dir, path, moment)
+        restoring.purged_tokens_since(home_dir, path, moment).total()
         for path, moment in (
             (session.path, before),
             (session.path, after),

@@ -19,7 +19,7 @@ from tests.transcript.compacted import compact_inside
 
 from brimline.cli.main import main
 from brimline.gauge import session_status
-from brimline.session import recovery, session_text, undo
+from brimline.session import inspect, recovery, session_documents, session_text, undo
 from brimline.session import restore as restoring
 from brimline.session.disk import InUseError, RewriteError
 from brimline.settings import config
@@ -165,6 +165,38 @@ def test_it_is_refused_with_the_reason(session: Recorded, before: bytes) -> None
         go_back(session)
     names = {path.name for path in Path(session.path).parent.glob("*.jsonl")}
     assert names == {Path(session.path).name}
+
+
+@pytest.mark.parametrize("is_rebuilt", [True, False])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_a_compaction_that_was_cut_off_is_told_and_taken_back(
+    session: Recorded, is_rebuilt: bool, rows: int
+) -> None:
+    """No repair guesses what it kept. With nothing behind it a resume sends all from before it."""
+    session.prompt("Make it pass.")
+    for number in range(4):
+        session.call(output(str(number)))
+    before, whole = session.data, inspect.inspect(session.path)
+    compact_inside(session, is_rebuilt=is_rebuilt)
+    assert "cut_off_compaction" not in _kinds(session)
+    lines = session.data[len(before) :].splitlines(keepends=True)
+    session.data = before + b"".join(lines[: 1 + rows]) + lines[1 + rows][:40]
+
+    cut = inspect.inspect(session.path)
+    assert _kinds(session) == ["cut_off_compaction"]
+    assert not cut.findings.mendable
+    shown = session_text.session(session_documents.inspection(session.path, session.home_dir))
+    assert "session restore --before-compaction" in " ".join(shown.split())
+    if not rows:
+        assert cut.is_undone
+        assert cut.resume_tokens == whole.resume_tokens
+    go_back(session)
+    assert session.data == before
+    assert _kinds(session) == []
+
+
+def _kinds(session: Recorded) -> list[str]:
+    return [fault.kind for fault in inspect.inspect(session.path).findings.faults]
 
 
 def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes) -> None:

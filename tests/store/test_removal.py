@@ -31,7 +31,7 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     assert not removal.forget_key(home_dir, key)
     with pytest.raises(StoreError, match="is not in the store"):
         contents.get(home_dir, key)
-    with pytest.raises(StoreError, match="nothing was stored last"):
+    with pytest.raises(StoreError, match="nothing has been stored"):
         contents.last_key(home_dir)
     assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
 

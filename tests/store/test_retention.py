@@ -47,7 +47,9 @@ def blob(name: str, size: int = 100, days: float = 1) -> Blob:
 
 def tidied(home_dir: str, **options: Any) -> retention.Outcome | None:
     """Enforce the limits, with all the time in the world."""
-    return retention.tidy(home_dir, **({"until": math.inf} | options))
+    return retention.tidy(
+        home_dir, **({"max_mb": 500, "max_age_days": 30, "until": math.inf} | options)
+    )
 
 
 def mentioning(content: bytes, name: str = "a.jsonl") -> str:

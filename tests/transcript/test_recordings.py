@@ -144,6 +144,24 @@ def test_inspect_says_what_a_resume_sends(
         assert after.resume_tokens == pytest.approx(got["repaired"]["tokens"], rel=0.02)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: str) -> None:
+    """Moved out where the compaction left a line of it, in the context where it was kept."""
+    path = str(recordings / name / "compacted.jsonl")
+    sizes: dict[str, int] = {}
+    for fields in read.rows(path):
+        if row.is_boundary(fields):
+            sizes.clear()
+        for result in row.results(fields):
+            sizes.setdefault(result.call_id, len(result.text.encode()))
+    largest = inspect.inspect(path).largest
+    assert len({large.call_id for large in largest}) == len(largest) == 10
+    for large in largest:
+        is_less = sizes[large.call_id] < large.size_bytes
+        assert (large.in_context, large.moved_out) == (not is_less, is_less), large
+    assert any(large.moved_out for large in largest)
+
+
 @pytest.mark.parametrize("name", BY_HANDLE)
 def test_inspect_says_what_a_resume_sends_after_a_purge(
     recordings: Path, world: Path, home_dir: str, name: str

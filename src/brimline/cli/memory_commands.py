@@ -52,6 +52,8 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
         output.note(vectors.missing())
     if document["reading"]:
         output.note(hits.reading_text(document["reading"]))
+    if not document["hits"] and not everywhere:
+        output.note("this project alone was searched; `--everywhere` looks into all")
     output.answer(document, hits.text, as_json=as_json)
 
 

@@ -41,5 +41,5 @@ def status(
     home_dir, policy = paths.home(), config.live_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         document = session_status.read_status(path, home_dir, policy, bar.update)
-    purged = restore.context_tokens_since(home_dir, path, document["measured_at"])
+    purged = restore.purged_tokens_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

@@ -250,12 +250,12 @@ class Ledger:
         _break_down(found, self.shares)
         return found
 
-    def replaced_calls(self) -> frozenset[str]:
-        """The calls with results in the latest request in whose place is a line of ours by now."""
+    def result_calls(self, *, ours: bool) -> frozenset[str]:
+        """The calls with results in the latest request: lines of ours by now, or whole."""
         new = self.request.pieces if self.request else []
         held = [*(share.piece for share in self.shares), *(piece for piece, _ in new)]
         return frozenset(
-            piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours
+            piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
         )
 
     def _compact(self, entry: Entry) -> None:

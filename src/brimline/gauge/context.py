@@ -35,11 +35,12 @@ class Context:
     # Estimated: what the next request would take had the last compaction not been.
     undone_tokens: int = 0
     # The calls with results in the last request in whose place is a line of ours by now, and the
-    # same for the last request before that compaction.
+    # same for the last request before that compaction; and those whose results are whole.
     replaced_calls: frozenset[str] = frozenset()
     undone_calls: frozenset[str] = frozenset()
+    whole_calls: frozenset[str] = frozenset()
     # Estimated: what purges took out after the last request, by the call whose result it was;
-    # under "" what no call's result took.
+    # under "" what no call's result took. Below 0 is what came back.
     purged: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -72,7 +73,11 @@ class Context:
 
     def _purged_of(self, calls: frozenset[str]) -> int:
         """What purges took out of a request; what came later is estimated from the new texts."""
-        return sum(tokens for call, tokens in self.purged.items() if not call or call in calls)
+        return sum(
+            tokens
+            for call, tokens in self.purged.items()
+            if not call or call in (calls if tokens > 0 else self.whole_calls)
+        )
 
 
 class ContextReader:
@@ -105,7 +110,7 @@ class ContextReader:
         if is_new and not self.links.is_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
-            self._undone_calls = self._ledger.replaced_calls()
+            self._undone_calls = self._ledger.result_calls(ours=True)
             self._undone_tokens += self._estimate([piece for piece, _ in self._ledger.waiting])
         elif not self._entries.is_copy:
             self._undone_tokens += self._estimate(entry.pieces)
@@ -125,8 +130,9 @@ class ContextReader:
             since,
             ledger.floor_tokens,
             self._undone_tokens,
-            ledger.replaced_calls(),
+            ledger.result_calls(ours=True),
             self._undone_calls,
+            ledger.result_calls(ours=False),
         )
 
     def _estimate(self, added: Iterable[Piece]) -> int:

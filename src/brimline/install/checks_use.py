@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import stat
 from itertools import pairwise
@@ -17,7 +16,6 @@ from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, idle_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
-from brimline.rules import marked
 from brimline.settings import config, presets
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -38,8 +36,6 @@ _TESTED_CLIENT = (2, 1, 325)
 # A window of 100,000 was seen to be honoured, one of 50,000 was not.
 LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
-# More than this is no percentage: tiers are meant in tokens.
-_MOST_POINTS = 100
 
 
 def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
@@ -122,23 +118,10 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield "store-full", said
 
 
-def _rules(home_dir: str, project_dir: str) -> Iterator[Said]:
-    """Whether rules marked (ENFORCED) or (CRITICAL) are more than a card holds."""
-    chosen = config.load(home_dir, project_dir).values["rules.organisation_file"]
-    rules = marked.read(project_dir, chosen)
-    left_out = [text for name, text in rules if not name]
-    if left_out:
-        yield "rules-too-long", {"told": left_out[0].removeprefix("[truncated] ")}
-    elif rules:
-        yield "rules", {"rules": output.count(len(rules), "marked rule")}
-
-
 def _version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program = client.on_path()
-    text = client.version(program) if program else None
-    numbers = re.match(r"\d+(\.\d+)+", text or "")
-    version = tuple(map(int, numbers[0].split("."))) if numbers else ()
-    said = {"program": program, "version": text, "oldest": ".".join(map(str, _OLDEST_CLIENT))}
+    program, version = client.on_path(), client.version_numbers()
+    said = {"program": program, "version": ".".join(map(str, version))}
+    said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))
     if program is None:
         yield "no-client", said
@@ -195,10 +178,6 @@ def _ordering(values: dict[str, Any], reading: Reading) -> Said:
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in named if tokens is not None)
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
-    said["fix"] = "explain guard.tiers"
-    if values["guard.tier_unit"] == "tokens" and max([0, *tiers]) <= _MOST_POINTS:
-        points = _tier_tokens(values | {"guard.tier_unit": "to_compaction"}, reading)
-        said["fix"] = f"set guard.tiers {','.join(map(str, points))}"
     if ceiling is None and not tiers:
         return "warnings-off", said
     if point > window:
@@ -231,5 +210,5 @@ def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_data_folder, _own_errors, _configuration, _store, *table.offered("check")),
-    *(_rules, _version, _compaction, _retention),
+    *(_version, _compaction, _retention),
 )

@@ -8,10 +8,9 @@ import shlex
 import shutil
 import subprocess
 import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from brimline.fast import io, paths
+from brimline.fast import paths
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -27,10 +26,7 @@ _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
 
 def server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    folder = paths.client_config_dir()
-    # The client keeps it in its configuration folder only where a variable names that.
-    folder = folder if io.env("CLAUDE_CONFIG_DIR") else os.path.dirname(folder)
-    found = _object(_read(f"{folder}/.claude.json").get("mcpServers")).get(SERVER)
+    found = clientsettings.notes_of("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
@@ -44,7 +40,7 @@ def is_our_server(found: dict[str, Any]) -> bool:
 
 def marketplace() -> str | None:
     """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = _read(f"{paths.client_config_dir()}/plugins/known_marketplaces.json")
+    known = clientsettings.read_settings(_record("known_marketplaces"))
     source = _object(known.get(MARKETPLACE)).get("source")
     path = _object(source).get("path")
     return path if isinstance(path, str) or source is None else json.dumps(source)
@@ -115,7 +111,7 @@ def version_numbers() -> tuple[int, ...]:
 
 def plugin_folders(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = _object(_read(f"{paths.client_config_dir()}/plugins/installed_plugins.json"))
+    plugins = clientsettings.read_settings(_record("installed_plugins"))
     found = _object(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_object(record).get("installPath") for record in records]
@@ -142,19 +138,8 @@ def _started(
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _read(path: str) -> dict[str, Any]:
-    try:
-        return object_in(Path(path).read_bytes())
-    except OSError:
-        return {}
-
-
-def object_in(raw: bytes | None) -> dict[str, Any]:
-    """The JSON object that a file holds; an empty one where it holds none."""
-    try:
-        return _object(json.loads((raw or b"").removeprefix(b"\xef\xbb\xbf")))
-    except (ValueError, RecursionError):
-        return {}
+def _record(name: str) -> str:
+    return f"{paths.client_config_dir()}/plugins/{name}.json"
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from brimline.fast import io
 from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
 from brimline.install.records import Change, read_plain
+from brimline.settings import clientsettings
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
@@ -97,7 +98,7 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
 
 def _is_ours(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = client.object_in(read_plain(f"{place}/{_MARKETPLACE_FILE}"))
+    found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 

@@ -97,6 +97,7 @@ def take_in(
     if not by_path and not os.path.isdir(stored.folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
+    intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.use(_stamps)
     intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
@@ -313,6 +314,18 @@ class _Intake:
         self.memory = open_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
+
+    def forget_reading_if_exclusions_changed(self) -> None:
+        """Have all read anew where other folders are excluded than before: some may come back."""
+        excluded = "\n".join(f"{folder}/" for folder in self._refused.folders)
+
+        def compare(connection: sqlite3.Connection) -> None:
+            row = connection.execute("SELECT value FROM facts WHERE name = 'excluded'").fetchone()
+            if excluded != (row[0] if row else ""):
+                connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
+                connection.execute("REPLACE INTO facts VALUES ('excluded', ?)", (excluded,))
+
+        self.memory.use(compare)
 
     def drop(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""

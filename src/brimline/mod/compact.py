@@ -69,8 +69,9 @@ def move_out_cold(
     largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
+    too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     if not results or largest < least:
-        return {"pass": "too little to let go of"}, 0
+        return {"pass": too_little}, 0
     about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
     mover = _Mover(home_dir, about)
     for call in results:
@@ -78,7 +79,7 @@ def move_out_cold(
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
     if mover.freed_tokens < least or not mover.has_all(conversation.images):
-        return {"pass": mover.problem or "too little to let go of"}, 0
+        return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
 
 

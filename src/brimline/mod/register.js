@@ -92,7 +92,7 @@ export const register = on => {
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
-      if (problem?.message === TOO_LITTLE && isInteractive) show($, `brimline leaves this compaction to a model: ${TOO_LITTLE}`, true)
+      if (problem?.message?.startsWith(TOO_LITTLE) && isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
       return next(e)
     }
   })
@@ -200,7 +200,8 @@ const besidesOf = (sent, entries) => {
         return split(textOf(block.content)).reminders.filter(reminder => !own.includes(reminder))
       }
       if (block.type !== "text" && !asked) doubt(`a ${block.type} outside results cannot be rebuilt`)
-      return found[i] < 0 ? [block.text.startsWith(OPENING) ? block.text.trim() : `${OPENING}\n${block.text.trim()}\n${CLOSING}`] : []
+      if (found[i] >= 0 || block.text.trim() === COMMAND) return []
+      return [block.text.startsWith(OPENING) ? block.text.trim() : `${OPENING}\n${block.text.trim()}\n${CLOSING}`]
     })
     if (!asked) after.set(at, [...(after.get(at) ?? []), ...texts])
   }
@@ -208,6 +209,7 @@ const besidesOf = (sent, entries) => {
 }
 
 const OPENING = "<system-reminder>", CLOSING = "</system-reminder>"
+const COMMAND = "/compact" // the one being answered, which the client puts back itself
 const textOf = content => (typeof content === "string" ? content : (content ?? []).map(block => block.text ?? "").filter(Boolean).join("\n\n"))
 
 // A result as the tool gave it, and the reminders that the client, or an earlier compaction, has put behind it.

@@ -46,7 +46,7 @@ class Saved(NamedTuple):
 def saved_by(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
-    savings = []
+    rows: list[dict[str, Any]] = []
     for name in sorted(io.names_in(folder)):
         if name.startswith("spool") and name.endswith(".jsonl"):
             try:
@@ -54,8 +54,11 @@ def saved_by(home_dir: str, session_id: str) -> Saved:
             except OSError:
                 continue
             lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
-            savings += [_tally_of_line(row) for line in lines for row in json.loads_all(line)]
-    return total(savings)
+            found = (row for line in lines for row in json.loads_all(line))
+            rows += [row for row in found if isinstance(row, dict)]
+    # What a compaction moved out, or another session, and is fetched back was not kept out here.
+    replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
+    return total(_tally_of_row(row) for row in rows if row.get("key") in replaced)
 
 
 def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
@@ -91,10 +94,8 @@ def total(savings: Iterable[Saved]) -> Saved:
     return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _tally_of_line(row: Any) -> Saved:
-    """Return what one line of a spool adds."""
-    if not isinstance(row, dict):
-        return Saved()
+def _tally_of_row(row: dict[str, Any]) -> Saved:
+    """Return what one row of a spool adds."""
     figures = [row.get(name) for name in ("bytes", "would", "shown")]
     size, client_shown, shown = (figure if isinstance(figure, int) else 0 for figure in figures)
     if row.get("event") == "Recalled":

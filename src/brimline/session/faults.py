@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MERGED, DANGLING = "merged_lines", "dangling_parent"
 ORPHAN, UNANSWERED = "orphan_result", "unanswered_call"
 DIFFERING, SECOND_ROOT = "differing_rows", "second_root"
-UNDONE = "undone_compaction"
+UNDONE, CUT_OFF = "undone_compaction", "cut_off_compaction"
 
 MEANINGS = {
     MERGED: "several rows on one line: the client reads the first and loses the others",
@@ -50,6 +50,7 @@ MEANINGS = {
     DIFFERING: "two different rows with one id: the client reads the last",
     SECOND_ROOT: "a row without a parent in the middle: history before it is not in the context",
     UNDONE: "a mod's compaction that a resume undoes: its rows lead back to those before it",
+    CUT_OFF: "a compaction that was cut off: a resume lacks what should stand behind it",
 }
 
 # Harmless: met in sound sessions, or put right by the client itself.
@@ -158,6 +159,7 @@ class _Row:
     parent_id: str | None
     thread: str
     message_id: str | None  # rows of one reply share it
+    results: tuple[str, ...]  # the calls that it answers
     is_answer: bool  # whether it holds results and nothing else
     place: Place
     number: int
@@ -228,6 +230,8 @@ class Finder:
         self._cut_calls: set[str] = set()
         self._context_from = 0
         self._boundary: _Row | None = None
+        self._before_boundary: _Row | None = None
+        self._results_since: set[str] = set()
         self.links = Links()
 
     def take(self, line: Line) -> None:
@@ -260,7 +264,7 @@ class Finder:
             self._take_lost(answers)
             self._take_orphans()
         self._take_roots()
-        self._take_undone()
+        self._take_compaction()
         found = self._found
         found.faults = [
             fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
@@ -274,7 +278,7 @@ class Finder:
         if name is None:
             return
         calls = list(_ids(value, "tool_use", "id")) if kind == "assistant" else []
-        results = list(_ids(value, "tool_result", "tool_use_id")) if kind == "user" else []
+        results = tuple(_ids(value, "tool_result", "tool_use_id")) if kind == "user" else ()
         content = message_of(value).get("content")
         data = line.raw[record.start : record.end]
         row = _Row(
@@ -283,6 +287,7 @@ class Finder:
             _id(value.get(PARENT_FIELD)),
             thread_of(value),
             _id(message_id(value)),
+            results,
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
             len(self._rows),
@@ -294,8 +299,8 @@ class Finder:
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._take_link(row, thread, results, is_boundary=is_boundary(value))
-        self._take_pairs(row, thread, calls, results)
+        self._take_link(row, thread, is_boundary=is_boundary(value))
+        self._take_pairs(row, thread, calls)
         self.links.take(value)
         if is_boundary(value):
             self._take_boundary(value, thread, row)
@@ -316,25 +321,24 @@ class Finder:
         row.is_contested = earlier.is_contested = True
         return False
 
-    def _take_link(
-        self, row: _Row, thread: _Thread, results: list[str], *, is_boundary: bool
-    ) -> None:
+    def _take_link(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
         if row.parent_id is None:
             if row.thread == _MAIN and not is_boundary and thread.recent:
                 self._roots.append(row)
         elif row.parent_id not in self._by_id:
-            asked = [self._asked[call] for call in results if call in self._asked]
+            asked = [self._asked[call] for call in row.results if call in self._asked]
             same_reply = [thread.recent[0]] if row.continues and thread.recent else []
             row.certain = next(iter([*asked, *same_reply]), None)
             row.before = tuple(thread.recent)
 
-    def _take_pairs(self, row: _Row, thread: _Thread, calls: list[str], results: list[str]) -> None:
+    def _take_pairs(self, row: _Row, thread: _Thread, calls: list[str]) -> None:
         starts_new = row.kind == "assistant" and not row.continues
         if starts_new or (row.kind == "user" and not row.is_answer):
             thread.open_calls.clear()
         for call in calls:
             self._take_call(call, row, thread)
-        for call in results:
+        self._results_since.update(row.results)
+        for call in row.results:
             if self._asked.pop(call, None):
                 self._answered.add(hash(call))
             elif hash(call) not in self._answered:
@@ -356,13 +360,30 @@ class Finder:
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
         thread.open_calls.clear()
-        self._boundary = row
+        self._boundary, self._before_boundary = row, next(iter(thread.recent), None)
+        self._results_since.clear()
 
-    def _take_undone(self) -> None:
-        """A compaction by handle that nothing holds: its boundary has to name the rows it kept."""
+    def _take_compaction(self) -> None:
+        """The last compaction, where nothing holds it: cut off, or undone by a resume."""
         boundary = self._boundary
-        if boundary is None or not self.links.is_undone:
+        if boundary is None or not self.links.is_bare:
             return
+        if self._is_cut_off():
+            detail = "`brimline session restore --before-compaction` takes the session back"
+            self._fault(CUT_OFF, boundary.place, detail)
+        elif self.links.leads_back:
+            self._take_undone(boundary)
+
+    def _is_cut_off(self) -> bool:
+        """Whether the last result before the compaction is not behind it, not even as a line."""
+        row, seen = self._before_boundary, set[int]()
+        while row and not row.results and row.number not in seen:
+            seen.add(row.number)
+            row = row.parent
+        return row is not None and bool(row.results) and self._results_since.isdisjoint(row.results)
+
+    def _take_undone(self, boundary: _Row) -> None:
+        """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
         self._fault(UNDONE, boundary.place, "", mend)

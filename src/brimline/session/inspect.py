@@ -54,8 +54,10 @@ class LargeResult(NamedTuple):
     tool: str | None
     source: str | None
     request: int
-    segment: int
+    call_id: str
+    segment: int  # how many compactions came before it, or before it was last written again
     in_context: bool = False
+    moved_out: bool = False  # whether a compaction left a line of it
 
 
 @dataclass(slots=True)
@@ -199,18 +201,33 @@ class _ResultReader:
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
             tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
-            self._count += 1
-            # Of two alike the earlier comes first.
-            result = LargeResult(size_bytes, tool, source, request, segment)
-            bisect.insort(self._largest, (-size_bytes, self._count, result))
-            del self._largest[LARGEST:]
+            result = LargeResult(size_bytes, tool, source, request, call_id, segment)
+            if not self._is_again(result):
+                self._count += 1
+                # Of two alike the earlier comes first.
+                bisect.insort(self._largest, (-size_bytes, self._count, result))
+                del self._largest[LARGEST:]
+
+    def _is_again(self, result: LargeResult) -> bool:
+        """Whether a compaction has written a result again; it may be a line then."""
+        for place, (size, number, known) in enumerate(self._largest):
+            if result.call_id and result.call_id == known.call_id:
+                is_less = result.size_bytes < known.size_bytes
+                again = known._replace(segment=result.segment, moved_out=is_less)
+                # Of two copies behind one compaction the first is sent.
+                if known.segment < result.segment:
+                    self._largest[place] = (size, number, again)
+                return True
+        return False
 
     def largest(self, current_segment: int) -> list[LargeResult]:
-        """The largest first, each with whether it came after the last compaction."""
-        return [
-            result._replace(in_context=result.segment == current_segment)
-            for *_, result in self._largest
-        ]
+        """The largest first, each with what the last compaction has made of it."""
+        results = []
+        for *_, result in self._largest:
+            is_there = result.segment == current_segment
+            is_line = is_there and result.moved_out
+            results.append(result._replace(in_context=is_there and not is_line, moved_out=is_line))
+        return results
 
 
 def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:

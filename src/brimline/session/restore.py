@@ -13,6 +13,7 @@ what the one before it had left. The store looks for keys in the notes too.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import json
 import os
@@ -30,6 +31,7 @@ from brimline.fast import io, paths
 from brimline.session import disk
 from brimline.session.disk import Content, RewriteError
 from brimline.session.rewrite import Order, rewrite
+from brimline.state.session import SessionState
 from brimline.transcript import find
 from brimline.transcript.row import thinking_stripped
 
@@ -44,6 +46,8 @@ FORMATS = (1, 2)
 _NAME = re.compile(r"^(?P<session>.+)\.backup\.\d{8}_\d{6}$", re.DOTALL)
 _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 _ENDING = ".jsonl"
+# In a session's folder: which purges the last restore has undone.
+_RESTORED = "session-restored.json"
 
 
 class Backup(NamedTuple):
@@ -98,6 +102,12 @@ class Note(NamedTuple):
     context_tokens: int  # by how much the next request shrank, estimated
     lost_thoughts: int  # how much thinking is not sent again since
     tokens_of: dict[str, int]  # what of these tokens the result of each call took
+
+    @property
+    def purged_tokens(self) -> dict[str, int]:
+        """What the next request lost, by call; under "" what no call's result took."""
+        others = max(0, self.context_tokens - sum(self.tokens_of.values()))
+        return self.tokens_of | {"": others}
 
     @property
     def keys(self) -> set[str]:
@@ -189,24 +199,26 @@ def expire(home_dir: str, oldest: float) -> int:
     return len(gone)
 
 
-def context_tokens_since(home_dir: str, path: str, measured_at: str | None) -> int:
-    """How many tokens purges of a file took out of the context after a time, estimated."""
-    return sum(note.context_tokens for note in _notes_since(home_dir, path, measured_at))
-
-
 def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
-    """The same by the call whose result it was; under "" what no call's result took."""
-    purged: Counter[str] = Counter()
-    for note in _notes_since(home_dir, path, measured_at):
-        purged.update(note.tokens_of)
-        purged[""] += max(0, note.context_tokens - sum(note.tokens_of.values()))
-    return purged
+    """What purges of a file took out of the context after a time, in tokens, estimated.
 
-
-def _notes_since(home_dir: str, path: str, measured_at: str | None) -> list[Note]:
+    By the call whose result it was; under "" what no call's result took. Below 0 is what a purge
+    had taken out by then and a restore has brought back since.
+    """
     moment, real = clock.parse(measured_at), os.path.realpath(path)
-    made, _ = notes(home_dir, find.session_id_of(real))
-    return [note for note in made if moment and note.path == real and note.at > moment]
+    session = find.session_id_of(real)
+    if not moment:
+        return Counter()
+    made, _ = notes(home_dir, session)
+    purged = Counter[str]()
+    for note in made:
+        if note.path == real and note.at > moment:
+            purged.update(note.purged_tokens)
+    restored = SessionState(home_dir, session).read(_RESTORED)
+    if restored.get("path") == real and restored["at"] > moment:
+        for at, tokens in restored["purges"]:
+            purged.subtract(tokens if at < moment else {})
+    return purged
 
 
 def notes_folder(home_dir: str, session: str) -> str:
@@ -369,6 +381,10 @@ def restore(
 
     order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     done = rewrite(order)
+    with contextlib.suppress(OSError):  # what comes back is not told then, no worse
+        purges = [(note.at, note.purged_tokens) for note in found.undone if note.context_tokens]
+        record = {"at": time.time(), "path": found.path, "purges": purges}
+        SessionState(found.home_dir, find.session_id_of(found.path)).save(_RESTORED, record)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):
             forget(note)

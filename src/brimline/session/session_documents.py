@@ -75,7 +75,8 @@ def inspection(
             {"after_request": request, "what": what} for request, what in report.lost_thinking
         ],
         "largest_results": [
-            {"bytes": result.size_bytes, **output.fields(result, "tool source request in_context")}
+            {"bytes": result.size_bytes}
+            | output.fields(result, "tool source request in_context moved_out")
             for result in report.largest
         ],
         **_findings(report.findings),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import output
 from brimline.gauge import composition_text
 from brimline.session import in_use
+from brimline.session.faults import UNDONE
 from brimline.session.purge import DEFAULT, STRATEGIES
 from brimline.transcript import find
 
@@ -76,8 +77,10 @@ def _context(context: dict[str, Any]) -> list[str]:
     ]
     if purged := context["purged_since_tokens_estimated"]:
         next_one = context["next_request_tokens_estimated"]
-        told = f"That was before a purge, which took out ~{purged:,}: the next one ~{next_one:,}"
-        lines.append(output.wrapped(told))
+        how = f"purge, which took out ~{purged:,}"
+        if purged < 0:
+            how = f"restore, which brought back ~{-purged:,}"
+        lines.append(output.wrapped(f"That was before a {how}: the next one ~{next_one:,}"))
     return [*lines, *composition_text.parts(context), *composition_text.read_again(context)]
 
 
@@ -85,8 +88,10 @@ def _resume(document: dict[str, Any]) -> str:
     """What resuming the session sends; where a repair changes that, what it sends then."""
     told = f"sends ~{document['resume_tokens_estimated']:,} tokens"
     if document["resume_undoes_a_compaction"]:
+        told += ", undoing a mod's compaction"
+    if any(fault["kind"] == UNDONE for fault in document["faults"]):
         after = document["context"]["next_request_tokens_estimated"]
-        told += f", undoing a mod's compaction; after `brimline session repair` ~{after:,}"
+        told += f"; after `brimline session repair` ~{after:,}"
     return told
 
 
@@ -108,15 +113,22 @@ def _disk(document: dict[str, Any]) -> list[str]:
 def _largest(document: dict[str, Any]) -> list[str]:
     results = [
         [
-            output.size(one["bytes"]),
-            f"request {one['request']:,}",
-            "in the context" if one["in_context"] else "compacted",
-            output.line(one["tool"] or "unknown", 24),
-            output.source(one["tool"], one["source"]),
+            output.size(result["bytes"]),
+            f"request {result['request']:,}",
+            _whereabouts(result),
+            output.line(result["tool"] or "unknown", 24),
+            output.source(result["tool"], result["source"]),
         ]
-        for one in document["largest_results"]
+        for result in document["largest_results"]
     ]
     return composition_text.block("Largest results", results, 1)
+
+
+def _whereabouts(result: dict[str, Any]) -> str:
+    """Where a result is now: a compaction may have kept it, left a line of it, or neither."""
+    if result["in_context"]:
+        return "in the context"
+    return "moved out" if result["moved_out"] else "compacted"
 
 
 def _structure(document: dict[str, Any]) -> list[str]:

@@ -101,6 +101,12 @@ class Conversation:
     calls: dict[str, Call] = field(default_factory=dict)
     thoughts: list[Thought] = field(default_factory=list)
 
+    def strip_thoughts(self, first: str | None) -> None:
+        """Let go of those from a message on, all where it is empty; none where it is None."""
+        names = [thought.message_id for thought in self.thoughts]
+        if first == "" or first in names:
+            del self.thoughts[names.index(first) if first else 0 :]
+
 
 @dataclass(slots=True)
 class Survey:
@@ -209,6 +215,8 @@ class _Surveyor:
         elif kind in ("attachment", "system"):
             self._note_pin(words.prompt(value))
             found.cleared.update(row.cleared_ids(value))
+            for held in self._held:
+                held.strip_thoughts(row.stripped_from(value))
 
     def _note_place(self, value: dict[str, Any]) -> None:
         """Keep whose session it is, and the last row that others hang on."""

@@ -61,14 +61,19 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
     return facts
 
 
+def notes_of(name: str) -> dict[str, Any]:
+    """Return what the client has noted for itself under a name, such as all projects."""
+    folder = paths.client_config_dir()
+    # It keeps that in its configuration folder only where a variable names that.
+    folder = folder if io.env("CLAUDE_CONFIG_DIR") else str(Path(folder).parent)
+    notes = read_settings(f"{folder}/.claude.json", _MOST_STATE_BYTES).get(name)
+    return notes if isinstance(notes, dict) else {}
+
+
 def is_trusted(project_dir: str) -> bool:
     """Tell whether the user has told the client to trust a folder, or one that it lies in."""
-    folder = paths.client_config_dir()
-    # The client keeps it in its configuration folder only where a variable names that.
-    folder = folder if io.env("CLAUDE_CONFIG_DIR") else str(Path(folder).parent)
-    projects = read_settings(f"{folder}/.claude.json", _MOST_STATE_BYTES).get("projects")
-    known = projects if isinstance(projects, dict) else {}
-    entries = [known.get(str(place)) for place in (Path(project_dir), *Path(project_dir).parents)]
+    projects, places = notes_of("projects"), (Path(project_dir), *Path(project_dir).parents)
+    entries = [projects.get(str(place)) for place in places]
     return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 
 

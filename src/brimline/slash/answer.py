@@ -92,7 +92,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
 
     path = find.require_transcript(turn.event.transcript)
     document = session_status.read_status(path, turn.home, turn.policy, watch)
-    purged = restore.context_tokens_since(turn.home, path, document["measured_at"])
+    purged = restore.purged_tokens_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
 
@@ -139,7 +139,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         parts.append(f"note: {hits.reading_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return output.unmarked("\n\n".join(parts))
+    return "\n\n".join(parts)
 
 
 def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:

@@ -240,7 +240,9 @@ def kept_out_text(saved: dict[str, int]) -> str:
 
 def kept_out_words(tokens: int) -> str:
     """Say what references saved; a diff that the client would have cut takes more than it did."""
-    return f"~{tokens:,} tokens" if tokens >= 0 else f"better previews, ~{-tokens:,} tokens more"
+    if tokens >= 0:
+        return f"~{tokens:,} tokens"
+    return f"better previews, ~{-tokens:,} tokens more than the client's"
 
 
 def _session_text(document: dict[str, Any]) -> str:

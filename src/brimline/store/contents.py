@@ -111,7 +111,7 @@ def resolve(home_dir: str, text: str) -> str:
 
 
 def last_key(home_dir: str) -> str:
-    """The key that was stored last.
+    """The key that was stored last on its own; without one (after a compaction) the one used last.
 
     Raises:
         StoreError: nothing was stored yet, or it is gone.
@@ -121,7 +121,10 @@ def last_key(home_dir: str) -> str:
         text = noted.decode("ascii", "replace").strip()
         digest = layout.digest_of(text)
     except (OSError, StoreError):
-        raise StoreError("nothing was stored last: `brimline store list` has the keys") from None
+        all_blobs = blobs(home_dir)
+        if not all_blobs:
+            raise StoreError("nothing has been stored yet") from None
+        return max(all_blobs, key=lambda blob: blob.used_ns).key
     if not os.path.lexists(layout.file(home_dir, digest)):
         raise _missing(text)
     return text
@@ -130,11 +133,11 @@ def last_key(home_dir: str) -> str:
 def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     try:
-        raw = layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
-        found = json.loads(raw.decode("utf-8", "replace"))
+        return json.load_object(
+            layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
+        )
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def header(home_dir: str, digest: str) -> tuple[str, int] | None:

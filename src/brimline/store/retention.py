@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from brimline.store.contents import Blob
 
-MAX_MB = 500
-MAX_AGE_DAYS = 30
 MEGABYTE = 1_000_000
 # No write takes an hour; what is younger may still be in the making.
 GRACE_S = 3_600.0
@@ -106,12 +104,7 @@ class Pass(NamedTuple):
 
 
 def tidy(
-    home_dir: str,
-    max_mb: float = MAX_MB,
-    max_age_days: float = MAX_AGE_DAYS,
-    *,
-    until: float,
-    now: float = 0,
+    home_dir: str, max_mb: float, max_age_days: float, *, until: float, now: float = 0
 ) -> Outcome | None:
     """Prune what is too old or too much, at most once a day; None where it is not due.
 

@@ -127,13 +127,14 @@ class Links:
         self.leads_back = False
         # Whether nothing holds the last compaction: no summary, and no names of rows.
         self.is_bare = False
+        self._is_void = False  # whether nothing was said since
         self._before: set[str] = set()
         self._since: set[str] = set()
 
     @property
     def is_undone(self) -> bool:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
-        return self.is_bare and self.leads_back
+        return self.is_bare and (self.leads_back or self._is_void)
 
     def take(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
@@ -141,8 +142,9 @@ class Links:
             return
         if row.is_boundary(fields):
             self._before |= self._since
-            self._since, self.leads_back = set(), False
+            self._since, self.leads_back, self._is_void = set(), False, True
             self.is_bare = not row.is_summary(fields) and not row.preserved(fields)[0]
+        self._is_void &= not row.is_message(fields)
         reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
         self.leads_back |= not self._before.isdisjoint(
             [name for name in (reply, parent) if isinstance(name, str)]

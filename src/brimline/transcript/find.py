@@ -11,14 +11,14 @@ from brimline.errors import SessionError
 from brimline.fast import io, json, paths
 from brimline.transcript import read
 from brimline.transcript.row import (
-    before_compaction,
     client_session_mark,
     client_session_of,
     content_blocks,
     cwd_of,
     is_boundary,
-    name_mark,
+    time_mark,
 )
+from brimline.transcript.usage import is_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -185,26 +185,27 @@ def current(first_session: str) -> str:
 def origin(path: str) -> str | None:
     """The file beside a session's that it went on from, where it begins with a compaction.
 
-    So does a fork of a compacted session, and what came after a compaction that was undone. What
-    is behind the compaction was said in the other session, which has the row before it.
+    So does a fork of a compacted session, and what came after a compaction that was undone. The
+    rows behind the compaction were written in the other session first, at the time they have.
     """
-    before = _row_before(path)
-    if not before:
+    mark = _opening(path)
+    if mark is None:
         return None
     folder = glob.escape(os.path.dirname(path))
-    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified, reverse=True)
-    mark = name_mark(before)
-    return next((other for other in beside[:_MOST_ORIGINS] if holds(other, mark)), None)
+    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified, reverse=True)[:_MOST_ORIGINS]
+    return next((each for each in beside if holds(each, mark) and _opening(each) != mark), None)
 
 
-def _row_before(path: str) -> str | None:
-    """The name of the row before the compaction with which a file begins, if it does."""
+def _opening(path: str) -> bytes | None:
+    """The time of the first message behind the compaction with which a file begins, if it does."""
+    is_behind = False
     try:
         for fields in read.rows(path, length=_LOOK_BYTES):
-            if is_boundary(fields):
-                return before_compaction(fields)
-            if content_blocks(fields):
+            if is_behind and is_message(fields):
+                return time_mark(fields)
+            if content_blocks(fields) and not is_boundary(fields):
                 return None
+            is_behind = is_behind or is_boundary(fields)
     except OSError:
         pass
     return None

@@ -23,8 +23,9 @@ PARENT_FIELD = "parentUuid"
 BEGINNING = rb'\{"(?:parentUuid|type)":'
 SIDECHAIN_MARK = b'"isSidechain":true'
 
-_BEFORE_FIELD = "logicalParentUuid"
-_REFERENCES = (*(PARENT_FIELD, _BEFORE_FIELD, "leafUuid", "messageId", "sourceToolAssistantUUID"),)
+_REFERENCES = (
+    *(PARENT_FIELD, "logicalParentUuid", "leafUuid", "messageId", "sourceToolAssistantUUID"),
+)
 _ENVELOPE = (
     *(PARENT_FIELD, "isSidechain", "userType", "cwd", "sessionId", "version", "gitBranch"),
     "timestamp",
@@ -167,14 +168,9 @@ def references(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def before_compaction(row: dict[str, Any]) -> str:
-    """The name of the last row before a compaction."""
-    return text_of(row.get(_BEFORE_FIELD))
-
-
-def name_mark(name: str) -> bytes:
-    """What the line of the row with a name has in it."""
-    return f'"uuid":"{name}"'.encode()
+def time_mark(row: dict[str, Any]) -> bytes:
+    """What every line has in it on which a row was written again."""
+    return f'"timestamp":"{timestamp_of(row)}"'.encode()
 
 
 def envelope(row: dict[str, Any]) -> dict[str, Any]:
@@ -424,6 +420,18 @@ def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[
     attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
     own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
     return envelope(last) | own | {"attachment": attachment}
+
+
+def stripped_from(row: dict[str, Any]) -> str | None:
+    """The message from which on thinking before this row is not sent again; empty for all.
+
+    None where the row says nothing of it.
+    """
+    attachment = attachment_of(row)
+    if attachment.get("type") != "thinking_stripped":
+        return None
+    start = attachment.get("from")
+    return text_of(start.get("messageId")) if isinstance(start, dict) else ""
 
 
 def result_ids(row: dict[str, Any]) -> list[str]:
