@@ -175,7 +175,7 @@ def replay(path: str) -> list[Segment]:
                 if isinstance(line, dict) and not row.is_sidechain(line):
                     if row.is_boundary(line):
                         segments.append(Segment(session))
-                    player.take(line, segments[-1])
+                    player.play_line(line, segments[-1])
     return [one for one in segments if one.requests]
 
 
@@ -188,7 +188,7 @@ class _Player:
         self.reply: str | None = None
         self._turn("SessionStart", {"source": "startup"}, hook.session_start)
 
-    def take(self, line: dict[str, Any], segment: Segment) -> None:
+    def play_line(self, line: dict[str, Any], segment: Segment) -> None:
         """Add what a row holds."""
         blocks = [block for block in row.content_blocks(line) if isinstance(block, dict)]
         if line.get("type") == "assistant":

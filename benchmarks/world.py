@@ -20,8 +20,8 @@ import brimline
 from benchmarks import typical_hook
 from benchmarks.spawn import BenchError, Case
 from brimline import testing
-from brimline.fast import paths
-from brimline.install import pythons, settingsfile
+from brimline.fast import io, paths
+from brimline.install import pythons
 from brimline.install.entries import Wiring
 
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ class World:
         launcher = f"{root}/bin/hook"
         wired = Wiring(self.interpreter, root, self.home_dir, launcher)
         if not os.path.exists(launcher):
-            settingsfile.write_program(launcher, wired.launcher_bytes())
+            io.replace_file(launcher, wired.launcher_bytes(), 0o700)
         return wired.command(event)
 
     def _session(self, tokens: int, size_bytes: int) -> testing.SessionBuilder:

@@ -62,7 +62,7 @@ def is_launcher(path: str) -> bool:
 
     try:
         # A stranger's settings may name a pipe, which would make us wait.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
             return is_bootstrap(os.read(descriptor, _LAUNCHER_BYTES).decode("utf-8", "replace"))
         finally:

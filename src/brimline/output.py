@@ -359,6 +359,11 @@ def consent(question: str, *, yes: bool) -> None:
     click.confirm(printable(question), abort=True, err=True)
 
 
+def total_bytes(files: Iterable[str]) -> int:
+    """Add up the sizes of those files that are there."""
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
+
+
 class Progress:
     """A bar on a terminal, once the work has taken a second; it is drawn seldom."""
 

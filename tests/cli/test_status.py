@@ -166,6 +166,19 @@ def test_without_arguments_it_is_the_running_session_else_the_projects_newest(
     assert brimline("status", "--json").document["session_id"] == "newer"
 
 
+def test_a_session_of_a_folder_above_is_told_with_its_folder(
+    project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody takes it for one of the folder he is in."""
+    folder = paths.project_transcripts(project_dir)
+    SessionBuilder(f"{folder}/s1.jsonl", session_id="s1", cwd=project_dir).reply(50_000)
+    assert "this session is of" not in brimline("status").err
+    Path(project_dir, "below").mkdir()
+    monkeypatch.chdir(Path(project_dir, "below"))
+
+    assert brimline("status").err == f"note: this session is of {project_dir}\n"
+
+
 @pytest.mark.parametrize("option", ["", "--composition"])
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "device"])
 def test_what_is_no_transcript_is_told_in_one_sentence(

@@ -800,3 +800,18 @@ def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_o
     assert parted.waited == state.waited
     assert parted.waited is not state.waited
     assert parted.clock is not state.clock
+
+
+def test_a_preview_that_nothing_refers_to_becomes_a_line_and_stays_one() -> None:
+    """The same line from then on, whatever comes later."""
+    state, talk = State(), Talk()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    shown = []
+    for round_number in range(3):
+        outcome = played(talk, state, now=1_000.0 * round_number)
+        shown.append(outcome.body["messages"][2]["content"][0]["content"])
+        talk.idle(25)
+
+    assert shown[0].startswith("[brimline stored ")
+    assert shown[1].startswith("[brimline: Bash journalctl -u web: ")
+    assert shown[2] == shown[1]

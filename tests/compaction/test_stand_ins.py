@@ -18,7 +18,7 @@ def read_of(role: str, block: dict[str, Any], *before: dict[str, Any]) -> tuple[
     said = [{"role": "user", "content": [{"type": "text", "text": "Go."}]}, *before]
     found = blocks.read({"messages": [*said, {"role": role, "content": [block]}]}) or []
     clock = Clock()
-    clock.take(found)
+    clock.read_conversation(found)
     return found[-1], clock
 
 
@@ -90,7 +90,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
         "content": [{"type": "text", "text": "So `part_number_77` it is"}],
     }
     answer = {"role": "user", "content": [result]}
-    clock.take(blocks.read({"messages": [before, answer, later]}) or [])
+    clock.read_conversation(blocks.read({"messages": [before, answer, later]}) or [])
 
     stand_in = stand_ins.line(block, clock, 2)
 

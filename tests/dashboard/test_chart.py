@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from brimline.dashboard import chart, story
@@ -34,13 +35,13 @@ def test_a_forecast_is_drawn_as_a_closed_band_around_its_middle(
 
 
 def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_for() -> None:
-    """Six colours, the last for all others; ticks are round numbers, with the unit."""
+    """Nine colours, the last for all others; ticks are round numbers, with the unit."""
     days = [f"2026-11-{day:02d}" for day in range(1, 31)]
-    series = [(f"model-{number}", [1.0] * len(days)) for number in range(8)]
+    series = [(f"model-{number}", [0.8] * len(days)) for number in range(10)]
 
     wide, narrow = chart.by_day(days, series, "$")
 
-    styles = [f"fill s{number}" for number in (0, 1, 2, 3, 4, 5, 5, 5)]
+    styles = [f"fill s{number}" for number in (0, 1, 2, 3, 4, 5, 6, 7, 8, 8)]
     assert [shape.style for shape in wide.shapes] == styles
     assert [label for _, label in wide.below] == [f"11-{day:02d}" for day in range(1, 30, 3)]
     assert [label for _, label in narrow.below] == [f"11-{day:02d}" for day in range(1, 30, 6)]
@@ -89,6 +90,18 @@ def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
     assert wide.rules == [(106.0, "$0"), (78.8, "$1"), (51.7, "$2"), (24.5, "$3")]
     assert narrow.rules == [(96.0, "$0"), (71.9, "$1"), (47.9, "$2"), (23.8, "$3")]
     assert narrow.shapes[0].path == "M46.0 71.9H203.0V23.8H360.0V96.0H203.0V96.0H46.0Z"
+
+
+def test_nine_models_have_nine_colours() -> None:
+    """The stylesheet fills each of them otherwise."""
+    series = [(str(number), [1.0]) for number in range(9)]
+    wide, _ = chart.by_day(["2026-11-01"], series)
+    rules = resources.files("brimline.dashboard").joinpath("static/page.css").read_text()
+    fills = dict(re.findall(r"\.(s\d) { fill: (.*?); }", rules))
+
+    styles = [shape.style.removeprefix("fill ") for shape in wide.shapes]
+
+    assert len({fills[style] for style in styles}) == 9
 
 
 def test_ticks_are_round_numbers_and_about_four() -> None:

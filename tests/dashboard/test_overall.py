@@ -99,8 +99,10 @@ def period(
     total |= {"cache_write_5m_tokens": 0, "cache_write_1h_tokens": 0}
     results = {"Read": read, "Grep": 30, "Bash": 100 - hooks - read - 30} if read else {}
     rows: list[dict[str, Any]] = [
-        {"id": "11111111-x", "injected_tokens": hooks, "tools": {"Read": 1}, "causes": {}},
-        {"id": "22222222-x", "injected_tokens": 0, "tools": {"Read": 9}, "causes": {"edit": 2}},
+        {"id": "11111111-x", "injected_tokens": hooks, "tools": {"Read": 1}, "causes": {}}
+        | {"compacted": [[]]},
+        {"id": "22222222-x", "injected_tokens": 0, "tools": {"Read": 9}, "causes": {"edit": 2}}
+        | {"compacted": [[], []]},
     ]
     compacted: list[dict[str, Any]] = [{"dollars": compacting}, {"dollars": None}]
     return overall.Period(total, rows, compacted, Counter(results))
@@ -110,7 +112,7 @@ def period(
     ("calm", "worth", "command"),
     [
         ({"cached": 85}, {"cached": 84}, "brimline history --cache"),
-        ({"compacting": 0.05}, {"compacting": 0.06}, "brimline session purge --dry-run"),
+        ({"compacting": 0.05}, {"compacting": 0.06}, "brimline session purge 22222222 --dry-run"),
         ({"read": 40}, {"read": 41}, "brimline session inspect 22222222"),
         ({"read": 40, "hooks": 15}, {"read": 40, "hooks": 16}, "brimline history --injections"),
     ],

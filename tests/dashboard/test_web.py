@@ -143,6 +143,9 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "By tag, from main." in page
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
     assert served.get("/memory/m999999").status == 404
+    hot.add(hot.folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`")
+    deep.take_in(home_dir, project_dir, [])
+    assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
 
 def test_a_running_session_is_sent_again_only_once_it_has_grown(

@@ -108,3 +108,23 @@ def test_what_is_not_there_is_empty_and_names_of_any_bytes_survive(world: Path) 
 
 def _forbid_growth() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) -> None:
+    """However long they are, with an end or without; an empty file has none."""
+    path = world / "lines"
+    long = b"x" * 300_000
+    wholes = []
+    for data in (b"", b"one", b"one\n", b"one\n\ntwo", long + b"\n" + long + b"\nend"):
+        path.write_bytes(data)
+        lines = list(io.lines_backward(str(path)))
+        wholes.append(b"\n".join(line for _, line in reversed(lines)) == data)
+        assert all(data[at : at + len(line)] == line for at, line in lines)
+
+    assert all(wholes)
+    path.write_bytes(b"")
+    assert list(io.lines_backward(str(path))) == []
+    path.write_bytes(b"one\ntwo")
+    assert list(io.lines_backward(str(path))) == [(4, b"two"), (0, b"one")]
+    with pytest.raises(OSError, match="not a regular file"):
+        list(io.lines_backward(str(world)))

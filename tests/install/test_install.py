@@ -540,7 +540,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
     for number in range(1, 201):
         session = talked(home.project, f"0a1b2c3d-0000-4000-8000-{number:012d}")
         session.prompt(f"Which shelf has the crate quokka{number}?")
-    real, left = deep._Intake.take, 90
+    real, left = deep._Intake.index_source, 90
 
     def interrupted(*arguments: Any) -> int:
         nonlocal left
@@ -550,7 +550,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
         return real(*arguments)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(deep._Intake, "take", interrupted)
+        patched.setattr(deep._Intake, "index_source", interrupted)
         done = home.run("install", "--yes")
 
     assert done.code == 0

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from brimline.fast import io
 from brimline.hooks import table
 from brimline.install import entries, parts, settingsfile
 from brimline.launch import bootstrap
@@ -22,7 +23,7 @@ OLD = ["-I", "-S", "-c", bootstrap("/old/root")]
 
 def write(wired: entries.Wiring) -> None:
     """Put the launcher in its place."""
-    settingsfile.write_program(wired.launcher or "", wired.launcher_bytes())
+    io.replace_file(wired.launcher or "", wired.launcher_bytes(), 0o700)
 
 
 def start(program: str, *arguments: str, home: str = "") -> subprocess.CompletedProcess[bytes]:

@@ -17,6 +17,7 @@ SAID = (
     "The retry limit of the importer is seven.",
     "Paul asked for a larger font in the report.",
     "CODEOWNERS names the platform group.",
+    "We still use the clock on the wall.",
 )
 
 
@@ -30,6 +31,7 @@ SAID = (
         ("how do we deploy the Django admin?", False),
         ("which camera lens suits a report about safaris?", False),
         ("the recipe with aubergines", False),
+        ("which paint did we use for the bedroom walls?", False),
     ],
 )
 def test_a_question_about_something_else_has_no_hits(
@@ -46,3 +48,16 @@ def test_a_question_about_something_else_has_no_hits(
     store.add([{"id": str(number), "text": text} for number, text in enumerate(SAID)])
 
     assert bool(store.search(question, 5, may_be_none=True)) is is_answered
+
+
+def test_a_long_text_is_one_hit_by_its_best_part(world: Path) -> None:
+    """Five hits are five places; who asks without a floor gets every part."""
+    store = memory.open(str(world / "m"))
+    parts = {"a": "The importer.", "a#2": "The importer has a retry limit.", "a#3": "An importer."}
+    store.add([{"id": ref, "text": text} for ref, text in parts.items()])
+    store.add([{"id": "b", "text": "The retry limit of the exporter."}])
+
+    hits = store.search("retry limit of the importer", 5, may_be_none=True)
+
+    assert [hit.id for hit in hits] == ["a#2", "b"]
+    assert len(store.search("retry limit of the importer", 5)) == 4

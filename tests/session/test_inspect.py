@@ -115,7 +115,7 @@ def test_memory_grows_by_some_bytes_a_row_only() -> None:
                 f'{{"parentUuid":{parent},"type":"{("assistant", "user")[number % 2]}",'
                 f'"uuid":"{number:036d}","message":{{"content":[{block}]}}}}\n'
             )
-            finder.take(read.Line(number + 1, 0, text.encode()))
+            finder.read_line(read.Line(number + 1, 0, text.encode()))
         finder.close()
         held, peak = tracemalloc.get_traced_memory()
     finally:

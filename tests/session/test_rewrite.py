@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import pytest
 
-from brimline.session import disk, recovery
+from brimline.session import disk, in_use, recovery
 from brimline.session.disk import BusyError, InUseError, RewriteError
+from brimline.session.rewrite import Order, rewrite
 
 from . import machines
 from .machines import line, shorten
@@ -37,8 +38,11 @@ def _replacing(path: Path, home_dir: str, before: bytes, after: bytes) -> str | 
 
 @pytest.mark.row("S3-49")
 def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home_dir: str) -> None:
-    """Mode and time survive; backups are private and never written over, also within a second."""
+    """Mode, owner and time survive; backups are private and never written over within a second."""
     path.chmod(0o640)
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+    owner = path.stat().st_uid, path.stat().st_gid
     before = path.read_bytes()
 
     done = machines.run(path, home_dir)
@@ -48,6 +52,7 @@ def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home
     assert (done.before.length, done.after.length) == (len(before), path.stat().st_size)
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
     assert path.stat().st_mtime == machines.LONG_AGO
+    assert (path.stat().st_uid, path.stat().st_gid) == owner
     assert machines.ours(path) == []
     again = _replacing(path, home_dir, b'"old"', b'"one"')
     assert done.backup is not None
@@ -174,7 +179,8 @@ def test_a_session_in_use_is_refused_with_the_reason(path: Path, home_dir: str) 
 def test_what_others_change_meanwhile_is_left_to_them(
     change: str, path: Path, home_dir: str
 ) -> None:
-    """Nothing is swapped over their work."""
+    """Nothing is swapped over their work, wherever in the session it is."""
+    machines.make_session(path, lines=400)
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         shorten(old, length, new)
@@ -258,28 +264,64 @@ def test_without_hard_links_the_old_file_is_followed_by_the_command_alone(
 def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
     path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on macOS: nobody knows whether a program holds it, so it stays for a while."""
-    monkeypatch.setattr(disk, "nobody_writes", lambda _: None)
-    machines.run(path, home_dir)
-    (kept,) = path.parent.glob("*-old-*")
+    """As on macOS: nobody knows whether a program holds it, so it stays for a while.
 
-    recovery.recover(str(path))
-    assert kept.exists()
-    assert machines.restore(path, home_dir)
+    What comes to it has its place after the next rewrite too, which half a line holds up.
+    """
+    monkeypatch.setattr(disk, "nobody_writes", lambda _: None)
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        (kept,) = path.parent.glob("*-old-*")
+        recovery.recover(str(path))
+        assert kept.exists()
+        held.write(line(40)[:7])
+        with pytest.raises(InUseError, match="still has the file open"):
+            machines.run(path, home_dir, quiet_s=60)
+        held.write(line(40)[7:])
+        recovery.recover(str(path))
+        assert machines.restore(path, home_dir)
+        _replacing(path, home_dir, line(0), b"longer\n" + line(0))
+        held.write(line(41))
+
     monkeypatch.setattr(recovery, "_FORGOTTEN_S", 0)
     recovery.recover(str(path))
 
     assert machines.ours(path) == []
-    assert machines.numbers(path) == list(range(40))
+    assert path.read_bytes() == b"longer\n" + b"".join([line(number) for number in range(42)])
+
+
+def test_half_a_line_that_was_just_written_is_left_to_its_writer(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is rewritten ends with the line before; the half is carried over as it is."""
+    monkeypatch.setattr(in_use, "RECENT_S", 0.0)
+    lengths = []
+
+    def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
+        lengths.append(length)
+        shorten(old, length, new)
+
+    length = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(line(40)[:7])
+    rewrite(Order(str(path), home_dir, make_new, machines.accept, quiet_s=600))
+
+    assert lengths == [length]
+    assert path.read_bytes().endswith(b"\n" + line(40)[:7])
+    assert machines.ours(path) == []
 
 
 def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: str) -> None:
-    """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions."""
+    """A copy in the making, an unfinished backup, a free lock; a hook leaves large sessions.
+
+    A session is as old as its last line.
+    """
     assert recovery.recover(str(path.parent)) == recovery.recover(str(path.parent / "no")) == []
     other = machines.make_session(path.with_name("t.jsonl"))
     with other.open("ab", buffering=0) as held:
         machines.run(other, home_dir)
         held.write(line(40) + line(41))
+        moment = os.fstat(held.fileno()).st_mtime
     for kind in ("lock", "new", "backup"):
         with open(disk.beside(str(path), kind), "wb") as file:
             file.write(b"half a")
@@ -293,6 +335,7 @@ def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: s
     ]
     assert (machines.numbers(path), machines.numbers(other)) == ([*range(40)], [*range(42)])
     assert machines.ours(path) == machines.ours(other) == []
+    assert other.stat().st_mtime == moment
 
 
 @pytest.mark.parametrize("how", ["in place", "by rename"])
@@ -336,6 +379,34 @@ def test_rows_taken_back_from_the_old_file_do_not_confuse(path: Path, home_dir: 
     assert machines.numbers(path) == [*range(42), 42]
 
 
+def test_rows_taken_back_after_a_kill_leave_late_lines_at_the_end(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The journal knew of more than the session has by then."""
+
+    def append(_new: str) -> None:
+        with path.open("ab") as file:
+            file.write(line(40))
+
+    def die_after_the_rename(_number: int, _name: str) -> None:
+        if b'"new"' in path.read_bytes():
+            raise machines.Died
+
+    with path.open("ab", buffering=0) as held, monkeypatch.context() as patch:
+        machines.install(patch, machines.Machine(die_after_the_rename))
+        with pytest.raises(machines.Died):
+            machines.run(path, home_dir, verify=append)
+        assert machines.numbers(path) == list(range(41))
+        os.truncate(path, path.stat().st_size - len(line(40)))
+        held.write(line(41))
+
+    (done,) = recovery.recover(str(path))
+
+    assert done.problem is None
+    assert machines.numbers(path) == [*range(40), 41]
+    assert machines.ours(path) == []
+
+
 @pytest.mark.parametrize("note", [b"", b"no number\nno json", b'1\n{"v":99}', b"\xff\n[]"])
 def test_a_senseless_journal_is_left_with_its_files(note: bytes, path: Path, home_dir: str) -> None:
     """It may be a newer brimline's: nothing is touched, and the way out is told."""
@@ -365,7 +436,7 @@ def test_a_journal_leads_to_no_file_but_ours(path: Path, home_dir: str) -> None:
     recovery.recover(str(path))
 
     assert machines.numbers(path) == list(range(40))
-    assert path.with_name("s.jsonl.brimline-old-1").exists()
+    assert list(path.parent.glob("s.jsonl.brimline-old-*"))
 
 
 def test_a_removed_session_stays_removed(path: Path, home_dir: str) -> None:

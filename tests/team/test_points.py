@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
 from brimline.errors import TeamError
 from brimline.search import turns
-from brimline.team import place, points
+from brimline.team import place, points, qdrant, queue
 from brimline.team.points import Item
 
 HOME = {"home": "h1", "author": "mia"}
@@ -180,3 +184,47 @@ def test_an_address_says_author_collection_and_replicas() -> None:
     assert full.name == "a.example:6333/te-am"
     with pytest.raises(TeamError, match="holds a key"):
         place.parse("qdrant+https://mia:secret@a.example/team")
+
+
+@pytest.mark.parametrize(("status", "is_made"), [(409, True), (410, False), (400, False)])
+def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
+    status: int, is_made: bool
+) -> None:
+    """Any other refusal is told."""
+    ready = {
+        "config": {"params": points.schema(points.table())},
+        "payload_schema": {name: {} for name in points.INDEXED},
+    }
+    coming: list[tuple[int, Any]] = [
+        (404, {}),
+        (status, {"status": {"error": "no"}}),
+        (200, {"result": ready}),
+    ]
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            code, document = coming.pop(0)
+            body = json.dumps(document).encode()
+            self.send_response(code)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PUT = _answer  # noqa: N815 - as the library has it
+
+        def log_message(self, *_: Any) -> None:
+            """Nobody is told."""
+
+    http = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    server = qdrant.Server(place.parse(f"qdrant+http://127.0.0.1:{http.server_port}/team"))
+    try:
+        with contextlib.nullcontext() if is_made else pytest.raises(TeamError, match=str(status)):
+            queue.prepare(server)
+    finally:
+        server.close()
+        http.shutdown()
+        http.server_close()
+
+    assert len(coming) == (0 if is_made else 1)

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
 _LARGEST_NOTE_BYTES = 16 << 20
-# A named pipe in the place of the note must not hold the session up.
-_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
 def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
@@ -40,7 +38,9 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     line = f"- {time.strftime('%H:%M')} {_entry(record, project_dir)} {mark}\n"
     data = (("" if not before or before.endswith("\n") else "\n") + line).encode("utf-8", "replace")
     os.makedirs(os.path.dirname(note), exist_ok=True)
-    descriptor = os.open(note, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _AT_ONCE, 0o644)
+    # A named pipe in the place of the note must not hold the session up.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
+    descriptor = os.open(note, flags, 0o644)
     try:
         os.write(descriptor, data)
     finally:

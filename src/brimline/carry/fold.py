@@ -177,7 +177,7 @@ def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
             _take_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
-def _attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
+def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     _take_message(ledger, words.message(fields), at)
     _task_list(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_of(fields)) or ledger.plan
@@ -200,7 +200,7 @@ def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
 _BY_KIND = {
     "assistant": _assistant,
     "user": _user,
-    "attachment": _attachment,
+    "attachment": _fold_attachment,
     "queue-operation": _queue,
 }
 
@@ -308,7 +308,7 @@ def _tasks_listed(ledger: Ledger, answer: _Answer) -> None:
     _task_list(ledger, answer.result.record.get("tasks"))
 
 
-def _todos_written(ledger: Ledger, answer: _Answer) -> None:
+def _replace_todos(ledger: Ledger, answer: _Answer) -> None:
     todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
     ledger.tasks.clear()
     _task_list(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
@@ -324,7 +324,7 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
     "TaskCreate": _task_created,
     "TaskUpdate": _task_updated,
     "TaskList": _tasks_listed,
-    "TodoWrite": _todos_written,
+    "TodoWrite": _replace_todos,
 }
 
 

@@ -28,7 +28,7 @@ def losses(path: str) -> dict[str, dict[str, Any]]:
     """
     reader = _Reader()
     for fields in read.rows(path):
-        reader.take(fields)
+        reader.read_row(fields)
     return reader.by_boundary
 
 
@@ -70,7 +70,7 @@ class _Reader:
         self._open: dict[str, Any] | None = None
         self._requests_since = 0
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_summary(fields):
             self._summarise(row.content_text(row.content_blocks(fields)), fields)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 
@@ -36,7 +35,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     """
     begun = _moment(since) if since else 0.0
     files = spending.transcripts()
-    with output.Progress("Reading", sum(map(_size, files))) as bar:
+    with output.Progress("Reading", output.total_bytes(files)) as bar:
         spendings = spending.read_all(paths.home(), files, bar.update)
     if session_id is not None:
         name = find.matching(session_id, {each.session_id for each in spendings})
@@ -56,7 +55,3 @@ def _moment(text: str) -> float:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except (ValueError, OverflowError):
         raise click.UsageError(f"--since takes a day (2026-11-01), 24h, 7d or 2w, not {text!r}")  # noqa: B904
-
-
-def _size(path: str) -> int:
-    return os.path.getsize(path) if os.path.isfile(path) else 0

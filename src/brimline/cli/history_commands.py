@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from brimline import output
@@ -39,7 +37,7 @@ def history(
     """
     if injections or cache:
         files = cache_history.files(session_id)
-        with output.Progress("Reading", _size(files)) as bar:
+        with output.Progress("Reading", output.total_bytes(files)) as bar:
             if cache:
                 document = cache_history.document(paths.home(), files, bar.update)
                 text = cache_history.text(document, in_full=session_id is not None)
@@ -49,7 +47,7 @@ def history(
         output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.home(), lookback.files(session_id)
-    with output.Progress("Reading", _size(files)) as bar:
+    with output.Progress("Reading", output.total_bytes(files)) as bar:
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, savings.kept_out, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
@@ -57,7 +55,3 @@ def history(
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.note(note)
-
-
-def _size(files: list[str]) -> int:
-    return sum(os.path.getsize(file) for file in files if os.path.isfile(file))

@@ -229,8 +229,7 @@ def _limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: boo
 def _pruned(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
     files = retention.sources(home_dir, []) if os.isatty(2) else ()
-    total = sum(os.path.getsize(path) for path in files if os.path.exists(path))
-    with output.Progress("Reading transcripts", total) as progress:
+    with output.Progress("Reading transcripts", output.total_bytes(files)) as progress:
         how = retention.Pass(dry_run=dry_run, progress=progress.update)
         return retention.prune(home_dir, limits, how)
 

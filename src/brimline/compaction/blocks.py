@@ -331,17 +331,17 @@ def _markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
     """Every marker of the cache, in the order in which the service reads them, and where it is."""
     found: list[tuple[tuple[int, ...], Any]] = []
 
-    def take(parts: Any, *where: int) -> None:
+    def collect(parts: Any, *where: int) -> None:
         for place, part in enumerate(_list(parts)):
             if isinstance(part, dict):
-                take(part.get("content"), *where, place)
+                collect(part.get("content"), *where, place)
                 if _MARKER in part:
                     found.append(((*where, place), part[_MARKER]))
 
-    take(body.get("tools"), -2)
-    take(body.get("system"), -1)
+    collect(body.get("tools"), -2)
+    collect(body.get("system"), -1)
     for number, message in enumerate(_list(body.get("messages"))):
-        take(message.get("content") if isinstance(message, dict) else None, number)
+        collect(message.get("content") if isinstance(message, dict) else None, number)
     if body.get(_MARKER):
         found.append(((), body[_MARKER]))
     return found

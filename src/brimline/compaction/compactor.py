@@ -162,7 +162,7 @@ def compact(
     case = _Case(body, found, state, settings)
     if blocks.wants_summary(found):
         return case.outcome("compaction")
-    state.clock.take(found)
+    state.clock.read_conversation(found)
     case.draft_all()
     reason, cut = case.cut(now)
     outcome = case.outcome("conversation", reason, cut)
@@ -211,7 +211,7 @@ def refused(
         return None
     _look_up(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
-    state.clock.take(history)
+    state.clock.read_conversation(history)
     before = case.sent_tokens
     wanted = before * _LESS_RATIO
     if refusal[1] and refusal[2]:
@@ -402,7 +402,7 @@ class _Case:
         outcome = Outcome(self.body, report)
         applied = [at for at in self.drafts if cut is not None and at >= cut]
         first = min(applied, default=self.warm)
-        report.layers = list(self._layers(applied, only))
+        report.layers = list(self._layer_outcomes(applied, only))
         for at in applied:
             self._apply(at, outcome)
         if applied and self.settings.is_bound:
@@ -442,7 +442,7 @@ class _Case:
         if thoughts:
             outcome.body = blocks.leave_out(outcome.body, thoughts)
 
-    def _layers(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
+    def _layer_outcomes(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
         """Say what each layer did; one alone where only that was asked."""
         numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
         for number in sorted(numbers):

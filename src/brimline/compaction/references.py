@@ -30,7 +30,7 @@ class Clock:
         self._taken: list[str] = []
         self._restart()
 
-    def take(self, conversation: list[Block]) -> None:
+    def read_conversation(self, conversation: list[Block]) -> None:
         """Go on to the end of a conversation; from its beginning where that has changed."""
         taken_count = len(self._taken)
         if [block.id for block in conversation[:taken_count]] != self._taken:

@@ -135,8 +135,9 @@ def _advise_on_compactions(period: Period) -> Advice | None:
     if share <= _MUCH_COMPACTED:
         return None
     text = f"Compactions took about {bill.amount(period.compaction_dollars)}, {share:.0%} of it "
-    text += "all: purge a long session before you resume it."
-    return Advice(share, text, "brimline session purge --dry-run")
+    text += "all: purge a long session before you resume it, such as the one with most of them."
+    most = max(period.rows, key=lambda row: len(row["compacted"]))
+    return Advice(share, text, f"brimline session purge {most['id'][:8]} --dry-run")
 
 
 def _advise_on_tools(period: Period) -> Advice | None:

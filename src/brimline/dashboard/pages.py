@@ -58,6 +58,8 @@ _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _TOKENS = operator.attrgetter("tokens")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
+# What Markdown puts before and around words.
+_MARKS = re.compile(r"^[\s#>+*|-]+|[*`|]+")
 
 
 @cache
@@ -71,6 +73,7 @@ def environment() -> Environment:
         "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
         "when": pass_context(_when),
         "hunks": _hunks,
+        "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (

@@ -212,7 +212,7 @@ def outline(
             size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
             for line in read.lines(file, size):
                 for record in line.records:
-                    reader.take(record.value, line.offset)
+                    reader.read_row(record.value, line.offset)
                 rows += len(line.records)
                 reader.story.broken_lines += line.problem in read.BROKEN
                 if progress:
@@ -254,7 +254,7 @@ class _Reader:
         self.recorded = ""
         self.cache = caching.CacheScan(edits)
 
-    def take(self, value: dict[str, Any], offset: int) -> None:
+    def read_row(self, value: dict[str, Any], offset: int) -> None:
         """Add the next row to the story."""
         story = self.story
         story.project = story.project or row.cwd_of(value)
@@ -265,9 +265,9 @@ class _Reader:
         if lost := row.lost_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
-        entry = self.context.take(value)
-        story.scan.take(value)
-        self.cache.take(value)
+        entry = self.context.read_row(value)
+        story.scan.read_row(value)
+        self.cache.read_row(value)
         if entry:
             # The ledger holds on to pieces, so that none has the name of another.
             self.places |= dict.fromkeys(map(id, entry.pieces), offset)
@@ -304,7 +304,7 @@ class _Reader:
             return
         self.open = None
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
-        story.injections.take(shares)
+        story.injections.add_shares(shares)
         for piece, kind, tokens in shares:
             called = self.calls.get(piece.call_id, ("unknown tool", ""))
             name, subject = called if piece.call_id else (piece.name, piece.file)

@@ -1,32 +1,22 @@
 """Small file operations for hooks, straight on system calls.
 
-Fast path: imports only `sys`, `time` and `posix` (or `nt`). `import os` would cost a sixth of the
+Fast path: imports only `sys`, `time` and `posix`. `import os` would cost a sixth of the
 interpreter's start-up. Everything created here is private to the user (600 in 700) from the start.
 """
 
 from __future__ import annotations
 
+import posix
 import sys
 import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import posix
     from collections.abc import Iterator
 
-    system = posix
-else:
-    try:
-        import posix as system
-    except ImportError:  # pragma: no cover - Windows
-        # `nt` keeps its environment as text, so the live `os.environ` is read there instead.
-        import nt as system
-        import os  # noqa: F401
-
-_CLOSE_ON_EXEC = getattr(system, "O_CLOEXEC", 0)
-_BINARY = getattr(system, "O_BINARY", 0)
+system = posix
 # Not waiting: a named pipe in the place of a file must not hold a hook up.
-_COMMON = _CLOSE_ON_EXEC | _BINARY | getattr(system, "O_NONBLOCK", 0)
+_COMMON = system.O_CLOEXEC | system.O_NONBLOCK
 READ = system.O_RDONLY | _COMMON
 _CREATE = system.O_WRONLY | system.O_CREAT | _COMMON
 _BLOCK_BYTES = 1 << 20
@@ -144,10 +134,10 @@ def append_line(path: str, line: str) -> None:
     _write(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
 
 
-def replace_file(path: str, data: bytes) -> None:
+def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Put a complete new file in the place of another; readers see the old one or the new one."""
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
-    _write(temporary, _CREATE | system.O_EXCL, data)
+    _write(temporary, _CREATE | system.O_EXCL, data, mode)
     try:
         system.replace(to_bytes(temporary), to_bytes(path))
     except BaseException:
@@ -208,13 +198,13 @@ def make_folders(path: str) -> None:
             return
 
 
-def _write(path: str, flags: int, data: bytes) -> None:
+def _write(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
     """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
-        descriptor = system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, mode)
     except FileNotFoundError:
         make_folders(path.rpartition("/")[0])
-        descriptor = system.open(to_bytes(path), flags, 0o600)
+        descriptor = system.open(to_bytes(path), flags, mode)
     try:
         if system.write(descriptor, data) != len(data):
             raise OSError("only part of it fitted on the disk")  # noqa: TRY301 - cleared away below

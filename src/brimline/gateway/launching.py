@@ -251,7 +251,7 @@ def _attend(command: list[str]) -> int:
             with contextlib.suppress(ProcessLookupError):
                 process.send_signal(number)
 
-    numbers = [getattr(signal, name) for name in _PASSED_ON if hasattr(signal, name)]
+    numbers = [getattr(signal, name) for name in _PASSED_ON]
     before = {number: signal.signal(number, pass_on) for number in numbers}
     try:
         process = subprocess.Popen(command)

@@ -98,7 +98,7 @@ def compose(entries: Iterable[Entry]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
     for entry in entries:
-        ledger.take(entry)
+        ledger.add_entry(entry)
     return ledger.close()
 
 
@@ -198,7 +198,7 @@ class Injections:
         self.times: Counter[Injection] = Counter()
         self._counted: dict[int, Piece] = {}
 
-    def take(self, shares: Iterable[Share]) -> None:
+    def add_shares(self, shares: Iterable[Share]) -> None:
         """Count what one request was the first to carry; what a compaction kept is not new."""
         for piece, _, tokens in shares:
             if piece.kind in ("hook", "client") and id(piece) not in self._counted:
@@ -232,7 +232,7 @@ class Ledger:
         self.floor_tokens = 0
         self.summary_expected = False
 
-    def take(self, entry: Entry) -> None:
+    def add_entry(self, entry: Entry) -> None:
         if entry.is_boundary:
             self._compact(entry)
         if entry.prompt is not None:

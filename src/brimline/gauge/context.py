@@ -93,13 +93,13 @@ class ContextReader:
         self._undone_calls: frozenset[str] = frozenset()
         self.links = Links()
 
-    def take(self, value: dict[str, Any]) -> Entry | None:
+    def read_row(self, value: dict[str, Any]) -> Entry | None:
         """Account for the next row."""
-        entry = self._take(self._entries.take(value), value)
-        self.links.take(value)
+        entry = self._account_for(self._entries.read_row(value), value)
+        self.links.read_row(value)
         return entry
 
-    def _take(self, entry: Entry | None, value: dict[str, Any]) -> Entry | None:
+    def _account_for(self, entry: Entry | None, value: dict[str, Any]) -> Entry | None:
         if entry is None:
             return None
         # A boundary and the summary that follows it are one compaction.
@@ -117,7 +117,7 @@ class ContextReader:
         # Prompts may be long, and nobody asks for them here.
         short = replace(entry, prompt=entry.prompt and entry.prompt[:_PROMPT_CHARACTERS])
         for one in (short, *kept):
-            self._ledger.take(one)
+            self._ledger.add_entry(one)
         self._recent.append((row.uuid_of(value), entry))
         return entry
 

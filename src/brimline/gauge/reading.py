@@ -249,7 +249,7 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
-    tier = window.tier_of(window.position(reading, unit), thresholds, unit)
+    tier = window.tier_of(window.position_in_unit(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
     if tier is not None and limit_points and len(reading.history) > 1:
         reading.raised = window.is_raised(reading, tier, limit_points)

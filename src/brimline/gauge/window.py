@@ -242,7 +242,7 @@ def _enforced(
     return None if most is None else window.tokens <= most
 
 
-def position(reading: Reading, unit: str) -> float | None:
+def position_in_unit(reading: Reading, unit: str) -> float | None:
     """Where a reading stands in a unit.
 
     `used` and `remaining` are shares of the window as the client's own percentage shows them;

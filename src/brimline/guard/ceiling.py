@@ -71,7 +71,7 @@ def decide(turn: Turn) -> Decision | None:
     load = Load(turn.event.tool, turn.event.tool_input)
     if preset["quiet"]:
         return None
-    if preset["dispatch"] and _is_last_tier(load, reading):
+    if preset["dispatch"] and _is_agent_in_last_tier(load, reading):
         _record_block(turn, load, "critical tier")
         fields = monitor.figures(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
@@ -114,7 +114,7 @@ def forget(state: SessionState) -> None:
         _release(state, bucket, band)
 
 
-def _is_last_tier(load: Load, reading: Reading) -> bool:
+def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
     """Whether an agent's result would come into a full context."""
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 

@@ -96,11 +96,11 @@ def _rearm(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge.window import has_left, position
+    from brimline.gauge.window import has_left, position_in_unit
 
     reading = turn.reading
     thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
-    at = position(reading, unit)
+    at = position_in_unit(reading, unit)
     if at is None:
         return
     for level, offset in turn.state.spoken_levels().items():

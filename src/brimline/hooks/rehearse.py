@@ -38,7 +38,7 @@ def main(path: str, copy: str) -> None:
         rehearsal = Rehearsal(home_dir, project, copy, file)
         copies = Copies()
         for value in read.rows(path):
-            for happening in [] if copies.is_copy(value) else rehearsal.take(value):
+            for happening in [] if copies.is_copy(value) else rehearsal.read_row(value):
                 sys.stdout.write(json.dumps(happening) + "\n")
 
 
@@ -60,7 +60,7 @@ class Rehearsal:
         """Where it is compacted: as the user says, else where this client has done it."""
         return self.point.tokens if self.is_chosen else min(self.point.tokens, self.seen)
 
-    def take(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+    def read_row(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """The next row: what happens because of it, in the words of the output."""
         if row.is_sidechain(value):
             return []
@@ -85,7 +85,7 @@ class Rehearsal:
 
     def _request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
         requests = len(self.scan.requests)
-        self.scan.take(value)
+        self.scan.read_row(value)
         recorded, happenings = usage.prompt_tokens, []
         is_new = len(self.scan.requests) > requests
         if is_new and self.resumed_at is not None:
@@ -113,7 +113,7 @@ class Rehearsal:
         """It would have come then too, unless there would still have been room."""
         compactions = len(self.scan.compactions)
         before = self.scan.requests[-1].tokens if self.scan.requests else 0
-        self.scan.take(value)
+        self.scan.read_row(value)
         if len(self.scan.compactions) == compactions:
             return []
         trigger, pre_tokens, _ = row.compaction_of(value)

@@ -38,8 +38,8 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     wired = parts.wiring_for(_interpreter(home_dir, project_dir), home_dir)
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.folder(home_dir)}
-    settings = _settings(project_dir)
-    yield _loaded(home_dir, settings)
+    settings = _read_all_settings(project_dir)
+    yield _judge_last_session(home_dir, settings)
     for command in _foreign_precompact(settings):
         yield "mod-precompact", {"command": command}
     for name in _rivals(settings):
@@ -51,12 +51,12 @@ def _interpreter(home_dir: str, project_dir: str) -> str:
     return pythons.choose(None, parts.interpreter_in_use(home_dir, path))
 
 
-def _settings(project_dir: str) -> list[dict[str, Any]]:
+def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
     files = clientsettings.settings_files(project_dir).values()
     return [clientsettings.read_settings(path) for path in files]
 
 
-def _loaded(home_dir: str, settings: list[dict[str, Any]]) -> Said:
+def _judge_last_session(home_dir: str, settings: list[dict[str, Any]]) -> Said:
     """Whether the last session had the mod, and if not, why."""
     folder = paths.sessions_dir(home_dir)
     spools = sorted(Path(folder).glob("*/spool.jsonl"), key=lambda path: path.stat().st_mtime)
@@ -66,10 +66,10 @@ def _loaded(home_dir: str, settings: list[dict[str, Any]]) -> Said:
     sign = state.read(MOD_ALIVE)
     if sign:
         return "mod", {"client": sign.get("client") or "unknown", "inside": sign.get("inside")}
-    return "mod-not-loaded", {"session": state.session_id, "reason": _reason(settings)}
+    return "mod-not-loaded", {"session": state.session_id, "reason": _why_not_loaded(settings)}
 
 
-def _reason(settings: list[dict[str, Any]]) -> str:
+def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
     if any(found.get("disableAllHooks") is True for found in settings):
         return 'settings have "disableAllHooks"'
     if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):

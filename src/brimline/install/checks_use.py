@@ -38,7 +38,7 @@ LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
 
 
-def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
     is_new = not os.path.lexists(home_dir)
     said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
     probe = f"{_nearest_folder(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
@@ -52,12 +52,12 @@ def _data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
         yield "no-data-folder", said
         return
     kept = [*datafolder.folders(home_dir), *datafolder.files(home_dir)]
-    loose = [path for path in kept if _mode(path) & _FOR_OTHERS]
+    loose = [path for path in kept if _mode_of(path) & _FOR_OTHERS]
     if not loose:
         yield "data-folder", said
         return
     # Behind a closed folder nobody gets at them; the user's own editor made them so.
-    said["level"] = "broken" if _mode(home_dir) & _FOR_OTHERS else "warning"
+    said["level"] = "broken" if _mode_of(home_dir) & _FOR_OTHERS else "warning"
     yield "data-readable", said | {"first": loose[0]}
 
 
@@ -68,14 +68,14 @@ def _nearest_folder(path: str) -> str:
     return path
 
 
-def _mode(path: str) -> int:
+def _mode_of(path: str) -> int:
     try:
         return os.stat(path).st_mode
     except OSError:
         return 0
 
 
-def _own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
     recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
     if not recent:
         yield "no-hook-errors", {}
@@ -86,7 +86,7 @@ def _own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
     yield "hook-errors", {"count": output.count(len(recent), "failure"), "told": told, "log": log}
 
 
-def _configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
     problems = config.load(home_dir, project_dir).problems
     for problem in problems:
         yield "config-problem", {"problem": problem}
@@ -96,7 +96,7 @@ def _configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "switched-off", {}
 
 
-def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not os.path.isdir(layout.root(home_dir)):
         return
     try:
@@ -118,7 +118,7 @@ def _store(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield "store-full", said
 
 
-def _version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
     program, version = client.on_path(), client.version_numbers()
     said = {"program": program, "version": ".".join(map(str, version))}
     said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
@@ -133,10 +133,10 @@ def _version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
         yield "client-new" if version > _TESTED_CLIENT else "client-version", said
 
 
-def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
     rules = config.live_policy(home_dir, project_dir)
-    reading = _reading(home_dir, project_dir, rules)
+    reading = _newest_reading(home_dir, project_dir, rules)
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
@@ -154,10 +154,10 @@ def _compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "compaction-pct", {"percent": percent, "window": least}
     if chosen and chosen < LEAST_WINDOW_TOKENS:
         yield "compaction-window", {"window": f"{chosen:,}", "least": LEAST_WINDOW_TOKENS}
-    yield _ordering(rules.values, reading)
+    yield _judge_order(rules.values, reading)
 
 
-def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
+def _newest_reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     """The newest session's reading, which knows the model; without a session, what settings say."""
     try:
         transcript = find.newest(project_dir)
@@ -167,7 +167,7 @@ def _reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
         return measure(None, SessionState(home_dir, None), rules)
 
 
-def _ordering(values: dict[str, Any], reading: Reading) -> Said:
+def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
     off = values["guard.ceiling"] == "off"
@@ -200,7 +200,7 @@ def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     return sorted(int(start + tier * share) for tier in values["guard.tiers"])
 
 
-def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
     days = config.live_policy(home_dir, project_dir).client["cleanup_days"]
     if days is None:
         yield "retention-default", {"path": f"{paths.client_config_dir()}/settings.json"}
@@ -209,6 +209,7 @@ def _retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 CHECKS = (
-    *(_data_folder, _own_errors, _configuration, _store, *table.offered("check")),
-    *(_version, _compaction, _retention),
+    *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
+    *table.offered("check"),
+    *(_check_version, _check_compaction, _check_retention),
 )

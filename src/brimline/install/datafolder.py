@@ -108,6 +108,7 @@ class Stored:
         if self._keys or self.problems:
             lines.append(f"Restore {output.count(len(self._keys), 'purged session')} first.")
         lines.append(f"Delete everything brimline has stored in {self.home_dir}.")
+        lines.append("Keys that previews and compactions left in sessions then lead nowhere.")
         if self.backups:
             lines.append(f"Delete {output.count(len(self.backups), 'backup')} beside sessions.")
         return lines

@@ -43,8 +43,8 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
     from brimline.install import checks_mod, checks_use
 
-    checks: list[Check] = [_settings, _status_line, _commands, _server, checks_mod.check]
-    checks += checks_use.CHECKS
+    checks: list[Check] = [_check_settings, _check_status_line, _check_commands, _check_server]
+    checks += [checks_mod.check, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
     return list(dict.fromkeys(finding(name, **filled) for name, filled in said))
@@ -91,7 +91,7 @@ def summary(document: dict[str, Any]) -> str:
     return f"It works; {warned} to look at." if warned else "All is well."
 
 
-def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The settings files, and our entries in them."""
     settings: dict[str, dict[str, Any]] = {}
     for path in dict.fromkeys(clientsettings.settings_files(project_dir).values()):
@@ -107,49 +107,50 @@ def _settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not found:
         yield "not-installed", {}
     for path, ours in found.items():
-        yield from _file(path, ours, home_dir, project_dir)
+        yield from _check_file(path, ours, home_dir, project_dir)
 
 
-def _file(
+def _check_file(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> Iterator[Said]:
     """Our entries in one settings file, and what they start."""
-    place = {"path": path, "install": _install(path, project_dir), "events": _missing(ours)}
-    yield _entries(path, ours, home_dir, project_dir), place
+    place = {"path": path, "events": _missing_events(ours)}
+    place["install"] = _install_command(path, project_dir)
+    yield _state_of(path, ours, home_dir, project_dir), place
     if not all(parts.may_start(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
-    for entry in dict.fromkeys(map(_start, ours)):
+    for entry in dict.fromkeys(map(_without_event, ours)):
         if entry.home and entry.home != home_dir:
             quoted = shlex.quote(entry.home)
             yield "other-home", {"home": entry.home, "here": home_dir, "quoted": quoted}
-        yield from _program(entry, _INSTALL)
+        yield from _check_program(entry, _INSTALL)
 
 
-def _start(entry: entries.Installed) -> entries.Installed:
+def _without_event(entry: entries.Installed) -> entries.Installed:
     """What an entry starts, whatever the event."""
     return entry._replace(event="", wrapped=None)
 
 
-def _install(path: str, project_dir: str) -> str:
+def _install_command(path: str, project_dir: str) -> str:
     files = clientsettings.settings_files(project_dir)
     scope = next((scope for scope, file in files.items() if file == path), "user")
     return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
 
 
-def _missing(ours: list[entries.Installed]) -> str:
+def _missing_events(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _entries(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
-    if _missing(ours):
+def _state_of(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
+    if _missing_events(ours):
         return "events-missing"
     wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
     plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
     return "entries-stale" if plan.changes else "entries-current"
 
 
-def _status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     """Whether the status line that the client shows is ours."""
     files = clientsettings.settings_files(project_dir).values()
     settings = {path: clientsettings.read_settings(path) for path in files}
@@ -159,11 +160,11 @@ def _status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     if shown and any(map(entries.installed, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
-        fix = take_out if command is None else _install(shown, project_dir)
+        fix = take_out if command is None else _install_command(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}
 
 
-def _program(started: entries.Installed, install: str) -> Iterator[Said]:
+def _check_program(started: entries.Installed, install: str) -> Iterator[Said]:
     """Whether what an entry starts is there, can run the hooks, and does so at its best."""
     launcher, python, root = started.launcher, started.interpreter or "", started.root
     said = {"launcher": launcher, "python": python, "root": root, "install": install}
@@ -185,7 +186,7 @@ def _program(started: entries.Installed, install: str) -> Iterator[Said]:
         yield "not-precompiled" if startable else "package-gone", said
 
 
-def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
@@ -198,7 +199,7 @@ def _commands(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "commands", {"folder": parts.commands_folder()}
 
 
-def _server(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.program(home_dir))
     plan, found = part.install(do=False), client.server()

@@ -71,7 +71,7 @@ class Installed(NamedTuple):
 def launcher_for(interpreter: str, home_dir: str) -> str | None:
     """The launcher's path; None where a script cannot start this interpreter, or not from there."""
     first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
-    if os.name == "nt" or len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
+    if len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
         return None
     path = home_dir + LAUNCHER
     if os.path.lexists(path) and not is_launcher(path):

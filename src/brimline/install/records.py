@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from brimline.errors import InstallError, reason
 from brimline.fast import io
-from brimline.install.settingsfile import digest, write_program
+from brimline.install.settingsfile import digest
 from brimline.launch import LAUNCHER
 
 FORMAT = 2
@@ -85,10 +85,9 @@ class Change(NamedTuple):
         try:
             if self.after is None:
                 io.remove(self.path)
-            elif self.path.endswith(LAUNCHER):
-                write_program(self.path, self.after)
             else:
-                io.replace_file(self.path, self.after)
+                is_program = self.path.endswith(LAUNCHER)
+                io.replace_file(self.path, self.after, 0o700 if is_program else 0o600)
         except OSError as error:
             verb = "remove" if self.after is None else "write"
             raise InstallError(f"cannot {verb} {self.path}: {reason(error)}") from error

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BOM = b"\xef\xbb\xbf"
 _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 _TRIES = 5
 _Done = TypeVar("_Done")
 
@@ -142,22 +142,6 @@ def back_up(file: SettingsFile, folder: str) -> str:
         why = f"{reason(error)}; nothing was changed"
         raise InstallError(f"cannot write the backup {path}: {why}") from error
     return path
-
-
-def write_program(path: str, data: bytes) -> None:
-    """Put a program that only the user may read and start in its place, made with that mode.
-
-    Raises:
-        OSError: it cannot be written; what was there still is.
-    """
-    io.make_folders(os.path.dirname(path))
-    temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
-    try:
-        with open(os.open(temporary, _FLAGS, 0o700), "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
-    finally:
-        io.remove(temporary)
 
 
 def digest(data: bytes) -> str:

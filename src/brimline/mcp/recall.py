@@ -63,7 +63,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     call = _call_from(arguments)
     layout.check_format(home_dir)
     if not call.key:
-        return _found(home_dir, project_dir, call)
+        return _answer_query(home_dir, project_dir, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
         number = int(said[1])
         return remembered.shown(home_dir, project_dir, number, everywhere=call.everywhere)
@@ -177,7 +177,7 @@ def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> 
     return "\n".join([head, *shown])
 
 
-def _found(home_dir: str, project_dir: str, asked: Asked) -> str:
+def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     """What a query finds: what was said, and stored outputs."""
     wanted = asked.everywhere
     said = ""

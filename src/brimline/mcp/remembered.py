@@ -133,13 +133,13 @@ def _memory(home_dir: str) -> turns.Memory:
 def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
     """Take in what is new, for a moment or to the end; longer work goes on behind the answer."""
 
-    def work() -> None:
+    def take_in() -> None:
         with _intake, contextlib.suppress(StoreError, OSError):
             exclude = policy.load(home_dir, project_dir).values["memory.exclude"]
             deep.take_in(home_dir, project_dir, exclude)
 
     if wait_s is None or not _intake.locked():
-        thread = threading.Thread(target=work, daemon=True)
+        thread = threading.Thread(target=take_in, daemon=True)
         thread.start()
         thread.join(wait_s)
 

@@ -47,7 +47,7 @@ def mcp() -> None:
         raise BrimlineError(extras.hint("the MCP server needs the MCP SDK, version 2")) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_share, daemon=True).start()
+    threading.Thread(target=_keep_sharing, daemon=True).start()
     anyio.run(_serve, server)
 
 
@@ -67,7 +67,7 @@ def build() -> Server[Any]:
     )
 
 
-def _share() -> None:
+def _keep_sharing() -> None:
     """Keep the team's server up to date, where the user has named one."""
     for wait_s in itertools.chain([_SHARE_AFTER_S], itertools.repeat(_SHARE_EVERY_S)):
         time.sleep(wait_s)

@@ -120,7 +120,7 @@ def _take_all(
     for number, source in enumerate(fresh):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
-        added += intake.take(source, stamps.get(source.path, ""), until)
+        added += intake.index_source(source, stamps.get(source.path, ""), until)
         progress(_size(source))
     intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
     return Taken(added, 0)
@@ -134,7 +134,7 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
     """
     intake = _Intake(home_dir, project_dir, exclude)
     for source in _source(path, TOPIC):
-        intake.take(source, "", float("inf"))
+        intake.index_source(source, "", float("inf"))
     if not os.path.lexists(path):
         intake.drop([path])
 
@@ -184,7 +184,7 @@ def spoken(
     speech, copies = _Speech(), Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
-            yield from speech.take(offset, fields)
+            yield from speech.read_row(offset, fields)
     yield from speech.end_turn()
 
 
@@ -198,7 +198,7 @@ class _Speech:
         # Messages that wait in the client's queue, by their text.
         self._queued: dict[str, tuple[int, Entry]] = {}
 
-    def take(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
+    def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
         """What one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
         at = clock.parse(row.timestamp_of(fields)) or 0.0
@@ -330,7 +330,7 @@ class _Intake:
     def drop(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
 
-        def work(connection: sqlite3.Connection) -> None:
+        def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
                 turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
@@ -339,9 +339,9 @@ class _Intake:
                     turns.remove(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
-            self.memory.use(work)
+            self.memory.use(remove_rows)
 
-    def take(self, source: Source, known: str, until: float) -> int:
+    def index_source(self, source: Source, known: str, until: float) -> int:
         """Take in what is new in one source; how many entries that is."""
         stamp, offset = source.stamp, 0
         try:

@@ -7,6 +7,7 @@ refused where the file could not be read again afterwards.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import time
@@ -124,8 +125,5 @@ def _locked(place: str) -> Iterator[None]:
     lock = f"{paths.home()}/memory/{paths.fingerprint(place)}.lock"
     io.create_exclusively(lock, b"")
     with open(lock, "rb") as file:
-        with contextlib.suppress(ImportError):
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
+        fcntl.flock(file, fcntl.LOCK_EX)
         yield

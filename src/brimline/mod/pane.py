@@ -85,8 +85,8 @@ def _read(path: str) -> tuple[compactions.Scan, ContextReader]:
     """Read a session's file in one pass."""
     scan, context = compactions.Scan(), ContextReader()
     for fields in read.rows(path):
-        scan.take(fields)
-        context.take(fields)
+        scan.read_row(fields)
+        context.read_row(fields)
     return scan, context
 
 
@@ -194,7 +194,7 @@ def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     at.occupancy_tokens = at.projected_tokens = tokens
     at.margin_tokens = now.compaction.tokens - tokens
     thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
-    tier = window.tier_of(window.position(at, unit), thresholds, unit)
+    tier = window.tier_of(window.position_in_unit(at, unit), thresholds, unit)
     return wording.colour(tier or 0, len(thresholds))
 
 

@@ -147,14 +147,14 @@ def gather(
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
 
 
-def user_home() -> str:
+def resolved_home() -> str:
     """The user's home folder, resolved."""
     return os.path.realpath(io.env("HOME") or os.path.expanduser("~"))
 
 
 def shown(path: str, project: str = "") -> str:
     """A path for people: from the project, or with the home folder shortened."""
-    home = user_home()
+    home = resolved_home()
     if project and is_within(path, project):
         path = path[len(project.rstrip("/")) + 1 :] or path
     elif is_within(path, home) and path != home:
@@ -180,7 +180,7 @@ class _Walk:
         self.project = project
         self.active = absolute(project, active) if active else ""
         self.all_scopes = all_scopes
-        self.home = user_home()
+        self.home = resolved_home()
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
         around = [project, *reversed(_parents(project))]

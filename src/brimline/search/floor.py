@@ -22,6 +22,12 @@ _FIRST = 5
 TOKENS = "tokenize='porter unicode61 remove_diacritics 2'"
 # In a small memory every word is in a large part of the entries, and tells as much as elsewhere.
 _FEW = 1_000
+# Beside the words of a question that tell nothing, those that tell little.
+_SLIGHT = frozenset(
+    """also anything get gets go goes going gone got here just kind made make makes need needs no
+    nobody not now one put some someone something still thing things us use used uses using want
+    wanted wants way""".split()  # noqa: SIM905 - easier to read and to change
+)
 _COUNTS = "SELECT (SELECT count(*) FROM entries), count(*) FROM turns WHERE turns MATCH ?"
 
 
@@ -37,7 +43,8 @@ def above(
     """
     if not words:
         return []
-    rarities = {word: _rarity(connection, word) for word in words}
+    weighty = [word for word in words if word.lower() not in _SLIGHT] or words
+    rarities = {word: _rarity(connection, word) for word in weighty}
     usual = statistics.mean(rarities.values())
     shares = _shares({word: usual + rarity for word, rarity in rarities.items()}, texts)
     if max([*shares.values()][:_FIRST], default=0.0) < _ONE_OF_FIRST:

@@ -87,7 +87,7 @@ def find(
         project = place(project_dir)
         within = Within(project, _stored_again(home_dir, project))
 
-    def work(connection: sqlite3.Connection) -> Found:
+    def search(connection: sqlite3.Connection) -> Found:
         pending = _take_in(connection, home_dir, until)
         states = list(documents.states(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
@@ -99,7 +99,7 @@ def find(
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
-    return documents.use(folder(home_dir), work)
+    return documents.use(folder(home_dir), search)
 
 
 def terms(query: str) -> list[str]:
@@ -206,10 +206,10 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     digests = [layout.digest_of(key) for key in keys]
     if digests and os.path.isdir(folder(home_dir)):
 
-        def work(connection: sqlite3.Connection) -> None:
+        def erase(connection: sqlite3.Connection) -> None:
             documents.erase(connection, SOURCE, digests)
 
-        documents.use(folder(home_dir), work, in_memory=False)
+        documents.use(folder(home_dir), erase, in_memory=False)
 
 
 def place(cwd: object) -> str:

@@ -88,7 +88,7 @@ class Other(NamedTuple):
 class _Candidates(NamedTuple):
     """What a query may mean, by number; entries from elsewhere have numbers below 0."""
 
-    fits: dict[int, ranking.Found]
+    refs: dict[int, str]
     texts: dict[int, str]
     elsewhere: dict[int, Other]
     scores: dict[int, float]
@@ -96,6 +96,13 @@ class _Candidates(NamedTuple):
     def best(self, limit: int) -> list[int]:
         """Those with the highest scores."""
         return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
+
+    def best_parts(self, limit: int) -> list[int]:
+        """The same, of a text that was taken in by parts the best one alone."""
+        parts: dict[str, int] = {}
+        for key in self.best(len(self.scores)):
+            parts.setdefault(self.refs[key].partition("#")[0], key)
+        return list(parts.values())[:limit]
 
     def hits(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
         """Some of them, the best first."""
@@ -153,21 +160,23 @@ class Memory:
             limit: how many at most.
             within: the project that is meant.
             others: entries from elsewhere, asked for when those of here are found.
-            may_be_none: leave out what is about something else, even if nothing is left.
+            may_be_none: leave out what is about something else, even if nothing is left, and all
+                but the best part of a text that was taken in by parts (`id#2`).
 
         Raises:
             StoreError: the file cannot be used.
         """
 
-        def work(connection: sqlite3.Connection) -> list[Hit]:
+        def search(connection: sqlite3.Connection) -> list[Hit]:
             candidates = self._candidates(connection, query, within, others)
-            best = candidates.best(limit if not may_be_none else _LOOKED_AT * limit)
-            if may_be_none:
-                texts = {key: candidates.texts[key] for key in best}
-                best = floor.above(connection, telling(query), texts)[:limit]
-            return candidates.hits(connection, best)
+            if not may_be_none:
+                return candidates.hits(connection, candidates.best(limit))
+            best = candidates.best_parts(_LOOKED_AT * limit)
+            texts = {key: candidates.texts[key] for key in best}
+            above = floor.above(connection, telling(query), texts)
+            return candidates.hits(connection, above[:limit])
 
-        return self.use(work)
+        return self.use(search)
 
     def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
@@ -183,17 +192,18 @@ class Memory:
         """All that may be meant, by words and by meaning, here and elsewhere."""
         matches = self._found(connection, query, within)
         places = ", ".join("?" * len(matches))
-        statement = f"SELECT id, before_id, before, text FROM entries WHERE id IN ({places})"  # noqa: S608
+        statement = f"SELECT id, before_id, before, text, ref FROM entries WHERE id IN ({places})"  # noqa: S608
         rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
         fits = {key: fit for key, fit in matches.items() if key in rows}
-        texts = {key: f"{before}\n{text}" for key, (_, before, text) in rows.items()}
+        texts = {key: f"{before}\n{text}" for key, (_, before, text, _) in rows.items()}
+        refs = {key: row[3] for key, row in rows.items()}
         previous = {key: row[0] for key, row in rows.items()}
         elsewhere = _only_elsewhere(others(), {row[2] for row in rows.values()})
         numbers = {other.hit.id: key for key, other in elsewhere.items()}
         for key, other in elsewhere.items():
-            texts[key], fits[key] = other.hit.text, other.found
+            texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
             previous[key] = numbers.get(other.before)
-        return _Candidates(fits, texts, elsewhere, ranking.fused(fits, previous))
+        return _Candidates(refs, texts, elsewhere, ranking.fused(fits, previous))
 
     def _found(
         self, connection: sqlite3.Connection, query: str, within: Within
@@ -305,7 +315,7 @@ def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
 def expression(query: str) -> str:
     """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
 
-    A name such as `checkOne` or `check_one` is searched as it is, and by its parts.
+    A name such as `check_one` is searched by its parts.
     """
     return " OR ".join(f'"{word}"' for word in telling(query))
 

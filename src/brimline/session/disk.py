@@ -29,10 +29,9 @@ _MARK = ".brimline-"
 _OURS = re.compile(
     r"^(?P<session>.+)\.brimline-(?:lock|swap|swap-new|new|backup|second|old-\d+)$", re.DOTALL
 )
-_COMMON = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 # Not waiting: a named pipe in the place of a session must not hold a command up.
-_READ = os.O_RDONLY | _COMMON | getattr(os, "O_NONBLOCK", 0)
-_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | _COMMON
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -92,7 +91,7 @@ def locked(session: str) -> Iterator[None]:
     """
     name = beside(session, "lock")
     for _ in range(100):
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _COMMON, 0o600)
+        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             _lock(descriptor, session)
             # The owner before us may have removed the file that we just opened.
@@ -111,12 +110,6 @@ def locked(session: str) -> Iterator[None]:
 
 def _lock(descriptor: int, session: str) -> None:
     try:
-        if os.name == "nt":  # pragma: no cover - Windows
-            import importlib
-
-            runtime = importlib.import_module("msvcrt")
-            runtime.locking(descriptor, runtime.LK_NBLCK, 1)
-            return
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -266,7 +259,7 @@ def after_last_line_break(descriptor: int, start: int, end: int) -> int:
 def sync_folder(path: str) -> None:
     """See that the names in a file's folder are on the disk, where the system can do that."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | _COMMON)
+        descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_CLOEXEC)
         try:
             system.fsync(descriptor)
         finally:

@@ -141,7 +141,7 @@ def find(lines: Iterable[Line]) -> Findings:
     """Look at a whole session."""
     finder = Finder()
     for line in lines:
-        finder.take(line)
+        finder.read_line(line)
     return finder.close()
 
 
@@ -234,7 +234,7 @@ class Finder:
         self._results_since: set[str] = set()
         self.links = Links()
 
-    def take(self, line: Line) -> None:
+    def read_line(self, line: Line) -> None:
         """Look at the next line."""
         if line.part is not None:
             if not line.part:
@@ -301,7 +301,7 @@ class Finder:
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
         self._take_link(row, thread, is_boundary=is_boundary(value))
         self._take_pairs(row, thread, calls)
-        self.links.take(value)
+        self.links.read_row(value)
         if is_boundary(value):
             self._take_boundary(value, thread, row)
         thread.go_on(row)

@@ -96,8 +96,6 @@ def _client_in(path: str) -> list[Client]:
 
 def _is_running(client: Client) -> bool:
     """Whether the process is there and is no later one of the same number."""
-    if os.name == "nt":  # pragma: no cover - there, signal 0 is no question
-        return False
     try:
         os.kill(client.pid, 0)
     except (ProcessLookupError, OverflowError):

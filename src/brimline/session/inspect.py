@@ -114,10 +114,10 @@ def injections(path: str, progress: Callable[[int], None] | None = None) -> Inje
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.take(shares))
+    reader = ContextReader(lambda _, shares, __: found.add_shares(shares))
     for line in read.lines_of(path, progress):
         for record in line.records:
-            reader.take(record.value)
+            reader.read_row(record.value)
     reader.close()
     return found
 
@@ -126,7 +126,7 @@ def inspect_lines(lines: Iterable[Line]) -> Inspection:
     """Look at the lines of a session."""
     inspector = _Inspector()
     for line in lines:
-        inspector.take(line)
+        inspector.read_line(line)
     return inspector.close()
 
 
@@ -138,11 +138,11 @@ class _Inspector:
         self.context = ContextReader()
         self.results = _ResultReader()
 
-    def take(self, line: Line) -> None:
+    def read_line(self, line: Line) -> None:
         found = self.found
         found.size_bytes += len(line.raw)
         found.lines += not line.part
-        self.finder.take(line)
+        self.finder.read_line(line)
         used = 0
         for record in line.records:
             used += record.end - record.start
@@ -171,13 +171,13 @@ class _Inspector:
         moment = row.timestamp_of(value)
         if moment:
             found.first_at, found.last_at = found.first_at or moment, moment
-        self.scan.take(value)
-        entry = self.context.take(value)
+        self.scan.read_row(value)
+        entry = self.context.read_row(value)
         if entry and entry.usage:
             found.session_id = entry.usage.session_id or found.session_id
             found.measured_at = moment or found.last_at
         requests = len(self.scan.requests)
-        self.results.take(value, requests, self.context.segment)
+        self.results.read_row(value, requests, self.context.segment)
         if lost := row.lost_thinking(value):
             found.lost_thinking.append((requests, lost))
 
@@ -190,7 +190,7 @@ class _ResultReader:
         self._largest: list[tuple[int, int, LargeResult]] = []
         self._count = 0
 
-    def take(self, value: dict[str, Any], request: int, segment: int) -> None:
+    def read_row(self, value: dict[str, Any], request: int, segment: int) -> None:
         if row.is_sidechain(value):
             return
         for call in calls_in(value):

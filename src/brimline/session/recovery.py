@@ -38,13 +38,6 @@ class Recovered(NamedTuple):
     problem: str | None = None
 
 
-class Settled(NamedTuple):
-    """How many lines came late, and whether no more can come."""
-
-    lines: int
-    is_over: bool
-
-
 def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     """Finish interrupted rewrites of a session, or of every session in a folder.
 
@@ -70,7 +63,8 @@ def _finish(session: str) -> Recovered | None:
             _sweep_orphans(session)
             return None
         with locked_chain(session) as chain:
-            return Recovered(session, settle(chain, QUIET_S, give_up_s=0).lines)
+            settle(chain, QUIET_S, give_up_s=0)
+            return Recovered(session, chain.late_lines)
     except BusyError:
         return None
     except RewriteError as error:
@@ -98,7 +92,7 @@ def refusal(error: OSError, session: str) -> RewriteError:
     return RewriteError(f"{reason}; nothing was changed")
 
 
-def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> Settled:
+def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
     """Merge late lines until every former file is closed, or has been quiet for `quiet_s`.
 
     With `give_up_s=0` nothing is waited for: how long a file has been quiet is told by its time.
@@ -109,23 +103,19 @@ def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> Settle
     """
     since = time.time() if give_up_s else 0.0
     until = time.monotonic() + give_up_s
-    lines = 0
     for _ in range(_MERGES):
         closed, calm = _look(chain, quiet_s, since)
         while len(calm) < len(chain.state.olds) and time.monotonic() < until:
             time.sleep(_POLL_S)
             closed, calm = _look(chain, quiet_s, since)
         is_calm = len(calm) == len(chain.state.olds)
-        more_lines, size_bytes = chain.merge(calm)
-        lines += more_lines
-        if not is_calm or not size_bytes:
+        if not chain.merge(calm) or not is_calm:
             break
     for old in chain.state.olds:
         # Without a name, where there are no hard links, no later command finds it.
         if old.name in closed or not os.path.lexists(chain.path_of(old)):
             chain.drop(old)
     chain.note()
-    return Settled(lines, not chain.state.olds)
 
 
 def _look(chain: Chain, quiet_s: float, since: float) -> tuple[set[str], set[str]]:

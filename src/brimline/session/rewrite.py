@@ -38,7 +38,7 @@ class Rewritten:
     before: Content  # the snapshot that `make_new` was given
     after: Content  # what `make_new` wrote
     backup: str | None = None  # a copy of the snapshot; None when not `swapped`
-    late_lines: int = 0  # appended to the old file after the rename, and carried over
+    late_lines: int = 0  # appended to an old file after its rename, and carried over
     swapped: bool = True  # False when `make_new` wrote exactly the bytes it was given
     is_over: bool = True  # False when a program may still write to the old file
 
@@ -86,8 +86,8 @@ def rewrite(order: Order) -> Rewritten:
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
-            settled = recovery.settle(chain, order.quiet_s)
-            return replace(done, late_lines=settled.lines, is_over=settled.is_over)
+            recovery.settle(chain, order.quiet_s)
+            return replace(done, late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
             raise _late(order, error) from error

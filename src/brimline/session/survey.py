@@ -203,7 +203,7 @@ class _Surveyor:
         found.referenced.update(map(sys.intern, row.references(value)))
         if kind != "assistant" and row.is_boundary(value):
             self._boundary(value)
-        self._links.take(value)
+        self._links.read_row(value)
         is_copy = self._copies.is_copy(value)
         is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]

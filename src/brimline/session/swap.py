@@ -75,6 +75,7 @@ class Chain:
         self.session = session
         self.descriptor = _open_plain_file(session)
         self.state = State(os.fstat(self.descriptor).st_ino)
+        self.late_lines = 0
         self._former: dict[str, int] = {}
 
     def close(self) -> None:
@@ -127,29 +128,26 @@ class Chain:
         is_whole = self.state.olds[-1].place <= disk.size(self.descriptor)
         return is_whole and disk.content_of(self.descriptor, content.length) == content
 
-    def merge(self, calm: Collection[str]) -> tuple[int, int]:
-        """Carry over what came to former files, complete lines only but from those that are calm.
+    def merge(self, calm: Collection[str]) -> bool:
+        """Carry over what came to former files; whether something came.
 
-        Returns:
-            How many lines, and how many bytes.
+        Only complete lines, but from those that are calm.
         """
         ends = [self._end(old, takes_torn=old.name in calm) for old in self.state.olds]
-        size_bytes = sum(ends) - sum(old.carried for old in self.state.olds)
-        if not size_bytes:
-            return 0, 0
-        at = lines = 0
-        olds = []
+        if ends == [old.carried for old in self.state.olds]:
+            return False
+        at, olds = 0, []
         with self.draft() as new:
             for old, end in zip(self.state.olds, ends, strict=True):
                 disk.copy(self.descriptor, at, old.place, new)
-                lines += disk.copy(self.descriptor_of(old), old.carried, end, new)
+                self.late_lines += disk.copy(self.descriptor_of(old), old.carried, end, new)
                 olds.append(Old(old.name, end, new.length))
                 at = old.place
             stop = disk.after_last_line_break(self.descriptor, at, disk.size(self.descriptor))
             tail = disk.tail_before(self.descriptor, stop)
             disk.copy(self.descriptor, at, stop, new)
             self.exchange(new, olds, stop, tail)
-        return lines, size_bytes
+        return True
 
     def _end(self, old: Old, *, takes_torn: bool) -> int:
         """Up to where a former file is carried over."""
@@ -174,7 +172,8 @@ class Chain:
             RewriteError: the session was changed by others in a way that cannot be followed.
             OSError: the disk refused. The session is what it was, unless the rename came before.
         """
-        present = Old(self._free_name(), carried, new.length)
+        name = os.path.basename(disk.beside(self.session, f"old-{self.state.inode}"))
+        present = Old(name, carried, new.length)
         after = State(new.inode, new.content, (*olds, present))
         self._make_alike(new)
         disk.system.fsync(new.descriptor)
@@ -190,22 +189,12 @@ class Chain:
                 self._remove_second_name([present])
                 self.note()
             raise
-        self._former[present.name], self.descriptor = self.descriptor, reader
-        present = Old(present.name, carried, new.length)
+        self._former[name], self.descriptor = self.descriptor, reader
+        present = Old(name, carried, new.length)
         self.state = State(new.inode, new.content, (*olds, present))
         disk.system.fsync(new.descriptor)
         self.note()
         disk.sync_folder(self.session)
-
-    def _free_name(self) -> str:
-        """A name for the present file that outlasts the rename."""
-        number = 1
-        while True:
-            path = disk.beside(self.session, f"old-{number}")
-            name = os.path.basename(path)
-            if name not in self._former and not os.path.lexists(path):
-                return name
-            number += 1
 
     def _make_alike(self, new: Draft) -> None:
         """Keep mode and owner, and the time: a session is as old as its last line."""
@@ -285,11 +274,8 @@ def _write_journal(session: str, before: State, after: State) -> None:
 
 def _note_carried(session: str, carried: int) -> None:
     """Settle how many bytes of the replaced file went along."""
-    descriptor = os.open(disk.beside(session, "swap"), os.O_WRONLY)
-    try:
-        disk.system.write(descriptor, b"%0*d" % (_DIGITS, carried))
-    finally:
-        os.close(descriptor)
+    with open(disk.beside(session, "swap"), "r+b") as file:
+        disk.system.write(file.fileno(), b"%0*d" % (_DIGITS, carried))
 
 
 def _read_journal(session: str) -> list[State]:

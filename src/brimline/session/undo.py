@@ -50,7 +50,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     length = os.path.getsize(session)
     search = _Search()
     for line in read.lines_of(session, progress):
-        search.take(line)
+        search.read_line(line)
     if not search.boundaries:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
     boundary, at, has_rows = search.boundaries[-1]
@@ -79,7 +79,7 @@ class _Search:
         self.links = Links()
         self._has_messages = False
 
-    def take(self, line: read.Line) -> None:
+    def read_line(self, line: read.Line) -> None:
         """Look at the next line."""
         fields = line.only
         if fields is None or row.is_sidechain(fields):
@@ -92,7 +92,7 @@ class _Search:
             self.boundaries.append((line.offset, at, self._has_messages))
             self._has_messages = False
         self._has_messages |= row.is_message(fields)
-        self.links.take(fields)
+        self.links.read_row(fields)
 
 
 def _second_of(session: str, start: int, length: int) -> str:

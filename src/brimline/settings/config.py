@@ -28,7 +28,7 @@ from brimline.settings.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _FILES = ("user", "project")
 _MOST_BYTES = 1 << 20
@@ -266,9 +266,8 @@ def _merge_environment(config: Config) -> None:
     for name in sorted(io.env_names(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
-            close = difflib.get_close_matches(name, by_env, 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            config.problems.append(f"the environment: {name} is no setting{hint}")
+            problem = f"the environment: {name} is no setting{_nearest(name, by_env)}"
+            config.problems.append(problem)
         elif not setting.environment:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
@@ -299,8 +298,8 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
     return found
 
 
-def _nearest(key: str) -> str:
-    close = difflib.get_close_matches(key, BY_KEY, 1)
+def _nearest(key: str, names: Iterable[str] = BY_KEY) -> str:
+    close = difflib.get_close_matches(key, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 

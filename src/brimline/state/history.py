@@ -8,6 +8,7 @@ line knows of a time from before the first event, request or compaction that is 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import os
 import random
@@ -22,11 +23,6 @@ from brimline.state import forgotten
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -420,7 +416,7 @@ def _parse(line: bytes | None) -> Session | None:
 def _locked(home_dir: str, until: float) -> Iterator[bool]:
     """Hold the lock beside the history, or not; the system drops it however its holder ends."""
     io.make_folders(home_dir)
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
     until = min(until, time.monotonic() + _WAIT_S)
     try:
@@ -433,8 +429,7 @@ def _locked(home_dir: str, until: float) -> Iterator[bool]:
 
 def _lock(descriptor: int) -> bool:
     try:
-        if fcntl is not None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

@@ -157,8 +157,7 @@ class SessionState:
 
     def save_notice(self, text: str) -> None:
         """Leave a line for the mod to show to the person."""
-        document = {"v": FORMAT, "at": time.time(), "text": text}
-        io.replace_file(f"{self.folder}/{_MOD_NOTICE}", json.dumps(document).encode())
+        self.save(_MOD_NOTICE, {"at": time.time(), "text": text})
 
     def add_line(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""

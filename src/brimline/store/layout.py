@@ -38,11 +38,9 @@ SHORTEST_PREFIX = 8
 SHORT_DIGITS = 12
 _HEX = frozenset("0123456789abcdef")
 _system = io.system
-_CLOSE_ON_EXEC = getattr(_system, "O_CLOEXEC", 0) | getattr(_system, "O_BINARY", 0)
-_CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _CLOSE_ON_EXEC
-# A link in the place of a file may lead anywhere; a pipe that nobody writes to never ends.
-_NO_LINKS = getattr(_system, "O_NOFOLLOW", 0)
-_READ = _system.O_RDONLY | _CLOSE_ON_EXEC | getattr(_system, "O_NONBLOCK", 0)
+_CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _system.O_CLOEXEC
+# Not waiting: a pipe that nobody writes to never ends.
+_READ = _system.O_RDONLY | _system.O_CLOEXEC | _system.O_NONBLOCK
 _KIND_OF_FILE, _REGULAR = 0o170000, 0o100000
 
 
@@ -106,7 +104,8 @@ def open_file(path: str, *, follow: bool = False) -> int:
     Raises:
         OSError: it cannot be opened, or is a link, a folder, a pipe or a device.
     """
-    flags = _READ if follow else _READ | _NO_LINKS
+    # A link in the place of a file may lead anywhere.
+    flags = _READ if follow else _READ | _system.O_NOFOLLOW
     descriptor = io.system.open(io.to_bytes(path), flags)
     if io.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
         io.system.close(descriptor)

@@ -196,13 +196,13 @@ class Queue:
         return self._memory.use(lambda base: base.execute(sql, values).fetchall())
 
     def _write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        def work(base: sqlite3.Connection) -> None:
+        def write_rows(base: sqlite3.Connection) -> None:
             with base:
                 base.execute("BEGIN IMMEDIATE")
                 base.executemany(sql, rows)
 
         if rows:
-            self._memory.use(work)
+            self._memory.use(write_rows)
 
 
 def _home_id(home_dir: str) -> str:

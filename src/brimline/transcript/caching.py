@@ -59,7 +59,7 @@ def scan_cache(
     """
     scan = CacheScan(edits)
     for fields in read.rows(path, progress=progress):
-        scan.take(fields)
+        scan.read_row(fields)
     return scan.found
 
 
@@ -82,7 +82,7 @@ class CacheScan:
         self._between: Counter[str] = Counter()
         self._is_compacted = False
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_boundary(fields):
             self._is_compacted = True

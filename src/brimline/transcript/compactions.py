@@ -48,7 +48,7 @@ def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
     """
     session = Scan()
     for fields in read.rows(path, read.MEASURED, progress):
-        session.take(fields)
+        session.read_row(fields)
     return session
 
 
@@ -72,7 +72,7 @@ class Scan:
         """The fullest the window ever was."""
         return max((request.tokens for request in self.requests), default=0)
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_boundary(fields):
             self._compaction(fields)
@@ -136,7 +136,7 @@ class Links:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
         return self.is_bare and (self.leads_back or self._is_void)
 
-    def take(self, fields: dict[str, Any]) -> None:
+    def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_sidechain(fields):
             return

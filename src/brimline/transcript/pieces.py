@@ -80,7 +80,7 @@ def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterato
     """
     reader = EntryReader()
     for fields in read.rows(path, progress=progress):
-        entry = reader.take(fields)
+        entry = reader.read_row(fields)
         if entry:
             yield entry
 
@@ -94,7 +94,7 @@ class EntryReader:
         self.is_from_elsewhere = False  # whether it was written in another session first
         self._copied: set[str] = set()
 
-    def take(self, fields: Any) -> Entry | None:
+    def read_row(self, fields: Any) -> Entry | None:
         """What the next row means; None where it adds nothing and measures nothing."""
         self.is_copy = self._copies.is_copy(fields)
         self.is_from_elsewhere = bool(self._copies.opening_at)

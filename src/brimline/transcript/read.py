@@ -176,7 +176,7 @@ def open_regular(path: str) -> BinaryIO:
     Raises:
         OSError: it cannot be opened, or is something else.
     """
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    flags = os.O_RDONLY | os.O_NONBLOCK
     file = open(path, "rb", opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
