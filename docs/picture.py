@@ -1,7 +1,8 @@
 """Draws `images/compaction.svg` from `images/compaction.json`: one session, compacted both ways.
 
 The figures are those of requests that the real client sent, with brimline's mod and without it:
-what the messages held, by kind, in tokens. The colours are those of the dashboard.
+what the messages held, by kind, in tokens. Results are left out: they are most of every request,
+and both ways let go of old ones. The colours are those of the dashboard.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ COLOURS = {
     "words": ("#2e7d4f", "the user's words, and the client's"),
     "replies": ("#2f6fb0", "replies"),
     "calls": ("#d9a63a", "calls"),
-    "lines": ("#c2527a", "lines with a key"),
-    "results": ("#e07b39", "results"),
+    "lines": ("#c2527a", "lines with a key, for results that were moved out"),
 }
 _LEFT, _WIDTH, _HEIGHT, _GAP = 60, 800, 150, 70
 _INK, _SOFT = "#57606a", "#d4d8dd"
+_DASHED = 'stroke-dasharray="3 3"'
 
 
 def main() -> None:
@@ -28,8 +29,8 @@ def main() -> None:
     most = max(_total(request) for run in runs.values() for request in run)
     parts = [_legend()]
     titles = {
-        "with": "with brimline's mod, no request to a model (tokens of the messages)",
-        "without": "the client alone",
+        "with": "Compacted by brimline's mod, no request to a model: what was said and done stays",
+        "without": "Compacted by the client, a model summarises: it goes",
     }
     for at, (name, title) in enumerate(titles.items()):
         parts.append(_panel(runs[name], title, 50 + at * (_HEIGHT + _GAP), most))
@@ -50,12 +51,12 @@ def _legend() -> str:
     for colour, label in COLOURS.values():
         found.append(f'<rect x="{x}" y="12" width="10" height="10" fill="{colour}"/>')
         found.append(f'<text x="{x + 15}" y="21" fill="{_INK}">{label}</text>')
-        x += 32 + 7 * len(label)
+        x += 32 + 6 * len(label)
     return "\n".join(found)
 
 
 def _panel(requests: list[dict[str, Any]], title: str, top: int, most: int) -> str:
-    """A bar for each request, with what it held; summaries are marked."""
+    """A bar for each request, with what it held besides results; compactions are marked."""
     bottom, step = top + _HEIGHT, _WIDTH / len(requests)
     found = [f'<text x="{_LEFT}" y="{top - 8}" fill="{_INK}" font-weight="bold">{title}</text>']
     for share in (0, 0.5, 1):
@@ -72,11 +73,15 @@ def _panel(requests: list[dict[str, Any]], title: str, top: int, most: int) -> s
             y -= high
             place = f'x="{x:.1f}" y="{y:.1f}" width="{step * 0.9:.1f}" height="{high:.1f}"'
             found.append(f'<rect {place} fill="{colour}"/>')
-        if request["kind"] == "compaction":
-            mark = f'<text x="{x:.1f}" y="{y - 4:.1f}" fill="{_INK}">a model summarises</text>'
-            found.append(mark)
-    found.append(f'<text x="{_LEFT}" y="{bottom + 16}" fill="{_INK}">requests</text>')
+        if at and _is_compacted(requests[at - 1], request):
+            found.append(f'<path d="M{x:.1f} {top}V{bottom}" stroke="{_INK}" {_DASHED}/>')
+    legend = "tokens besides results, request by request; dashed: compactions"
+    found.append(f'<text x="{_LEFT}" y="{bottom + 16}" fill="{_INK}">{legend}</text>')
     return "\n".join(found)
+
+
+def _is_compacted(before: dict[str, Any], request: dict[str, Any]) -> bool:
+    return bool(request["results"] < before["results"])
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_a_quiet_call_starts_no_process(
 def test_what_a_session_moves_by_is_on_record(
     client: Client, stub: StubApi, installed: Installed
 ) -> None:
-    """A point of the window and a changed file start a process, and a subagent's calls none."""
+    """Five points of the window and a changed file start a process, and a subagent's calls none."""
     file = client.project / "a.txt"
     file.write_text("one\n")
     path = {"file_path": str(file)}
@@ -88,9 +88,10 @@ def test_what_a_session_moves_by_is_on_record(
         tool("Read", path, filled(50_000)),
         agent(usage=filled(50_100)),
         tool("Edit", edit, filled(50_200)),
-        bash("true", filled(54_000)),
-        bash("echo brimline", filled(54_100)),
-        text("end", filled(54_200)),
+        bash("echo brimline", filled(50_300)),
+        bash("true", filled(62_000)),
+        bash("echo brimline", filled(62_100)),
+        text("end", filled(62_200)),
     )
     stub.script_subagents(bash("true"), bash("true"), text("done"))
 
@@ -100,8 +101,8 @@ def test_what_a_session_moves_by_is_on_record(
     assert str(file) in (folder / "offload-edited.jsonl").read_text()
     spooled = [e for e in installed.spool(run.session_id) if e["event"] == "PostToolUse"]
     # The last names us, and so waits for those that nobody waited for.
-    assert [line["occupancy"] for line in (spooled[0], spooled[-1])] == [50_000, 54_100]
-    assert len(spooled) == 4
+    assert [line["occupancy"] for line in (spooled[0], spooled[-1])] == [50_000, 62_100]
+    assert len(spooled) == 5
     assert installed.errors() == ""
 
 

@@ -12,6 +12,7 @@ from .conftest import _ENVIRON, require
 from .fetch import VERSION, cache_dir, fetch
 from .harness import Client
 from .modded import check_history, fill, lines_in
+from .stub_api import filled, text
 from .test_mod_calls import check_judged, climb, count
 
 if TYPE_CHECKING:
@@ -35,6 +36,15 @@ export const register = on => {
   })
 }
 """
+
+
+def equip(version: str, stub: StubApi, folder: Path) -> tuple[Client, Installed]:
+    """A client of that version, with brimline."""
+    binary = require(fetch(cache_dir(_ENVIRON), version), _ENVIRON)
+    client = Client(binary, stub, folder / "client")
+    installed = Installed(client)
+    installed.install()
+    return client, installed
 
 
 def add_probe(folder: Path) -> None:
@@ -73,10 +83,7 @@ def check_event(seen: dict[str, Any], calls: list[str], rows: set[str]) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_what_the_mod_relies_on(version: str, stub: StubApi, tmp_path: Path) -> None:
     """Events and their shapes; no model request; what a resume without the mod loads."""
-    binary = require(fetch(cache_dir(_ENVIRON), version), _ENVIRON)
-    client = Client(binary, stub, tmp_path / "client")
-    installed = Installed(client)
-    installed.install()
+    client, installed = equip(version, stub, tmp_path)
     add_probe(tmp_path / "probe")
     calls = fill(client, stub)
 
@@ -103,10 +110,7 @@ def test_every_result_is_judged_once_in_every_version(
     version: str, stub: StubApi, tmp_path: Path
 ) -> None:
     """By the mod or, where a client does not leave the calls to it, by the hooks."""
-    binary = require(fetch(cache_dir(_ENVIRON), version), _ENVIRON)
-    client = Client(binary, stub, tmp_path / "client")
-    installed = Installed(client)
-    installed.install()
+    client, installed = equip(version, stub, tmp_path)
     climb(stub)
 
     run = client.run_print("go")
@@ -115,3 +119,23 @@ def test_every_result_is_judged_once_in_every_version(
     # 2.1.287 asks no mod about its settings.
     is_left_to_the_mod = version in VERSIONS[1:]
     assert count(run, installed, "PostToolUse") == (3 if is_left_to_the_mod else 4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_pane_opens_follows_and_closes_in_every_version(
+    version: str, stub: StubApi, tmp_path: Path
+) -> None:
+    """Docked at the right, with the figures of the last request."""
+    client, installed = equip(version, stub, tmp_path)
+    stub.script(text("ANSWER-ONE", filled(90_001)), text("ANSWER-TWO", filled(123_457)))
+    with client.interactive(columns=140) as live:
+        live.say("go", "ANSWER-ONE")
+        (transcript,) = client.transcripts()
+        # The client writes a row a moment after it has drawn it.
+        live.wait_until(lambda: "ANSWER-ONE" in transcript.read_text(encoding="utf-8"))
+        live.say("/brim-pane", "What the 90,001 tokens are")
+        live.say("more", "ANSWER-TWO", "What the 123,457 tokens are")
+        live.say("/brim-pane")
+        live.wait_for(lambda screen: "How it filled" not in screen)
+    assert installed.errors() == ""

@@ -18,7 +18,7 @@ CALM = {
     "bytes": 8_000,
     "reads": True,
     "measured": 40_000,
-    "publishes_at": 42_000,
+    "publishes_at": 50_000,
     "speaks_at": 167_000 - 60_000 - 2_000,
     "steep": (167_000 - 40_121) // 6,
 }

@@ -16,7 +16,7 @@ import pytest
 from brimline.fast import paths
 from brimline.install import checks_mod, checks_use, doctor
 from brimline.launch import PACKAGE_DIR
-from brimline.settings import config
+from brimline.settings import clientsettings, config
 from brimline.state import logs
 from brimline.store import put
 from brimline.testing import SessionBuilder
@@ -152,6 +152,20 @@ def test_settings_in_reach_that_switch_hooks_off_are_told(installed: Home) -> No
     installed.edit(disableAllHooks=True)
     assert found(installed, "hooks-disabled")[0] == "broken"
     assert installed.findings(BRIMLINE_OFF="1")["switch"]["level"] == "note"
+
+
+def test_an_organisation_that_allows_no_other_hooks_is_told_of(installed: Home) -> None:
+    """The client takes the switch from managed settings alone."""
+    installed.edit(allowManagedHooksOnly=True)
+    assert "hooks-disabled" not in installed.findings()
+    managed = Path(clientsettings.settings_files(installed.project)["managed"])
+    managed.parent.mkdir(parents=True, exist_ok=True)
+    managed.write_text('{"allowManagedHooksOnly": true}')
+
+    level, text = found(installed, "hooks-disabled")
+
+    assert level == "broken"
+    assert f'{managed} sets "allowManagedHooksOnly"' in text
 
 
 def test_what_a_strangers_settings_name_is_not_started(installed: Home) -> None:

@@ -156,3 +156,16 @@ def test_the_last_bar_has_the_colour_of_the_tier_that_is_told(
     assert any("tier L2" in line for line in text(made))
     lowest = next(row for row in made if row[0][0] == "    0 ")
     assert lowest[-1] == ["████", "yellow"]
+
+
+def test_after_a_compaction_nothing_is_told_of_what_was_before(
+    home_dir: str, project_dir: str
+) -> None:
+    """As `status` does: the hook knows of it before the session's file tells."""
+    built = session(project_dir, 100_000, 165_000)
+    SessionState(home_dir, ID).remember_compaction(Path(built.path).stat().st_size)
+
+    lines = text(rows(home_dir, project_dir, columns=100))
+
+    assert lines[0] == "  in use  unknown: no model request since the session began or compacted"
+    assert "165,000" not in " ".join(lines)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 # The calls that the client's own way has brought here, in a session that has the mod as well.
 _JUDGED = "mod-judged"
-# The telemetry is due after so much of the window; a warning may be so much early.
-_STEP_RATIO = 0.01
+# A warning may be so much of the window early; the telemetry is due after so much.
+_EARLY_RATIO, _PUBLISHED_RATIO = 0.01, 0.05
 
 
 def answer(turn: Turn) -> bytes:
@@ -80,7 +80,7 @@ def _tier_gate(turn: Turn, reading: Reading) -> dict[str, int]:
     occupancy, tier = reading.occupancy_tokens, reading.tier
     if occupancy is None or tier is None:
         return {"speaks_at": 0}
-    step = round(_STEP_RATIO * reading.window.tokens)
+    early, step = (round(part * reading.window.tokens) for part in (_EARLY_RATIO, _PUBLISHED_RATIO))
     answer = {"measured": occupancy, "publishes_at": occupancy + step}
     preset = turn.policy.preset
     if not preset["tiers"] or turn.event.name not in preset["events"]:
@@ -91,7 +91,7 @@ def _tier_gate(turn: Turn, reading: Reading) -> dict[str, int]:
     if tier < reading.tier_count:
         values = turn.values
         ladder = values["guard.tiers"], values["guard.tier_unit"]
-        answer["speaks_at"] = window.tokens_at_tier(reading, tier + 1, *ladder) - step
+        answer["speaks_at"] = window.tokens_at_tier(reading, tier + 1, *ladder) - early
         if values["guard.velocity_points"]:
             answer["steep"] = window.steep_tokens(reading, values["guard.velocity_points"])
     return answer

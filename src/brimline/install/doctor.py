@@ -94,14 +94,18 @@ def summary(document: dict[str, Any]) -> str:
 def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The settings files, and our entries in them."""
     settings: dict[str, dict[str, Any]] = {}
-    for path in dict.fromkeys(clientsettings.settings_files(project_dir).values()):
+    files = clientsettings.settings_files(project_dir)
+    for path in dict.fromkeys(files.values()):
         try:
             settings[path] = wiring.parse(settingsfile.read(path).text)
         except InstallError as error:
             yield "settings-unreadable", {"path": path, "problem": error}
     for path, values in settings.items():
         if values.get("disableAllHooks") is True:
-            yield "hooks-disabled", {"path": path}
+            yield "hooks-disabled", {"path": path, "key": "disableAllHooks"}
+    # Elsewhere the client takes no notice of it.
+    if settings.get(files["managed"], {}).get("allowManagedHooksOnly") is True:
+        yield "hooks-disabled", {"path": files["managed"], "key": "allowManagedHooksOnly"}
     found = {path: entries.installed(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
     if not found:

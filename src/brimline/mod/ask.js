@@ -2,6 +2,9 @@
 
 export const LIMIT_MS = 8000 // the client does not count time spent in `$` calls, so we do
 
+// Where the session's files are, once Python has told, and whether somebody is at a screen.
+export const here = { folder: null, told: null, isInteractive: false }
+
 class Doubt extends Error {}
 export const doubt = reason => { throw new Doubt(reason) }
 

@@ -4,7 +4,8 @@
 // loaded; everybody else's stay. Then the same program is started from here, for the calls that need it. What a call
 // needs follows from the gate: up to where nothing is to be done, as the program itself said when it was last asked.
 
-import { LIMIT_MS, doubt, report, setup, within } from "./ask.js"
+import { LIMIT_MS, doubt, here, report, setup, within } from "./ask.js"
+import { answered } from "./pane.js"
 
 const EVENTS = ["PostToolUse", "PostToolUseFailure"]
 const EDITING = ["Edit", "MultiEdit", "Write", "NotebookEdit"]
@@ -18,8 +19,7 @@ let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
-let written = null // the folder that this figure is in
-let reading = Promise.resolve() // while it is being read
+let written = null // the file and the figure that is in it
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -38,20 +38,17 @@ export function answerCalls(on) {
     return isOurs ? { ...answer, value: { ...answer.value, hooks: rest } } : answer
   })
   on("classic.PostToolUse", async ($, e, next) => {
+    if (e.agent_id !== undefined) return next(e)
+    await measure($) // first, for a hook that the client itself may start
     const below = await next(e)
-    if (!isOurs || e.agent_id !== undefined) return below
-    const begun = Date.now()
-    try {
-      return { ...below, ...await answerCall($, e, below) }
-    } catch (problem) {
-      gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
-      report($, "tool call", problem)
-      return below
-    }
+    const added = isOurs ? await answerCall($, e, below) : {}
+    if (here.isInteractive) answered($)
+    return { ...below, ...added }
   })
   on("classic.PostToolUseFailure", async ($, e, next) => {
     const below = await next(e)
     results += 1
+    if (here.isInteractive && e.agent_id === undefined) answered($)
     if (!isOurs || e.agent_id !== undefined || e.tool_name !== "Bash" || e.error.length < LONGEST_FAILURE) return below
     try {
       return { ...below, ...noted(below, await within(LIMIT_MS, startHook($, e))) }
@@ -67,20 +64,23 @@ export const askAgain = () => { gate = null }
 
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
-export const measure = ($, folder) => {
-  reading = readUsage($, folder).catch(problem => report($, "reading", problem))
-  return reading
-}
-
-const readUsage = async ($, folder) => {
-  const { tokens } = (await $.session.usage()).context
-  if (!tokens || (tokens === sent && folder === written)) return
-  if (sent && tokens !== sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
-  if (tokens !== sent) tail = 0
-  sent = tokens
-  if (!folder) return
-  await $.fs.write(`${folder}/mod-reading`, JSON.stringify({ v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client" }))
-  written = folder
+export async function measure($) {
+  try {
+    const { tokens } = (await $.session.usage()).context
+    if (!tokens) return
+    if (tokens !== sent) {
+      if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
+      tail = 0
+      sent = tokens
+    }
+    const figure = `${here.folder} ${tokens}`
+    if (!here.folder || figure === written) return
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
+    await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading))
+    written = figure
+  } catch (problem) {
+    report($, "reading", problem)
+  }
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -89,7 +89,17 @@ const without = (groups, own) =>
   groups.map(group => ({ ...group, hooks: (group.hooks ?? []).filter(hook => !isOwn(hook, own)) })).filter(group => group.hooks.length)
 
 const answerCall = async ($, e, below) => {
-  await reading
+  const begun = Date.now()
+  try {
+    return await judge($, e, below)
+  } catch (problem) {
+    gate = Date.now() - begun < LIMIT_MS ? null : SILENT // who hangs would hold up every call of this prompt
+    report($, "tool call", problem)
+    return {}
+  }
+}
+
+const judge = async ($, e, below) => {
   results += 1
   // What another hook has put in the place of the output is the output.
   const output = below.updatedToolOutput ?? below.updatedMCPToolOutput ?? e.tool_response
@@ -126,6 +136,10 @@ const handOnLater = ($, event) => {
 
 const handOn = async ($, event, isLater) => {
   await earlier
+  if (!written) { // the sign of life is still on its way
+    await here.told
+    await measure($)
+  }
   const question = { ...event, brimline: { results, is_later: isLater } }
   results = 0
   const answer = await startHook($, question)

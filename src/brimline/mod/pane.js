@@ -1,7 +1,7 @@
 // What a person sees of brimline inside the client: a text above the prompt, and the pane that `/brim-pane` opens.
 // Python makes the texts; nothing is asked, read or drawn for a pane that is closed.
 
-import { report, run } from "./ask.js"
+import { here, report, run } from "./ask.js"
 
 const ID = "brimline"
 const FAILED = "brimline did not answer; `brimline doctor` may say why."
@@ -43,9 +43,14 @@ export function draw(on) {
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
     return closed
   })
-  on("classic.SessionStart", ($, e, next) => { // also after a compaction, and with the session that `/clear` begins
+  on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
     renew($)
     return next(e)
+  })
+  on("classic.PostCompact", async ($, e, next) => {
+    const below = await next(e)
+    renew($)
+    return below
   })
 }
 
@@ -56,8 +61,8 @@ const piece = Text => ([text, style], at) => {
 
 // Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
 // screen it is a text.
-export async function pane($, e, isInteractive) {
-  if (!isInteractive) return { text: (await rowsOf($, e.presentation.columns, 40)).map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
+export async function pane($, e) {
+  if (!here.isInteractive) return { text: (await rowsOf($, e.presentation.columns, 40)).map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
   isOpen = !isOpen
   version += 1
   if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: 62, rows: 24 })
@@ -84,7 +89,7 @@ export function show($, text, isNotice = false) {
 }
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.
-export async function answered($, folder, isEnd = false) {
+export async function answered($, isEnd = false) {
   const usage = await $.session.usage().catch(() => null) // nobody waits for this, and the session may be over
   if (!usage) return
   if (usage.context.tokens !== tokens || isEnd) {
@@ -92,12 +97,12 @@ export async function answered($, folder, isEnd = false) {
     if (shown?.isNotice) show($, null)
     renew($)
   }
-  await tellTier($, folder)
+  await tellTier($)
 }
 
 // Show the tier that was entered, if that is news.
-export async function tellTier($, folder) {
-  const notice = await $.fs.read(`${folder}/mod-notice`).then(JSON.parse).catch(() => null)
+export async function tellTier($) {
+  const notice = here.folder && await $.fs.read(`${here.folder}/mod-notice`).then(JSON.parse).catch(() => null)
   if (!(notice?.at > newestAt)) return
   newestAt = notice.at
   show($, notice.text, true)

@@ -16,7 +16,7 @@ from brimline.gauge.context import ContextReader
 from brimline.offload import savings
 from brimline.state import history, lookback
 from brimline.state.session import SessionState
-from brimline.transcript import compactions, find, read, usage
+from brimline.transcript import compactions, find, read
 
 if TYPE_CHECKING:
     from brimline.state.figures import Compaction
@@ -57,9 +57,11 @@ def answer(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
 def _rows(path: str, state: SessionState, request: dict[str, Any], home_dir: str) -> list[Row]:
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read(path)
-    now = reading.of_session(usage.read_tail(path), scan, state, settings)
+    now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
     head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir)]))
     tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
+    if now.occupancy_tokens is None:  # what the file tells may be from before a compaction
+        report["parts"] = []
     columns, room = output.width(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
         parts = _parts(report, room - _LEAST_ROWS - 4)
@@ -117,7 +119,9 @@ def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
 def _account(last: Compaction) -> str:
     """Say what a compaction did; what the next request will take is not known before it."""
     if last.moved_out is None:
-        how = f"by a summary of {output.figure(last.summary_characters)} characters"
+        how = "by a summary"
+        if last.summary_characters is not None:
+            how += f" of {last.summary_characters:,} characters"
     else:
         how = f"without a model, {output.count(last.moved_out, 'result')} moved out"
     if last.pre_tokens is None or last.post_tokens is None:

@@ -8,20 +8,17 @@
 // back before the compaction, and everything would return. Rebuilt rows have no such links. Only what a person wrote is
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
-import { LIMIT_MS, doubt, report, run, setup, within } from "./ask.js"
+import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
 import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
 import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
-const LOADING = ["Agent", "Task", "Skill"]
-const STATUS = "mcp__brimline__context_status"
+const MEASURED_BEFORE = ["Agent", "Task", "Skill", "mcp__brimline__context_status"] // judged by the ceiling, or tell it
 const MOST_MESSAGES = 4096 // the client hands out no more in the form of a request
 
-let signed = null // the session that was last told of, how brimline is set there, and where its files are
+let signed = null // the session that was last told of, and how brimline is set there
 let inside = null
-let folder = null
-let isInteractive = false
 let cold = null // from how many tokens on, and after how many seconds at the earliest, a cold cache is worth a word
 let pause = null // the timer that runs while nothing is asked
 
@@ -29,7 +26,7 @@ export const register = on => {
   answerCalls(on)
   draw(on)
   on("session.start", async ($, e, next) => {
-    isInteractive = e.isInteractive
+    here.isInteractive = e.isInteractive
     tell($)
     try {
       for (const command of (await setup($)).commands ?? []) await $.command.register({ ...command, immediate: true })
@@ -42,12 +39,12 @@ export const register = on => {
     askAgain()
     clearTimeout(pause)
     const result = await next(e)
-    if (isInteractive && folder) tellTier($, folder)
+    if (here.isInteractive) tellTier($)
     return result
   })
   on("turn.complete", ($, e, next) => {
-    if (isInteractive && cold) awaitCold($, cold.after_s)
-    if (isInteractive && folder && e.agentId === undefined) answered($, folder, true)
+    if (here.isInteractive && cold) awaitCold($, cold.after_s)
+    if (here.isInteractive && e.agentId === undefined) answered($, true)
     return next(e)
   })
 
@@ -59,11 +56,11 @@ export const register = on => {
     if (!hasFile && e.command !== `brim-${name}`) return next(e)
     askAgain()
     try {
-      if (hasFile && !(isInteractive && await isAnswered($, name))) return next(e)
-      if (name === "pane") return await pane($, e, isInteractive)
+      if (hasFile && !(here.isInteractive && await isAnswered($, name))) return next(e)
+      if (name === "pane") return await pane($, e)
       const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
-      if (!isInteractive) return { text }
+      if (!here.isInteractive) return { text }
       show($, text) // returned as text it would go to the model with the next prompt
       return {}
     } catch (problem) {
@@ -72,13 +69,9 @@ export const register = on => {
     }
   })
 
-  on("tool.call", async ($, e, next) => {
-    if (e.agentId !== undefined) return next(e)
-    const reading = measure($, folder)
-    if (LOADING.includes(e.tool) || e.tool === STATUS) await reading // the ceiling is judged before them; it is told
-    const result = await next(e)
-    if (isInteractive && folder) answered($, folder)
-    return result
+  on("tool.call", { tool: MEASURED_BEFORE }, async ($, e, next) => {
+    if (e.agentId === undefined) await measure($)
+    return next(e)
   })
 
   on("session.compact", async ($, e, next) => {
@@ -92,7 +85,7 @@ export const register = on => {
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
-      if (problem?.message?.startsWith(TOO_LITTLE) && isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
+      if (problem?.message?.startsWith(TOO_LITTLE) && here.isInteractive) show($, `brimline leaves this compaction to a model: ${problem.message}`, true)
       return next(e)
     }
   })
@@ -104,12 +97,16 @@ const tell = async $ => {
     const session = await $.session.id()
     if (session === signed) return
     signed = session
-    folder = null
-    const { version: client } = await $.session.version()
-    ;({ inside, folder, cold } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
+    here.folder = null
+    here.told = signUp($, session).catch(problem => report($, "sign of life", problem))
   } catch (problem) {
     report($, "sign of life", problem)
   }
+}
+
+const signUp = async ($, session) => {
+  const { version: client } = await $.session.version()
+  ;({ inside, folder: here.folder, cold } = await run($, "alive", { session, cwd: await $.session.cwd(), client }))
 }
 
 // Once the cache of a large context has expired, tell the person what that costs, before it is paid.
