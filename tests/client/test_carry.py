@@ -57,8 +57,9 @@ def script_work(stub: StubApi) -> None:
     stub.script_subagents(text("The user allowed pushing to main."))
 
 
-@pytest.mark.row("S2-12", "S2-19", "S3-13", "S3-83")
-@pytest.mark.row("S4-03", "S4-22", "S4-23", "S4-25", "S4-26", "S4-35", "S4-40")
+@pytest.mark.row(
+    "S2-19", "S3-13", "S3-83", "S4-03", "S4-22", "S4-23", "S4-25", "S4-26", "S4-35", "S4-40"
+)
 def test_what_crosses_a_compaction(client: Client, stub: StubApi, installed: Installed) -> None:
     """Instructions before it, the checkpoint on the disk, the card in the first request after.
 

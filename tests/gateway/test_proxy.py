@@ -418,15 +418,18 @@ def test_answers_are_asked_for_in_an_encoding_that_can_be_read(upstream: Upstrea
     assert asked == ["gzip", "identity", wishes]
 
 
-def test_a_request_with_a_number_that_no_float_can_say_stays_as_it_is(upstream: Upstream) -> None:
-    """Written again, it would be no JSON."""
+@pytest.mark.parametrize("number", ["1e400", "0.12345678901234567891", "123456789012345678901.5"])
+def test_a_request_whose_numbers_no_float_can_say_stays_as_it_is(
+    number: str, upstream: Upstream
+) -> None:
+    """Written again, they would be others."""
     raw = raw_of(bulky()).replace(b'"journalctl -u web"', b'"journalctl -u web", "n": %a' % 0.5)
     with Gateway(upstream.url) as gateway:
-        gateway.ask(raw.replace(b"0.5", b"1e400"), SESSION)
+        gateway.ask(raw.replace(b"0.5", number.encode()), SESSION)
         gateway.ask(raw, SESSION)
 
     first, second = upstream.arrived
-    assert first.raw == raw.replace(b"0.5", b"1e400")
+    assert first.raw == raw.replace(b"0.5", number.encode())
     assert b"[brimline stored " in second.raw
     assert b'"n":0.5' in second.raw
 
@@ -585,6 +588,18 @@ def test_what_is_asked_is_what_was_asked_once_and_whole(upstream: Upstream) -> N
         assert gateway.ask(b"", upgrade, '/v1/models?q="<>', "GET")[0] == 200
 
     assert [one.path for one in upstream.arrived] == ['/base/v1/models?q="<>']
+
+
+def test_a_request_is_sent_again_only_where_a_kept_connection_had_ended(
+    upstream: Upstream,
+) -> None:
+    """On a new one the service may have answered it."""
+    with Gateway(upstream.url) as gateway:
+        upstream.answers = [Answer(0)]
+        assert gateway.ask(b"{}")[0] == 502
+        assert len(upstream.arrived) == 1
+        upstream.answers = [Answer(), Answer(0), Answer()]
+        assert [gateway.ask(b"{}")[0] for _ in range(2)] == [200, 200]
 
 
 def test_connections_without_the_secret_keep_nobody_out(upstream: Upstream) -> None:

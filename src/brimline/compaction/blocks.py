@@ -148,11 +148,47 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
     return body
 
 
+def last_round(body: Mapping[str, Any]) -> int:
+    """Where the last round begins, which stays whole: a call, or the user's words."""
+    messages = body["messages"]
+    for at in range(len(messages) - 1, 0, -1):
+        said = [_plain(block).get("type") for block in _list(messages[at].get("content"))]
+        is_users = messages[at]["role"] == "user"
+        if ("tool_result" not in said) if is_users else ("tool_use" in said):
+            return at
+    return 0
+
+
+def begun_with(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+    """The request with a text of the user's side in the place of its first messages."""
+    first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
+    if rest[0]["role"] != "user":
+        return {**body, "messages": [{"role": "user", "content": [first]}, *rest]}
+    content = rest[0]["content"]
+    own = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
+
+
 def stands_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
     """The fields of a block that say something else in its place."""
     if block.kind == CALL:
         return {"input": dict(shortened or {})}
     return {"content": text} if block.kind == RESULT else {"text": text}
+
+
+def session_of(body: Mapping[str, Any]) -> str:
+    """The session that a request says it belongs to; without one, what its beginning says."""
+    metadata = body.get("metadata")
+    told = metadata.get("user_id") if isinstance(metadata, dict) else None
+    try:
+        named = json.loads(told).get("session_id") if isinstance(told, str) else None
+    except (ValueError, AttributeError):
+        named = None
+    if isinstance(named, str) and named:
+        return named
+    messages = body.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    return _id(_dumps(body.get("system")), _dumps(first))
 
 
 def is_helper(body: Mapping[str, Any]) -> bool:

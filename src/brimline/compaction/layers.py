@@ -98,6 +98,7 @@ RESULTS = Layer(2, "lines for results", partial(_draft_line, of_large_results=Tr
 REST = Layer(5, "lines for all else", partial(_draft_line, of_large_results=False))
 PREVIEWS = Layer(1, "previews", _draft_preview, hot_requests=4, is_final=False)
 RETRY = Layer(4, "once more after a refusal, harder")
+SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 

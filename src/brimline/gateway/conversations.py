@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -229,11 +230,12 @@ class Conversations:
 
     def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw)
+        body = json.loads(passing.raw, parse_float=_number)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return False
         passing.body, passing.found = body, blocks.read(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
+        passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
@@ -493,14 +495,21 @@ def _hash(told: str | bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _to_bytes(body: Any) -> bytes:
-    """Write a request down.
+def _number(text: str) -> float:
+    """A number that is sent as it came.
 
     Raises:
-        ValueError: it holds a number that is too large to be read and written again.
+        ValueError: no float is exactly that.
     """
-    dumps = partial(json.dumps, separators=(",", ":"), allow_nan=False)
+    found = float(text)
+    if Decimal(repr(found)) != Decimal(text):
+        raise ValueError(f"{text[:40]} cannot be said as a float")
+    return found
+
+
+def _to_bytes(body: Any) -> bytes:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     try:
-        return dumps(body, ensure_ascii=False).encode()
+        return text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can say
-        return dumps(body).encode()
+        return json.dumps(body, separators=(",", ":")).encode()

@@ -215,14 +215,26 @@ class Proxy:
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         passed_on = _end_to_end_headers(scope["headers"])
         headers = [item for item in passed_on if item[0] not in (b"host", b"content-length")]
+        connected: list[str] = []
+
+        async def note(event: str, _: object) -> None:
+            if event.endswith("connect_tcp.started"):
+                connected.append(event)
+
         request = httpx2.Request(
             scope["method"],
             self._upstream,
             headers=headers,
             content=raw or None,
-            extensions={"target": target},
+            extensions={"target": target, "trace": note},
         )
-        return await self._client.send(request, stream=True)
+        try:
+            return await self._client.send(request, stream=True)
+        except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+            if connected:
+                raise
+            # The service had closed a connection that was kept; clients would ask again, too.
+            return await self._client.send(request, stream=True)
 
 
 def _client(upstream: str) -> httpx2.AsyncClient:
