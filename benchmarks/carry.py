@@ -165,6 +165,7 @@ def _structure(record: ledger.Ledger) -> str:
         *(f"- [{state}] {subject}" for state, subject in record.tasks.values()),
         *(f"- {path}" for path in list(record.changed)[:-16:-1]),
         *(f"- {path}" for path in list(record.read)[:-11:-1]),
+        *(f"- failed: {flatten(command, 140)}" for command in record.failed[-4:]),
         *(f"- {flatten(command, 140)}" for command in list(record.commands)[-6:]),
         f"- branch {record.branch}",
     ]

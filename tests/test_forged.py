@@ -151,7 +151,7 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
     lines = f"one{FORGED}\n" * 3
 
     for given in (
-        dumps.describe(document, 900),
+        dumps.describe(document, Source(document), kinds.JSON, 900),
         preview.changed_lines(change),
         preview.make_preview(lines, Source(lines), kinds.LOG, "Bash", "make"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,12 @@ def record(text: str = "Make the import faster") -> ledger.Ledger:
     return made
 
 
+def settings(vault: Path, **fields: str) -> None:
+    """What Obsidian's own settings say of daily notes."""
+    (vault / ".obsidian").mkdir(exist_ok=True)
+    (vault / ".obsidian" / "daily-notes.json").write_text(json.dumps(fields), encoding="utf-8")
+
+
 @pytest.mark.row("S4-38")
 def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
     """In today's note, behind what stands there, in the user's own words."""
@@ -36,31 +43,56 @@ def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
     note.write_text("# Today\n\nno line end", encoding="utf-8")
 
     for _ in range(3):
-        assert breadcrumb.leave(record(), "/home/dev/shop", f"{vault}/%Y-%m-%d.md") == str(note)
+        assert breadcrumb.leave(record(), "/home/dev/shop", str(vault)) == str(note)
 
     lines = note.read_text(encoding="utf-8").split("\n")
     assert lines[:3] == ["# Today", "", "no line end"]
     assert len(lines) == 5
-    told = "brimline: shop: Make the import faster (files changed: 2, commits: 1) %% brimline 1111"
+    told = "brimline: shop: Make the import faster (2 files changed, 1 commit) %% brimline 1111"
     assert told in lines[3]
 
 
-def test_a_note_that_is_not_there_yet_is_made(vault: Path) -> None:
-    """With the folders that the date is in the name of."""
-    breadcrumb.leave(record(), "/home/dev/shop", f"{vault}/%Y/log-%j.md")
+@pytest.mark.row("S4-38")
+@pytest.mark.parametrize(
+    ("fields", "daily_note", "expected"),
+    [
+        ({"folder": "journal", "format": "YYYY/MM/DD"}, "", "journal/%Y/%m/%d.md"),
+        ({"format": "dddd"}, "/%Y/log-%j.md", "%Y/log-%j.md"),
+    ],
+)
+def test_the_note_is_where_the_vault_keeps_it(
+    vault: Path, fields: dict[str, str], daily_note: str, expected: str
+) -> None:
+    """By Obsidian's settings, else by ours; a note that is not there yet is made."""
+    settings(vault, **fields)
 
-    assert "brimline: shop" in (vault / time.strftime("%Y/log-%j.md")).read_text(encoding="utf-8")
+    breadcrumb.leave(record(), "/home/dev/shop", f"{vault}{daily_note}")
+
+    assert "brimline: shop" in (vault / time.strftime(expected)).read_text(encoding="utf-8")
 
 
 def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
     """Not even an empty note."""
-    assert breadcrumb.leave(ledger.Ledger("s"), "/p", f"{vault}/%Y.md") is None
+    assert breadcrumb.leave(ledger.Ledger("s"), "/p", str(vault)) is None
     assert list(vault.iterdir()) == []
 
 
-@pytest.mark.parametrize("place", ["{world}/vault", "{world}/missing/%Y.md", "%Y.md"])
-def test_what_is_not_understood_is_told(world: Path, vault: Path, place: str) -> None:
+@pytest.mark.parametrize(
+    ("fields", "place", "sentence"),
+    [
+        ({"format": "dddd Do MMMM"}, "vault", "set carry.daily_note"),
+        ({"folder": "../outside"}, "vault", "outside of the vault"),
+        ({}, "missing", "is no folder"),
+        ({}, "missing/%Y.md", "is no folder"),
+        ({}, "", "is no folder"),
+    ],
+)
+def test_what_is_not_understood_is_told(
+    world: Path, vault: Path, fields: dict[str, str], place: str, sentence: str
+) -> None:
     """And nothing is written."""
-    with pytest.raises(StateError, match="is no path with a date"):
-        breadcrumb.leave(record(), "/p", place.format(world=world))
+    settings(vault, **fields)
+
+    with pytest.raises(StateError, match=sentence):
+        breadcrumb.leave(record(), "/p", str(world / place) if place else "%Y.md")
     assert list(vault.rglob("*.md")) == []

@@ -136,6 +136,19 @@ def test_commits_and_pull_requests_are_those_made_here(session: SessionBuilder) 
     assert record.pulls == ["https://github.com/a/b/pull/7"]
 
 
+def test_a_command_that_works_after_a_similar_one_failed_is_kept(session: SessionBuilder) -> None:
+    """With the one that failed; what is quite different, piped or the same is not."""
+    ran(session, "git merge origin/main", "conflict", failed=True)
+    ran(session, "ls -la")
+    ran(session, "git merge origin/main --no-edit")
+    ran(session, "docker ps", failed=True)
+    ran(session, "docker ps")
+
+    assert recorded(session).worked == [
+        ["git merge origin/main --no-edit", "git merge origin/main"]
+    ]
+
+
 def test_commands_that_only_look_are_not_listed(session: SessionBuilder) -> None:
     """Nor checks, which have lines of their own."""
     for command in ("ls", "cat a | head", "pytest", "git push", "git push", "sed -n 1,2p a"):

@@ -58,6 +58,40 @@ def test_of_many_commits_the_last_thirty_and_of_pull_requests_the_last_ten_are_k
     assert [int(pull.rpartition("/")[2]) for pull in pulls] == list(range(1, 11))
 
 
+def test_the_last_five_commands_that_failed_wait_for_one_that_works() -> None:
+    """And the last eight that did so are known, each with the one that had failed."""
+    failed = after("deploy part #", 6, failed=True)
+    worked = ledger.Ledger("s")
+    for number in range(9):
+        for flag, is_failed in (("--wrong", True), ("--right", False)):
+            line = f"deploy the whole part {number} now {flag}"
+            commands.ran(worked, line, "", None, failed=is_failed)
+
+    assert numbers(failed.failed) == [1, 2, 3, 4, 5]
+    assert [int(line.split()[4]) for line, _ in worked.worked] == list(range(1, 9))
+    assert worked.failed == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "is_similar"),
+    [
+        ("deploy --to stage a b", True),  # three of five words
+        ("deploy --to stage a b c", False),
+        ("push --to stage", False),
+        ("deploy --to stage", False),
+    ],
+)
+def test_a_command_that_works_belongs_to_a_similar_one_that_failed(
+    tried: str, is_similar: bool
+) -> None:
+    """The same program with most of its words; the same line again has merely worked this time."""
+    record = ledger.Ledger("s")
+    commands.ran(record, tried, "", None, failed=True)
+    commands.ran(record, "deploy --to stage", "", None, failed=False)
+
+    assert bool(record.worked) is is_similar
+
+
 def test_a_very_long_command_is_kept_by_its_first_four_hundred_characters() -> None:
     """Its shape and its check too."""
     record = after("deploy " + "x" * 500, 1)

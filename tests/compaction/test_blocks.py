@@ -113,6 +113,64 @@ def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
     assert blocks.is_helper(fields) is is_helper
 
 
+def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
+    """What is no name does not count; the same beginning is the same session."""
+    named = {"metadata": {"user_id": '{"session_id": "s1"}'}, "messages": [said("user", "a")]}
+    nameless: list[Any] = [
+        {},
+        {"metadata": None},
+        {"metadata": {"user_id": "{"}},
+        {"metadata": {"user_id": "[1]"}},
+        {"metadata": {"user_id": '{"session_id": 3}'}},
+        {"metadata": {"user_id": '{"session_id": ""}'}},
+    ]
+    first, later = [said("user", "a")], [said("user", "a"), said("assistant", "b")]
+
+    assert blocks.session_of(named) == "s1"
+    assert len({blocks.session_of({**one, "messages": first}) for one in nameless}) == 1
+    assert blocks.session_of({"messages": later}) == blocks.session_of({"messages": first})
+    assert blocks.session_of({"messages": [said("user", "c")]}) != blocks.session_of(named)
+    assert blocks.session_of({"messages": []}) != blocks.session_of({"messages": first})
+    assert blocks.session_of({"system": "x", "messages": first}) != blocks.session_of(
+        {"messages": first}
+    )
+
+
+def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
+    """A result alone, or words of the model alone, begin none."""
+    call = {"role": "assistant", "content": [CALL]}
+    result: Any = {"type": "tool_result", "tool_use_id": "t1", "content": "ok"}
+    answer = {"role": "user", "content": [result]}
+    start, prose = said("user", "Go"), said("assistant", "Done")
+
+    begins = [
+        blocks.last_round({"messages": messages})
+        for messages in (
+            [start],
+            [start, prose],
+            [start, call, answer],
+            [start, call, answer, prose],
+            [start, call, answer, call, answer],
+            [start, prose, said("user", "More")],
+            [start, prose, {"role": "user", "content": "More"}],
+        )
+    ]
+
+    assert begins == [0, 0, 1, 1, 3, 2, 2]
+
+
+def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
+    """It goes before the user's words, or is a message of its own before the model's."""
+    messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
+
+    before_model = blocks.begun_with({"messages": messages, "model": "m"}, 1, "sum")
+    before_user = blocks.begun_with({"messages": messages}, 2, "sum")
+
+    assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
+    assert before_model["model"] == "m"
+    assert before_user["messages"] == [said("user", "sum", "c")]
+
+
 def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     """And what is not thinking stays where it was."""
     thought = {"type": "thinking", "thinking": "hm", "signature": "s"}

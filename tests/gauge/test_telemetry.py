@@ -27,7 +27,7 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
 
     point = (168_000, "preset") if preset.startswith("guard-") else (167_000, "window")
     assert (told["v"], told["session_id"]) == (1, talk.session.session_id)
-    assert told["tier"] == 1
+    assert (told["level"], told["tier"]) == (1, 1)
     assert told["velocity_tokens_per_op"] == 2_000
     assert (told["occupancy_tokens"], told["projected_tokens"]) == (126_000, 126_120)
     assert (told["window_tokens"], told["window_source"]) == (200_000, "model")
@@ -35,12 +35,12 @@ def test_level_velocity_and_exhaustion_stand_in_one_file(preset: str, talk: Talk
     assert (told["margin_tokens"], told["ending"]) == (point[0] - 126_120, "compaction")
     assert told["measured_by"] == "transcript"
     assert told["measured_at"].endswith("Z")
-    ops = [told[f"forecast_ops{end}"] for end in ("_low", "", "_high")]
+    ops = [told[f"predicted_exhaustion_ops{end}"] for end in ("_low", "", "_high")]
     assert ops == sorted(ops)
     shown = session_status.read_status(
         talk.session.path, talk.home_dir, config.live_policy(talk.home_dir, talk.session.cwd)
     )
-    assert shown["tier"] == told["tier"]
+    assert shown["tier"] == told["level"]
     assert shown["velocity_tokens_per_op"] == told["velocity_tokens_per_op"]
     assert [shown[f"forecast_ops{end}"] for end in ("_low", "", "_high")] == ops
 
@@ -51,14 +51,14 @@ def test_a_calm_session_has_a_velocity_and_a_forecast_too(speak: str, talk: Talk
     """Whoever plans ahead does so long before the first tier; one request predicts nothing."""
     getattr(talk, speak)(40_000)
     assert _told(talk)["velocity_tokens_per_op"] is None
-    assert _told(talk)["forecast_ops"] is None
+    assert _told(talk)["predicted_exhaustion_ops"] is None
     talk.session.reply(41_000)
     getattr(talk, speak)(44_000)
 
     told = _told(talk)
 
-    assert (told["tier"], told["velocity_tokens_per_op"]) == (0, 2_000)
-    assert told["forecast_ops"] > 0
+    assert (told["level"], told["velocity_tokens_per_op"]) == (0, 2_000)
+    assert told["predicted_exhaustion_ops"] > 0
 
 
 @pytest.mark.parametrize(

@@ -152,15 +152,18 @@ def record(
 def test_a_fork_knows_what_its_transcript_shows(
     home_dir: str, project_dir: str, session: SessionBuilder, source: str
 ) -> None:
-    """Previews and edits of the session that it came from, under its own id."""
-    shown = Player(home_dir, project_dir).read("/p/a.py", SOURCE) or ""
+    """Previews, offers and edits of the session that it came from, under its own id."""
+    first = Player(home_dir, project_dir)
+    shown, logged = first.read("/p/a.py", SOURCE) or "", first.bash("cat app.log", BUILD) or ""
     record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
     record(session, "Edit", {"file_path": "/p/b.py"}, "updated", {"filePath": "/p/b.py"})
+    record(session, "Bash", {"command": "cat app.log"}, logged, {"stdout": logged, "stderr": ""})
 
     fork = Player(home_dir, project_dir, "s2", source=source)
     fork.transcript = str(session.path)
 
     assert fork.write("/p/a.py") is not None
+    assert fork.bash("cat app.log", BUILD) is None
     assert fork.read("/p/b.py", SOURCE) is None
     assert fork.read("/p/a.py", SOURCE) is None
     assert fork.write("/p/a.py") is None

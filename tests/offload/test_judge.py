@@ -32,6 +32,7 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
         "is_exempt": found.is_exempt,
         "fetches": json.loads(json.dumps(asked)),
     }
+    assert judge.files_of("Bash", {"command": row["line"]}) == found.files
 
 
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))

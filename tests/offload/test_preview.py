@@ -71,7 +71,7 @@ def assert_complete(found: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_each_kind_is_shown_in_its_way(name: str) -> None:
-    """Failures once per message, definitions, headings, shapes, names, changed lines."""
+    """Failures once per message, definitions, headings, shapes, directories, changed lines."""
     assert shown(*OUTPUTS[name]) == (GOLDEN / f"preview-{name}.txt").read_text(encoding="utf-8")
 
 
@@ -85,7 +85,7 @@ def test_each_kind_is_shown_in_its_way(name: str) -> None:
 def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
     """Whatever the lines hold, and whatever they are taken for."""
     text = "\n".join(["2026-11-15 10:00:00 start", *lines, "2026-11-15 10:00:09 end"])
-    for kind in (kinds.LOG, kinds.CODE, kinds.PROSE, kinds.FOUND, kinds.PATHS):
+    for kind in (kinds.LOG, kinds.CODE, kinds.PROSE, kinds.FOUND):
         found = preview.make_preview(text, preview.Source(text), kind, "Bash", "x")
         assert_complete(found, text)
 

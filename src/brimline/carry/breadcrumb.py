@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +15,10 @@ from brimline.foreign import flatten
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
+_DAILY_NOTES = ".obsidian/daily-notes.json"
+_DATE_FORMAT = "YYYY-MM-DD"
+_TOKENS = {"YYYY": "%Y", "MM": "%m", "DD": "%d"}
+_LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
 
 
@@ -22,10 +28,10 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     Args:
         record: what is known of the session; without a message of the user it leaves nothing.
         project_dir: the session's project.
-        daily_note: the note's path in `strftime` form.
+        daily_note: the folder of notes, or the note's path in `strftime` form.
 
     Raises:
-        StateError: it is no such path.
+        StateError: the folder, its date format or the note is not what it should be.
         OSError: the note cannot be read or written.
     """
     if not record.messages:
@@ -49,11 +55,36 @@ def leave(record: Ledger, project_dir: str, daily_note: str) -> str | None:
 
 
 def _todays_note_path(place: str) -> str:
-    """Today's note; its folder may have the date in its name, but the one above has to be there."""
+    """Today's note."""
+    if os.path.isdir(place):
+        vault = os.path.realpath(place)
+        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_form(vault))}.md")
+        if not os.path.realpath(note).startswith(vault + os.sep) or "\0" in note:
+            raise StateError(f"the daily note {note} is outside of the vault {vault}")
+        return note
     folder, date, _ = place.partition("%")
     if not date or not os.path.isabs(place) or not os.path.isdir(os.path.dirname(folder)):
-        raise StateError(f"carry.daily_note is no path with a date, such as ~/%Y-%m-%d.md: {place}")
+        raise StateError(f"carry.daily_note is no folder, nor a path with a date in one: {place}")
     return time.strftime(place)
+
+
+def _obsidian_form(vault: str) -> str:
+    """Where Obsidian keeps daily notes, in `strftime` form."""
+    try:
+        parsed = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        parsed = None
+    settings = parsed if isinstance(parsed, dict) else {}
+    date, folder = settings.get("format") or _DATE_FORMAT, settings.get("folder") or ""
+    if not isinstance(date, str) or not isinstance(folder, str):
+        raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
+    form = re.sub("YYYY|MM|DD", lambda token: _TOKENS[token.group()], date.replace("%", "%%"))
+    if re.search(r"[A-Za-z]", re.sub("%[YmdD%]", "", form)):
+        raise StateError(
+            f"the vault's date format {date!r} has more than YYYY, MM and DD in it: "
+            f"set carry.daily_note to the note's path, such as '{vault}/%Y-%m-%d.md'"
+        )
+    return f"{folder.replace('%', '%%')}/{form}"
 
 
 def _text_of(note: str) -> str:
@@ -65,12 +96,20 @@ def _text_of(note: str) -> str:
 
 def _entry(record: Ledger, project_dir: str) -> str:
     """Project, what it was about in the user's own words, and what came of it."""
-    counts = {
-        "files changed": len(record.changed),
-        "commits": len(record.commits),
-        "open tasks": sum(state != "completed" for state, _ in record.tasks.values()),
-    }
-    results = [f"{what}: {count}" for what, count in counts.items() if count]
+    counts = (
+        (len(record.changed), "file changed", "files changed"),
+        (len(record.commits), "commit", "commits"),
+        (
+            sum(state != "completed" for state, _ in record.tasks.values()),
+            "open task",
+            "open tasks",
+        ),
+    )
+    results = [
+        f"{count} {singular if count == 1 else plural}"
+        for count, singular, plural in counts
+        if count
+    ]
     subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
     end = f" ({', '.join(results)})" if results else ""
     return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

@@ -164,7 +164,10 @@ def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
 
 def _state(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
-    repeated = list(dict.fromkeys(_repeated_command_lines(ledger)))
+    worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))[:3]
+    repeated = [
+        line for line in dict.fromkeys(_repeated_command_lines(ledger)) if line not in worked
+    ]
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
@@ -173,6 +176,7 @@ def _state(ledger: Ledger, room: int) -> str:
         _section("Git", _within(_git_lines(ledger), 450)),
         _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
         _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
+        _section("Worked after a similar command had failed", worked),
         _section("Commands that ran more than once without an error", repeated[:8]),
         _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
     ]

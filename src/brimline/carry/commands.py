@@ -1,4 +1,4 @@
-"""What a shell command that has run tells: a check's result, a commit, a command to repeat. Pure.
+"""What a shell command that has run tells: a check's result, a commit, a way that works. Pure.
 
 A command line is split at its operators only, and its exit is all that is believed. A check whose
 exit went into a pipe, or is not the one that the line ended with, has an unknown result.
@@ -28,8 +28,11 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MOST_CHECKS, _MOST_COMMANDS, _MOST_COMMITS, _MOST_PULLS = 12, 40, 30, 10
+_MOST_CHECKS, _MOST_COMMANDS, _MOST_WORKED, _MOST_FAILED = 12, 40, 8, 5
+_MOST_COMMITS, _MOST_PULLS = 30, 10
 _LONGEST_COMMAND = 400
+# Of the words of two commands so many are the same in similar ones.
+_SIMILAR = 0.6
 
 _ENDS_LIST = (";", "&", "\n")
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
@@ -92,6 +95,8 @@ def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bo
     if not failed:
         _note_published(ledger, steps, output)
         _note_success(ledger, line, steps, checks, at)
+    elif not checks:
+        ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
 
 
 def ran_unseen(ledger: Ledger, command: str) -> None:
@@ -184,6 +189,8 @@ def _note_success(
     operators = {step.operator for step in steps}
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
+    if not checks and "|" not in operators:
+        _note_worked(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
     if not _LOOKING.issuperset(programs):
@@ -198,6 +205,18 @@ def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool
     ledger.commands[shape] = command
     while len(ledger.commands) > _MOST_COMMANDS:
         del ledger.commands[next(iter(ledger.commands))]
+
+
+def _note_worked(ledger: Ledger, line: str) -> None:
+    """Keep a command that succeeded soon after one that is much like it had failed."""
+    words = set(line.split())
+    for before in ledger.failed:
+        earlier = set(before.split())
+        similar = len(words & earlier) >= _SIMILAR * len(words | earlier)
+        if similar and before != line and line.split(None, 1)[0] == before.split(None, 1)[0]:
+            ledger.worked = [*ledger.worked, [line, before]][-_MOST_WORKED:]
+            ledger.failed = [other for other in ledger.failed if other != before]
+            return
 
 
 def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:

@@ -58,6 +58,10 @@ class Ledger:
         self.checks: dict[str, dict[str, Any]] = {}
         self.commands: dict[str, dict[str, Any]] = {}
         """By shape: the `line` as it ran last, when `first` and `last`, if in the `background`."""
+        self.failed: list[str] = []
+        """The last commands that failed, to be told by one that works."""
+        self.worked: list[list[str]] = []
+        """Commands that worked, each with the similar one that had failed."""
         self.calls: dict[str, list[Any]] = {}
         """Tool calls that have not been answered yet."""
         self.cursor: dict[str, Any] = {}
@@ -185,8 +189,8 @@ def from_document(document: Any, session_id: str) -> Ledger:
 
 def _is_sound(ledger: Ledger) -> bool:
     """Whether a ledger that was read can be gone on with: files get damaged and edited."""
-    texts = (*ledger.queued, *ledger.pulls, *ledger.forgotten)
-    pairs = (*ledger.tasks.values(), *ledger.commits)
+    texts = (*ledger.queued, *ledger.pulls, *ledger.failed, *ledger.forgotten)
+    pairs = (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
     with_texts = (
         (("text", "id"), (*ledger.messages, *ledger.notes.values())),
         (("result",), ledger.checks.values()),

@@ -26,7 +26,7 @@ def post_tool_use(turn: Turn) -> None:
     turn.note(turn.event.name, **reading.figures())
     before = published.get("occupancy_tokens")
     step = abs((reading.occupancy_tokens or 0) - before) if isinstance(before, int) else None
-    is_news = step is None or published.get("tier") != reading.tier
+    is_news = step is None or published.get("level") != reading.tier
     if is_news or (step or 0) >= _STEP_RATIO * reading.window.tokens:
         publish(reading, turn.state)
 
@@ -86,4 +86,9 @@ def publish(reading: Reading, state: SessionState) -> None:
     if reading.occupancy_tokens is None:
         return
     reading.look_back()
-    state.save_telemetry(reading.document())
+    document = reading.document()
+    others = ("", "_low", "_high")
+    exhaustion = {
+        f"predicted_exhaustion_ops{end}": document[f"forecast_ops{end}"] for end in others
+    }
+    state.save_telemetry({"level": reading.tier, **exhaustion, **document})

@@ -34,6 +34,11 @@ _TOLD_CHARACTERS = 80
 _SOURCE_CHARACTERS = 60
 _HITS_PER_ANSWER, _MOST_HITS = 10, 20
 _LINES_PER_HIT = 5
+_REMOVED = {
+    "prune": "was pruned to keep the store within its limits",
+    "gc": "was removed because nothing mentioned it any more",
+    "forget": "was deleted on request",
+}
 _LATEST = 1e11  # what is later is no time
 _NO_UTF8 = r"; bytes that are no UTF-8 are shown as \xNN"
 
@@ -103,10 +108,26 @@ def _resolved(home_dir: str, text: str) -> str:
         raise StoreError(f"{text[:_LONGEST_KEY]!r} is no key: give sha256: and its digits")
     try:
         return contents.resolve(home_dir, text)
-    except StoreError:
+    except StoreError as error:
         if originals.bring_back(home_dir, text):
             return contents.resolve(home_dir, text)
-        raise
+        raise StoreError(_removal(home_dir, text) or str(error)) from None
+
+
+def _removal(home_dir: str, text: str) -> str | None:
+    """What became of a key that is in the trail but not in the store."""
+    start = text.lower().removeprefix(layout.PREFIX)
+    if not layout.is_hex(start) or len(start) < contents.SHORTEST_PREFIX:
+        return None
+    whole = layout.PREFIX + start
+    told = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(whole)]
+    how = _REMOVED.get(told[-1].get("event", "")) if told else None
+    if how is None or contents.matching(home_dir, start):
+        return None
+    return (
+        f"{layout.short(whole)} {how}: run the command or read the file again if you need its "
+        "content"
+    )
 
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
@@ -169,7 +190,7 @@ def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> 
     following = ""
     if len(shown) < len(fitting):
         following = f'; next: lines="{fitting[len(shown)] + span.first}:{span.last}"'
-    words = repr(flatten(query, _TOLD_CHARACTERS))
+    words = repr(one_line(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
         of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
@@ -204,7 +225,7 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> st
 
     until = time.monotonic() + BUDGET_S
     result = stored.find(home_dir, asked.query, project_dir, pick, until=until)
-    words = repr(flatten(asked.query, _TOLD_CHARACTERS))
+    words = repr(one_line(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
         whose = "" if asked.everywhere else " of this project"
         return f"[brimline recall: no output{whose} is stored yet]"
@@ -268,10 +289,9 @@ def _notes(result: stored.Found) -> list[str]:
 def _named(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
-    parts = [flatten(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    parts = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
     if isinstance(source, str):
-        shown = flatten(source, _SOURCE_CHARACTERS, keep_end=tool == "Read")
-        parts.append('"' + shown.replace('"', "'") + '"')
+        parts.append('"' + one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
         parts.append(f"exit {code}")
     return f"{layout.short(key)} ({' '.join(parts)})" if parts else layout.short(key)
@@ -320,3 +340,12 @@ def width(text: str) -> int:
 def cut(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
+
+
+def one_line(text: str, most: int) -> str:
+    """A text on one line, shortened in its middle: a path tells most at its end."""
+    flat = flatten(text, len(text))
+    if len(flat) <= most:
+        return flat
+    tail = most // 2
+    return f"{flat[: most - tail - 1]}…{flat[-tail:]}"

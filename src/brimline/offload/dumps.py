@@ -1,13 +1,16 @@
-"""JSON, which is described by its shape and the names in it, not shown. Pure."""
+"""Output that is described, not shown: JSON by its shape, paths by their directory. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline.foreign import flatten
 from brimline.offload import kinds, names
+
+if TYPE_CHECKING:
+    from brimline.offload.preview import Source
 
 _MOST_KEYS = 24
 _MOST_DEPTH = 4
@@ -16,6 +19,7 @@ _SAMPLE_CHARACTERS = 60
 _COMPARED_ITEMS = 50
 _NAMED_CHARACTERS = 200_000
 _SHAPE_SHARE = 0.45
+_NOTE_CHARACTERS = 40
 # Values that nobody reads: links, hashes, identifiers made by machines, times.
 _OPAQUE = re.compile(
     r"\w+://\S*|[0-9a-f]{16,}|[0-9a-fA-F-]{32,36}|\d{4}-\d\d-\d\d[T ][\d:.,Z+-]*|"
@@ -23,8 +27,10 @@ _OPAQUE = re.compile(
 )
 
 
-def describe(text: str, budget: int) -> str:
-    """Describe JSON in so many characters; empty where it is none after all."""
+def describe(text: str, source: Source, kind: str, budget: int) -> str:
+    """Describe the output in so many characters; empty where it is no JSON after all."""
+    if kind == kinds.PATHS:
+        return _paths(source, budget)
     documents = kinds.documents(text)
     return _json(*documents, budget) if documents else ""
 
@@ -105,3 +111,41 @@ def _values(value: Any) -> list[str]:
             inner = list(current.values()) if isinstance(current, dict) else current
             pending.extend(reversed(inner))
     return texts
+
+
+def _paths(source: Source, budget: int) -> str:
+    """Directories in the order of their size, each with as many of its names as there is room."""
+    folders = _names_by_folder(source.lines)
+    count = sum(map(len, folders.values()))
+    title = f"{count:,} paths in {len(folders):,} directories, with counts and names:"
+    if len(source.lines) < source.total:
+        looked = f"{len(source.lines):,} looked at"
+        title = f"{source.total:,} lines of paths; directories of {looked}, with counts and names:"
+    order = sorted(folders, key=lambda folder: (-len(folders[folder]), folder))
+    labels = {folder: f"{folder} ({len(folders[folder]):,})" for folder in order}
+    left = budget - len(title) - _NOTE_CHARACTERS
+    shown: list[str] = []
+    for folder in order:
+        if len(labels[folder]) + 2 > left:
+            break
+        left -= len(labels[folder]) + 2
+        shown.append(folder)
+    rows = [title]
+    for place, folder in enumerate(shown):
+        room = left // (len(shown) - place)
+        inside = names.clip(" ".join(folders[folder]), room - _NOTE_CHARACTERS)
+        left -= len(inside) + 1
+        rows.append(f"{labels[folder]}: {inside}" if room > _NOTE_CHARACTERS else labels[folder])
+    if len(shown) < len(order):
+        rows.append(f"…{len(order) - len(shown):,} more directories")
+    return "\n".join(rows)
+
+
+def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
+    """Names by directory, from one path per line; of Windows, too."""
+    folders: dict[str, list[str]] = {}
+    for path in filter(None, map(names.clean, lines)):
+        separator = "/" if "/" in path else "\\"
+        folder, mark, name = path.rstrip(separator).rpartition(separator)
+        folders.setdefault(folder + mark or ".", []).append(name)
+    return folders

@@ -172,6 +172,14 @@ def pattern_of(tool: str, subject: Any) -> str:
     return f"WebFetch {host}" if tool == "WebFetch" else tool
 
 
+def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+    """Return the files that a call shows, where that is all it does."""
+    if tool == "Bash":
+        return shell.read(str(arguments.get("command") or "")).files
+    path = clienttools.file_of(arguments) if tool == "Read" else ""
+    return [path] if path else []
+
+
 def fetches(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
 

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
 from brimline.offload import hook, judge, tool_results
-from brimline.offload.hook import PAST, PREVIEWED
+from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
 from brimline.offload.intercept import call_name, open_offer, read_mark, was_edited
 from brimline.store import stub
 from brimline.transcript import row
@@ -39,6 +39,8 @@ _LARGEST_COMPARED_BYTES = 4 << 20
 
 _CALL, _RESULT = b'"tool_use"', b'"tool_result"'
 _MARKS = (*[f'"{name}"'.encode() for name in clienttools.FILE_TOOLS], b"brimline")
+# Offers are good for ten results; a call and its result are a line each, and others lie between.
+_RECENT_LINES = 24
 _END_BYTES = 4 << 20
 _HEAD_CHARACTERS = 4_000
 # The client was seen to write a call up to 67 ms after the hook before it was started.
@@ -190,8 +192,7 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         if written:
             break
     try:
-        for answer in _answers(turn.event.transcript):
-            _note_answer(turn, answer)
+        _replay(turn)
     except OSError:
         pass  # a session that has no transcript has no past that could be known
     if written or waits:
@@ -212,6 +213,21 @@ def _is_written(turn: Turn) -> bool:
     except OSError:
         return False
     return not wanted
+
+
+def _replay(turn: Turn) -> None:
+    answers = list(_answers(turn.event.transcript))
+    for answer in answers:
+        _note_answer(turn, answer)
+    open_offers: dict[str, _Answer] = {}
+    for answer in answers[-OFFERED_RESULTS:]:
+        call = json.dumps([answer.tool, answer.arguments])
+        open_offers.pop(call, None)
+        if answer.reference():
+            open_offers[call] = answer
+    for answer in open_offers.values():
+        files = judge.files_of(answer.tool, answer.arguments)
+        open_offer(turn, call_name(turn, "", answer.tool, answer.arguments, files))
 
 
 def _note_answer(turn: Turn, answer: _Answer) -> None:
@@ -273,12 +289,17 @@ def _answers(path: str) -> Iterator[_Answer]:
 
 
 def _wanted_lines(path: str) -> list[bytes]:
-    """Lines with results, and calls that name a mark, the last one first."""
-    return [
-        line
-        for _, line in io.lines_backward(path)
-        if _RESULT in line or (_CALL in line and any(mark in line for mark in _MARKS))
-    ]
+    """Lines with results, recent calls and older ones that name a mark, the last one first."""
+    wanted: list[bytes] = []
+    for _, line in io.lines_backward(path):
+        is_recent = len(wanted) < _RECENT_LINES
+        if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
+            wanted.append(line)
+    return wanted
+
+
+def _names_a_mark(line: bytes) -> bool:
+    return any(mark in line for mark in _MARKS)
 
 
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:

@@ -6,8 +6,8 @@ A preview is made of lines that each begin with their number:
     58-140: func Open(path string) (*Store, error) { … ErrLocked readIndex migrateIndex
 
 The second form says that lines 59 to 140 are left out, and which names occur in them first. So
-every line is either shown or inside a range that is written down. JSON is described instead, and of
-a diff the changed lines are shown as they are.
+every line is either shown or inside a range that is written down. JSON and lists of paths are
+described instead, and of a diff the changed lines are shown as they are.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _JSON_CHARACTERS = 1_000
 # Lines that are shown first: both ends, then what the others can be filed under.
 _HEAD_LINES, _TAIL_LINES = 3, 4
 _WIDTH = 160
-_HEADINGS_SHARE = {kinds.CODE: 0.3, kinds.PROSE: 0.3, kinds.FOUND: 0.5, kinds.PATHS: 0.5}
+_HEADINGS_SHARE = {kinds.CODE: 0.3, kinds.PROSE: 0.3, kinds.FOUND: 0.5}
 _NARROWEST_HEADING, _HEADING_WIDTH = 30, 100
 _ALARMS_SHARE = 0.45
 _ALARM_WITHIN_CHARACTERS = 600
@@ -78,10 +78,10 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
     if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_shown_whole(tool):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)
-    if kind == kinds.JSON:
+    if kind in (kinds.JSON, kinds.PATHS):
         from brimline.offload import dumps
 
-        described = dumps.describe(text, budget)
+        described = dumps.describe(text, source, kind, budget)
         if described:
             return described + hint
     return source.render(_choose(source, budget, kind, subject)) + hint + _LEGEND

@@ -218,8 +218,8 @@ SETTINGS = (
         "carry.daily_note",
         "path",
         None,
-        "The daily note in which each session leaves a line when it ends: its path in strftime "
-        "form, such as `~/notes/%Y-%m-%d.md`.",
+        "Where each session leaves a line when it ends: a folder of daily notes, such as an "
+        "Obsidian vault, or the note's path in strftime form, such as `~/notes/%Y-%m-%d.md`.",
     ),
     Setting(
         "store.max_mb",
