@@ -229,6 +229,11 @@ def _without_notes(ledger: Ledger, text: str, at: str | None) -> str:
     return _BRIM_LINE.sub("", text).strip()
 
 
+def has_marks(text: str) -> bool:
+    """Whether a text has lines that would be notes."""
+    return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
+
+
 def _take_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
     refusal = words.refusal(answer.tool, answer.result)
