@@ -25,10 +25,9 @@ NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _KEY = re.compile(r"m(\d{1,15})")
-# What is read in a second, until it was measured here.
-_USUAL_BYTES_PER_S = 8_000_000
-SPEED = "bytes_per_s"
-_FACTS = "SELECT name, value FROM facts WHERE name GLOB 'file:*' OR name = ?"
+# What is read in a second, about.
+_BYTES_PER_S = 8_000_000
+_FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
 def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -128,13 +127,13 @@ def reading(home_dir: str) -> dict[str, int] | None:
     facts: dict[str, str] = {}
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
-        facts = memory.use(lambda base: dict(base.execute(_FACTS, (SPEED,)).fetchall()))
+        facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
     own = list(sessions(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
     size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
-    seconds = -(-size // int(facts.get(SPEED, _USUAL_BYTES_PER_S)))
+    seconds = -(-size // _BYTES_PER_S)
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
