@@ -75,15 +75,15 @@ class Tree(click.Group):
         """Find the command, or name those that may have been meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            meant = suggestions(name, ctx.command_path.partition(" ")[2])
-            if meant:
-                hint = f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
-            elif ctx.parent:
-                hint = f"; there are {', '.join(self.entries)}."
-            else:
-                hint = "."
-            raise click.UsageError(f"There is no command {name!r}{hint}", ctx)
+            raise click.UsageError(f"There is no command {name!r}{self._hint(name, ctx)}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _hint(self, name: str, ctx: click.Context) -> str:
+        """What may have been meant by a word, else what there is."""
+        meant = suggestions(name, ctx.command_path.partition(" ")[2])
+        if meant:
+            return f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
+        return f"; there are {', '.join(self.entries)}." if ctx.parent else "."
 
 
 def _within(
@@ -282,9 +282,7 @@ def suggestions(word: str, above: str) -> list[str]:
     by_name: dict[str, list[str]] = {}
     for path in tree():
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
-    here = _names_within(above)
-    begun = [name for name in here if len(word) > 1 and name.startswith(word)]
-    meant = [f"{above} {name}".strip() for name in begun or _alike(word, here, 2)]
+    meant = [f"{above} {name}".strip() for name in _near(word, _names_within(above))]
     if above and not meant:
         return []
     meant += by_name.get(word, [])
@@ -297,6 +295,12 @@ def _names_within(group: str) -> list[str]:
     """The commands of a group, or of the program itself, that are not hidden."""
     entries = _GROUPS[group].entries if group else COMMANDS
     return [name for name, entry in entries.items() if not entry.hidden]
+
+
+def _near(word: str, names: list[str]) -> list[str]:
+    """The names that a word begins, else those that it is a slip of."""
+    begun = [name for name in names if len(word) > 1 and name.startswith(word)]
+    return begun or _alike(word, names, 2)
 
 
 def _alike(word: str, names: Iterable[str], most: int) -> list[str]:

@@ -173,17 +173,26 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     off = values["guard.ceiling"] == "off"
     ceiling = None if off else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
-    named = [("ceiling", ceiling), ("first tier", tiers[0] if tiers else None)]
-    named += [("last tier", tiers[-1] if tiers[1:] else None), (reading.compaction.goal, point)]
-    chain = ", ".join(f"{name} {tokens:,}" for name, tokens in named if tokens is not None)
+    points = _named_points(ceiling, tiers) | {reading.compaction.goal: point}
+    chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
     if ceiling is None and not tiers:
         return "warnings-off", said
     if point > window:
         return "point-beyond-window", said
-    order = [tokens for _, tokens in named if tokens is not None]
-    return "ordering" if all(a < b for a, b in pairwise([0, *order])) else "out-of-order", said
+    is_in_order = all(a < b for a, b in pairwise([0, *points.values()]))
+    return "ordering" if is_in_order else "out-of-order", said
+
+
+def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
+    """Where ceiling and tiers are, as far as there are any."""
+    points = {} if ceiling is None else {"ceiling": ceiling}
+    if tiers:
+        points["first tier"] = tiers[0]
+    if tiers[1:]:
+        points["last tier"] = tiers[-1]
+    return points
 
 
 def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:

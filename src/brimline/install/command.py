@@ -337,6 +337,12 @@ def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list
     still = "Sessions that are running keep their hooks until they end."
     lines.append(still if lines else "brimline was in no settings file; nothing was removed.")
     lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
+    return lines + _data_lines(report, home_dir)
+
+
+def _data_lines(report: dict[str, Any], home_dir: str) -> list[str]:
+    """What became of the data folder, and of backups beside sessions."""
+    lines = []
     if report["data_deleted"] or os.path.isdir(home_dir):
         lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")
     if report["backups_deleted"]:

@@ -147,10 +147,7 @@ def edit(
     before = textfile.read(topic.path)
     if seen is not None and seen != before:
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
-    if kind is not None:
-        _check_type(kind)
-    if any(part is not None and not part.strip() for part in (text, description)):
-        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
+    _check_parts(kind, text, description)
     _check_indexes(place)
     changed = topic._replace(
         type=kind or topic.type,
@@ -260,6 +257,14 @@ def shown_index(place: str, room: int) -> str:
     return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
 
 
+def _check_parts(kind: str | None, *texts: str | None) -> None:
+    """Refuse a type that there is none of, and a part that would be empty."""
+    if kind is not None:
+        _check_type(kind)
+    if any(part is not None and not part.strip() for part in texts):
+        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
+
+
 def parsed(path: str, raw: bytes) -> Topic:
     """A topic file; what is wrong with it is part of the answer."""
     import yaml
@@ -276,11 +281,16 @@ def parsed(path: str, raw: bytes) -> Topic:
     front = front if isinstance(front, dict) else {}
     parts = _front_parts(front)
     problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
-    line = 1
-    if not problem and parts["type"] not in TYPES:
-        problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
-        line = next((n for n, one in enumerate(lines[:end], 1) if "type:" in one), 1)
+    if problem or parts["type"] in TYPES:
+        return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
+    problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
+    line = _line_of_type(lines[:end])
     return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
+
+
+def _line_of_type(front: list[str]) -> int:
+    """The number of the line that gives the type."""
+    return next((number for number, line in enumerate(front, 1) if "type:" in line), 1)
 
 
 def _without_front(path: str, text: str, error: Exception) -> Topic:

@@ -8,7 +8,7 @@ from brimline.fast import io, json, paths
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _SPOOLED = ('"Offloaded"', '"Recalled"')
 
@@ -46,19 +46,22 @@ class Saved(NamedTuple):
 def saved_by(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
-    rows: list[dict[str, Any]] = []
-    for name in sorted(io.names_in(folder)):
-        if name.startswith("spool") and name.endswith(".jsonl"):
-            try:
-                raw = io.read_file(f"{folder}/{name}").decode("utf-8", "replace")
-            except OSError:
-                continue
-            lines = [line for line in raw.split("\n") if any(mark in line for mark in _SPOOLED)]
-            found = (row for line in lines for row in json.loads_all(line))
-            rows += [row for row in found if isinstance(row, dict)]
+    names = [name for name in sorted(io.names_in(folder)) if name.startswith("spool")]
+    rows = [row for name in names for row in _rows_in(f"{folder}/{name}")]
     # What a compaction moved out, or another session, and is fetched back was not kept out here.
     replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
     return total(_tally_of_row(row) for row in rows if row.get("key") in replaced)
+
+
+def _rows_in(path: str) -> Iterator[dict[str, Any]]:
+    """Read the rows of one file that count here; none of one that cannot be read."""
+    try:
+        raw = io.read_file(path).decode("utf-8", "replace")
+    except OSError:
+        return
+    for line in raw.split("\n"):
+        if any(mark in line for mark in _SPOOLED):
+            yield from (row for row in json.loads_all(line) if isinstance(row, dict))
 
 
 def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:

@@ -236,14 +236,17 @@ def _renew(
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
-    # A session may lie in two folders, with the same rows in each.
-    requests = sorted({request for scan in scans for request in scan.requests}, key=_at)
     recorded = [row for scan in scans for row in scan.compactions]
-    requests = requests or readings(events)
+    requests = _requests_of(scans) or readings(events)
     session.events = _older(session.events, events) + worth_keeping(events)
     session.requests = _older(session.requests, requests) + requests
     session.recorded = _older(session.recorded, recorded) + recorded
     return True
+
+
+def _requests_of(scans: list[compactions.Scan]) -> list[compactions.Request]:
+    """All requests once: a session may lie in two folders, with the same rows in each."""
+    return sorted({request for scan in scans for request in scan.requests}, key=_at)
 
 
 def _cut(session: Session, since: float) -> bool:

@@ -35,10 +35,7 @@ def document(
     held = pins.pinned(home_dir)
     with_pin = [blob for blob in blobs if blob.digest in held]
     levels = [held[blob.digest].level for blob in with_pin]
-    chosen = with_pin if pinned else blobs
-    if session_id is not None:
-        keys = _keys_of(home_dir, session_id)
-        chosen = [blob for blob in chosen if blob.key in keys]
+    chosen = _of_session(with_pin if pinned else blobs, home_dir, session_id)
     return {
         "folder": layout.root(home_dir),
         "blobs": len(blobs),
@@ -46,6 +43,14 @@ def document(
         "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},
         "outputs": [_output(home_dir, blob, held) for blob in chosen[: limit or None]],
     }
+
+
+def _of_session(blobs: list[Blob], home_dir: str, session_id: str | None) -> list[Blob]:
+    """Those of one session, or all where none is named."""
+    if session_id is None:
+        return blobs
+    keys = _keys_of(home_dir, session_id)
+    return [blob for blob in blobs if blob.key in keys]
 
 
 def _keys_of(home_dir: str, session_id: str) -> set[str]:

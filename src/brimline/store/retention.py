@@ -186,17 +186,24 @@ def choose(
         return old, done
     gone = {blob.digest for blob in old}
     excess = total - sum(blob.disk_bytes for blob in old) - limits.max_bytes
-    chosen = list(old)
     staying = [blob for blob in free if blob.digest not in gone]
-    for blob in sorted(staying, key=lambda blob: _order(blob, holds)):
+    staying.sort(key=lambda blob: _order(blob, holds))
+    large = _choose_by_size(staying, excess)
+    done.shortfall_bytes = max(excess - sum(blob.disk_bytes for blob in large), 0)
+    if done.shortfall_bytes:
+        done.held_bytes = _held_bytes(blobs, held)
+    return old + large, done
+
+
+def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
+    """The first of them that together have so many bytes."""
+    chosen = []
+    for blob in blobs:
         if excess <= 0:
             break
         chosen.append(blob)
         excess -= blob.disk_bytes
-    done.shortfall_bytes = max(excess, 0)
-    if done.shortfall_bytes:
-        done.held_bytes = _held_bytes(blobs, held)
-    return chosen, done
+    return chosen
 
 
 def _held_bytes(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
@@ -305,12 +312,16 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     if not how.dry_run and remembered != known:
         with contextlib.suppress(OSError):  # it only costs the next search time
             _save(home_dir, remembered)
+    _require_all_read(unreadable)
+    return _held(digests, mentions) if finished else None
+
+
+def _require_all_read(unreadable: Sequence[str]) -> None:
     if unreadable:
         more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
         raise StoreError(
             f"nothing was removed: what may mention a key cannot be read: {unreadable[0]}{more}"
         )
-    return _held(digests, mentions) if finished else None
 
 
 def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
