@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import Any
 
 _HOOK_TIMEOUT_S = 0.5
@@ -62,15 +63,9 @@ def _filters_off(project_dir: str) -> tuple[str, ...] | None:
 
 
 def _is_in_repository(folder: str) -> bool:
-    """Whether a folder or one above it holds a `.git`."""
-    while folder:
-        if os.path.exists(f"{folder}/.git"):
-            return True
-        above = os.path.dirname(folder)
-        if above == folder:
-            return False
-        folder = above
-    return False
+    """Tell whether a folder or one above it holds a `.git`."""
+    places = (Path(folder), *Path(folder).parents)
+    return any(os.path.exists(place / ".git") for place in places)
 
 
 def ask(

@@ -152,7 +152,10 @@ def test_a_purged_session_goes_on_without_the_thinking_that_was_named(
     rest(first.transcript)
     told = run_json(installed, *purge, "--keep-recent", "2")
     purged = client.run_print("on", args=session, model=MODEL).main[-1]
+    again = run_json(installed, *purge[:3], "--dry-run")
+    last = client.run_print("on", args=session, model=MODEL).main[-1]
 
+    assert again["thoughts"] == len(last.blocks("thinking")) == 2
     assert (on_disk["thoughts_lost"], len(whole.blocks("thinking"))) == (0, 7)
     assert (told["thoughts_lost"], told["thoughts"]) == (7, 8)
     assert len(purged.blocks("thinking")) == 1
@@ -165,7 +168,7 @@ def test_a_purged_session_goes_on_without_the_thinking_that_was_named(
     assert restored.rc == 0, restored.stderr
     assert "STUB-DONE" in str(restored.result)
     assert lines(restored.main[-1]) == 0
-    # All but that of the turn made since.
+    # All but those of the turns made since.
     assert len(restored.main[-1].blocks("thinking")) == 8
     assert (binding.refusals, sum(binding.failed)) == ([], 0)
 

@@ -290,3 +290,17 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
         assert line in page
     style = resources.files("brimline.dashboard").joinpath("static/page.css")
     assert "tab-size: 4" in style.read_text("utf-8")
+
+
+def test_sessions_with_a_request_within_the_days_are_counted(home_dir: str, folder: Path) -> None:
+    """One request is enough; neither a mere wish nor what was long before counts."""
+    session(folder, "11111111-a").reply(50_000)
+    session(folder, "22222222-b").prompt("A wish")
+    for _ in range(2):
+        session(folder, "33333333-c").reply(60_000)
+    old = session(folder, "44444444-d")
+    old.now -= 60 * DAY_S
+    old.reply(40_000, message_id="old")
+
+    assert shown(home_dir)["sessions"] == 2
+    assert shown(home_dir, 90)["sessions"] == 3

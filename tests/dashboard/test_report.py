@@ -259,7 +259,7 @@ def test_what_cannot_be_reported_is_said_in_a_sentence(played: Played) -> None:
     lost = CliRunner().invoke(program, ["report", NAME, "-o", "no/such/report.html"])
     nowhere = CliRunner().invoke(program, ["report", NAME, "-o", "-"])
 
-    assert "no session ffff was found" in str(missing.exception)
+    assert "no session 'ffff' is known" in str(missing.exception)
     assert "taken/report.html cannot be written" in str(unwritable.exception)
     assert "no page of ours" in str(other.exception)
     assert "no/such/report.html cannot be written" in str(lost.exception)

@@ -14,8 +14,8 @@ from brimline.gauge.composition import (
     Composition,
     compose,
     estimate_tokens,
-    explain_first,
-    explain_growth,
+    share_first_request,
+    share_growth,
 )
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import pieces
@@ -153,11 +153,11 @@ def test_growth_is_shared_by_what_is_known(
     """Exact counts first, then the estimates, within bounds."""
     known = [Piece(kind, characters) for kind, characters in added.items()]
 
-    found = explain_growth(growth, known, MODEL, output_tokens=output)
+    found = share_growth(growth, known, MODEL, output_tokens=output)
 
     assert sum(found) == sum(shares)
     assert all(abs(one - other) <= 20 for one, other in zip(found, shares, strict=True))
-    assert explain_first(10, [Piece("user", 99_999)], MODEL) == [10]
+    assert share_first_request(10, [Piece("user", 99_999)], MODEL) == [10]
     newer = estimate_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
     assert newer > 1.2 * estimate_tokens(Piece("tool_result", 10_000), MODEL)
 

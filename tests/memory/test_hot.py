@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -205,3 +206,95 @@ def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> N
         raw = one.read_bytes()
         assert raw.count(b"\n") == raw.count(b"\r\n") > 3
         assert one.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize(
+    ("front", "problem", "line"),
+    [
+        ("name: a\ndescription: d\ntype: user", "", 1),
+        ("name: a\ndescription: d\nmetadata:\n  type: project", "", 1),
+        ("description: d\ntype: user", "its front matter has no name", 1),
+        ("name: a\ntype: user", "its front matter has no description", 1),
+        ("name: a\ndescription: [d]\ntype: user", "its front matter has no description", 1),
+        ("name: a\ndescription: d", "its front matter has no type", 1),
+        ("name: a\ndescription: d\ntype: odd", "its type 'odd' is none of user, feedback", 4),
+        ("- a list", "its front matter has no name", 1),
+        ("name: a\nb: [", "its front matter is no YAML: ", 3),
+    ],
+)
+def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
+    front: str, problem: str, line: int
+) -> None:
+    """Its text is there in any case."""
+    topic = hot.parsed("/m/a.md", f"---\n{front}\n---\n\nThe text.\n".encode())
+
+    assert topic.problem.startswith(problem)
+    assert bool(topic.problem) is bool(problem)
+    assert topic.text == "The text."
+    if problem:
+        assert topic.line == line
+    headless = hot.parsed("/m/a.md", b"The text.\n---\n")
+    assert (headless.problem, headless.line) == ("it has no front matter", 1)
+    assert hot.parsed("/m/a.md", b"---\nname: a\n").problem == "it has no front matter"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "description", "text", "problem"),
+    [
+        ("a", "odd", "d", "t", "there is no type 'odd': use user, feedback, project, reference"),
+        ("/etc/a", "user", "d", "t", "is no name for a topic: it looks like a path"),
+        ("~a", "user", "d", "t", "it looks like a path"),
+        (".a", "user", "d", "t", "it looks like a path"),
+        (" ", "user", "d", "t", "a topic needs a name, a description and a text"),
+        ("a", "user", "", "t", "a topic needs a name, a description and a text"),
+        ("a", "user", "d", " \n", "a topic needs a name, a description and a text"),
+        ("OLD", "user", "d", "t", "is there already: `brimline memory edit` changes it"),
+        ("new", "user", "d", "x" * 20, "says the same already: `brimline memory edit` it"),
+    ],
+)
+def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
+    place: Path, name: str, kind: str, description: str, text: str, problem: str
+) -> None:
+    """In a sentence that says what to do."""
+    add(place, "old", "x" * 20)
+    before = contents(place)
+
+    with pytest.raises(StateError, match=re.escape(problem)):
+        hot.add(str(place), name, kind, description, text)
+
+    assert contents(place) == before
+
+
+def test_two_topics_may_say_the_same_short_word(place: Path) -> None:
+    """Up to nineteen characters; where it is from is kept."""
+    add(place, "one", "x" * 19)
+    hot.add(str(place), "two", "user", "About two", "x" * 19, source="a session")
+
+    assert [topic.text for topic in hot.topics(str(place))] == ["x" * 19] * 2
+    assert hot.named(str(place), "two").front["source"] == "a session"
+    assert hot.lint(str(place))[-1].text == "it has the same text as one.md"
+
+
+def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
+    """A type that was nested stays so; what was changed meanwhile is not overwritten."""
+    path = put(
+        place,
+        "a.md",
+        "---\nname: a\ndescription: d\nmetadata:\n  type: user\n  x: 1\n---\n\nText.\n",
+    )
+    put(place, "MEMORY.md", "- [a](a.md) — d\n")
+
+    first = hot.edit(str(place), "a", kind="project")
+    seen = path.read_bytes()
+    second = hot.edit(str(place), "a", description="e", text="Other.", seen=seen)
+
+    assert (first.type, first.description, first.text) == ("project", "d", "Text.")
+    assert (second.type, second.description, second.text) == ("project", "e", "Other.")
+    front = hot.named(str(place), "a").front
+    assert front["metadata"] == {"type": "project", "x": 1}
+    assert "type" not in front
+    assert (place / "MEMORY.md").read_text().startswith("- [a](a.md) — e")
+    with pytest.raises(StateError, match="was changed meanwhile: nothing was written"):
+        hot.edit(str(place), "a", text="Third.", seen=seen)
+    with pytest.raises(StateError, match="there is no type 'odd'"):
+        hot.edit(str(place), "a", kind="odd")

@@ -181,7 +181,7 @@ def test_what_stays_has_a_reason(
 
     case = judge.Case(tool, arguments, text, len(text.encode()))
 
-    assert judge.judge(case, rules, lambda path: path == "/p/edited.py") == reason
+    assert judge.reason_to_stay(case, rules, lambda path: path == "/p/edited.py") == reason
     assert case.is_listed == ("always" in str(arguments))
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.transcript.compacted import compact_inside
 
 from brimline.session import inspect as inspecting
 from brimline.session.faults import Finder
@@ -140,3 +141,19 @@ def test_it_tells_where_thinking_was_lost_and_what_only_the_client_reads(
     assert found.lost_thinking == [(1, "all, by the client after a refusal")]
     assert found.disk_bytes["bookkeeping"] > 5_000
     assert "attachment" not in found.disk_bytes
+
+
+def test_what_a_compaction_kept_is_estimated_as_the_session_has_counted(
+    session: SessionBuilder,
+) -> None:
+    """Where its texts take more tokens than usual, as JSON and other alphabets do."""
+    session.prompt("Count them.")
+    tokens = 20_000
+    for _ in range(40):
+        call = session.tool_call(tokens, output_tokens=60, command="make")
+        session.tool_result(call, '{"a":1},' * 175)
+        tokens += 60 + 700
+    session.reply(tokens, text_block("Counted."))
+    compact_inside(session)
+
+    assert inspecting.inspect(session.path).resume_tokens == pytest.approx(tokens, rel=0.02)

@@ -201,7 +201,10 @@ def test_only_the_conversation_as_it_is_now_is_judged(session: Recorded) -> None
 
 @pytest.mark.parametrize("model", ["claude-fable-5-2", "claude-sonnet-4-6"])
 def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model: str) -> None:
-    """The client's own row names the first reply behind the first change; restore takes it back."""
+    """The client's own row names the first reply behind the first change; restore takes it back.
+
+    It stands before the last row, on which the client goes on, so that no restore cuts that off.
+    """
     session.model = model
     thought = {"type": "thinking", "thinking": "t" * 2_200, "signature": "s"}
     session.prompt()
@@ -210,7 +213,9 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     session.reply(40_000, thought, message_id="msg_after")
     session.talk()
     session.reply(40_000, thought, message_id="msg_last")
-    before, last = session.data, session.parent
+    last = session.parent
+    session.talk(1)
+    before, end = session.data, session.parent
     found = session.plan()
     session.purge(found)
 
@@ -224,7 +229,8 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
     document = session_documents.purge(session.path, found)
     plan = " ".join(session_text.purge(document).split())
     assert "2 of 3 thoughts behind the first replaced result will not be sent again" in plan
-    assert session.rows[-1]["parentUuid"] == last
+    assert added[0]["parentUuid"] == last
+    assert [session.rows[-1][name] for name in ("parentUuid", "uuid")] == [added[0]["uuid"], end]
     assert added[0]["attachment"] == {
         "type": "thinking_stripped",
         "scope": "partial",
@@ -348,7 +354,8 @@ def test_thinking_that_an_earlier_purge_lost_is_not_lost_again(session: Recorded
     for label in ("one", "two", "three"):
         session.call(output(label))
         session.reply(40_000, thought, message_id=f"msg_{label}")
-    first = session.plan(threshold_bytes=1_000, keep_requests=3)
+    session.talk(1)
+    first = session.plan(threshold_bytes=1_000, keep_requests=4)
     session.purge(first)
     session.reply(40_000, thought, message_id="msg_since")
 

@@ -1,6 +1,6 @@
 """What can be done with a session's budget, by the model and by people alike.
 
-Each operation checks what it was given, does it, and returns a document; `told` says it in words.
+Each operation checks what it was given, does it, and returns a document; `text` says it in words.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _get(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    compartment, text = _compartment(given), _text(given)
+    compartment, text = _require_compartment(given), _require_text(given)
     priority, pinned = given.get("priority", _DEFAULT_PRIORITY), given.get("pinned", False)
     if isinstance(priority, bool) or priority not in items.PRIORITIES:
         raise StateError("a priority is a whole number from 0 to 10")
@@ -79,7 +79,7 @@ def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Do something to the one item that an id, or its beginning, names."""
-    item = _item(place, given)
+    item = _find_item(place, given)
     if what == "unpin" and item["compartment"] == items.SAFETY:
         raise StateError(f"what is in {items.SAFETY} is always pinned: remove it instead")
     if what == "evict" and item["pinned"]:
@@ -93,7 +93,7 @@ def _evict(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Take out one item: the named one, or the next of a compartment."""
     if "id" in given:
         return _change_item("evict", place, given)
-    compartment = _compartment(given)
+    compartment = _require_compartment(given)
     free = items.evictable(_load(place).of(compartment))
     if not free:
         raise StateError(f"{compartment} holds nothing that is not pinned")
@@ -108,7 +108,7 @@ def _enforce(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _estimate(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    return {"tokens": items.estimate(_text(given))}
+    return {"tokens": items.estimate(_require_text(given))}
 
 
 def _log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    wanted = [_compartment(given)] if "compartment" in given else items.SHARES
+    wanted = [_require_compartment(given)] if "compartment" in given else items.SHARES
     budget = _load(place)
     return {"items": [item for name in wanted for item in budget.of(name)]}
 
@@ -140,14 +140,14 @@ def _load(place: Place) -> items.Budget:
     return items.load(place.home_dir, place.session_id)
 
 
-def _compartment(given: dict[str, Any]) -> str:
+def _require_compartment(given: dict[str, Any]) -> str:
     name = given.get("compartment")
     if not isinstance(name, str) or name not in items.SHARES:
         raise StateError(f"a compartment is one of {', '.join(items.SHARES)}")
     return name
 
 
-def _text(given: dict[str, Any]) -> str:
+def _require_text(given: dict[str, Any]) -> str:
     text = given.get("text")
     if not isinstance(text, str) or not text.strip():
         raise StateError("give a `text`")
@@ -156,7 +156,7 @@ def _text(given: dict[str, Any]) -> str:
     return text.strip()
 
 
-def _item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def _find_item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     name, by_id = arguments.get("id"), _load(place).items
     fitting = [each for each in by_id if isinstance(name, str) and name and each.startswith(name)]
     if len(fitting) != 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -138,7 +139,8 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         return
     if flags["dry_run"]:
         report["changes"] = session_documents.changes(planned)
-        text = "" if as_json else session_text.preview(report, options)
+        command = ["brimline", *[word for word in sys.argv[1:] if word != "--dry-run"]]
+        text = "" if as_json else session_text.preview(report, command)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:

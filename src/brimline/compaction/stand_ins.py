@@ -67,7 +67,7 @@ def preview_of(
     text = _plain(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
-    if judge.judge(case, rules, clock.was_changed):
+    if judge.reason_to_stay(case, rules, clock.was_changed):
         return None
     subject = subject_of(block)
     shown = preview.make_preview(text, case.source, case.kind, case.tool, subject)

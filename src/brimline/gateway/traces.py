@@ -23,7 +23,7 @@ FILES = {
 SENT_FOR_S = 30 * 86_400
 
 
-def kept_keys(home: str, but: str) -> set[str]:
+def promised_keys(home: str, but: str) -> set[str]:
     """The keys that are sent in the place of content, in all sessions but one.
 
     A damaged file stands in the way of housekeeping, but not of a session that is to be forgotten.

@@ -47,6 +47,8 @@ LEAST_SCALE, LARGEST_SCALE = 0.5, 2.0
 _PROSE_FACTOR = 1.2
 _TOOL_KINDS = frozenset({"tool_input", "tool_result"})
 _OVERHEAD_TOKENS = {"tool_input": 90, "tool_result": 10}
+# A session that grew by so much tells how its texts count; less says nothing.
+_TELLING_TOKENS = 5_000
 # Estimates are whole hundredths of a token, so that sharing out is exact.
 _PER_TOKEN = 100
 
@@ -117,13 +119,13 @@ def estimate_text(characters: int) -> int:
     return round(estimate_tokens(Piece("text", characters), None))
 
 
-def explain_first(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
+def share_first_request(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
     weights = _weights(pieces, model)
     return divide(min(occupancy, sum(weights) // _PER_TOKEN), weights)
 
 
-def explain_growth(
+def share_growth(
     growth: int, pieces: Sequence[Piece], model: str | None, output_tokens: int | None = None
 ) -> list[int]:
     """The tokens of what was added between two requests; the rest of the growth is unexplained.
@@ -231,6 +233,8 @@ class Ledger:
         # What a first request took besides the texts; a compaction leaves it as it is.
         self.floor_tokens = 0
         self.summary_expected = False
+        # What texts took when requests measured them, and what their lengths had told.
+        self.measured_tokens = self.estimated_tokens = 0.0
 
     def add_entry(self, entry: Entry) -> None:
         if entry.is_boundary:
@@ -249,6 +253,11 @@ class Ledger:
             found.occupancy_tokens = self.request.usage.prompt_tokens
         _break_down(found, self.shares)
         return found
+
+    def scale(self) -> float:
+        """How much more texts take in this session than their lengths tell."""
+        is_known = self.estimated_tokens > _TELLING_TOKENS
+        return self.measured_tokens / self.estimated_tokens if is_known else 1.0
 
     def result_calls(self, *, ours: bool) -> frozenset[str]:
         """The calls with results in the latest request: lines of ours by now, or whole."""
@@ -304,10 +313,12 @@ class Ledger:
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
-            shares = explain_first(occupancy, pieces, model)
+            shares = share_first_request(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
-            shares = explain_growth(growth, pieces, model, before.output_tokens)
+            shares = share_growth(growth, pieces, model, before.output_tokens)
+            self.measured_tokens += sum(shares)
+            self.estimated_tokens += sum(estimate_tokens(piece, model) for piece in pieces)
         left = growth - sum(shares)
         if before is None:
             self.floor_tokens = left

@@ -139,7 +139,8 @@ class ContextReader:
         """What texts take that no request has measured."""
         request = self._ledger.request
         model = request.usage.model if request else None
-        return sum(round(composition.estimate_tokens(piece, model)) for piece in added)
+        estimated = sum(composition.estimate_tokens(piece, model) for piece in added)
+        return round(estimated * self._ledger.scale())
 
     def _preserved_entries(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""

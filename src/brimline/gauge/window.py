@@ -139,13 +139,13 @@ def _window_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> in
 def idle_tokens(client: dict[str, Any], version: str | None) -> int | None:
     """From how many tokens on the client compacts while nobody is there; None where it does not."""
     off = False in (client.get("idle_enabled"), client.get("autocompact_enabled"))
-    if off or version_numbers(version) < _FIRST_IDLING:
+    if off or parse_client_version(version) < _FIRST_IDLING:
         return None
     least = client.get("idle_least_tokens") or _IDLE_TOKENS
     return int(max(_LEAST_IDLE_TOKENS, least))
 
 
-def version_numbers(version: str | None) -> tuple[int, ...]:
+def parse_client_version(version: str | None) -> tuple[int, ...]:
     """A client's version, to compare; an unknown one is the oldest."""
     return tuple([int(part) if part.isdecimal() else 0 for part in (version or "").split(".")])
 
@@ -236,7 +236,7 @@ def _enforced(
         return False
     if chosen:
         return True
-    if version is not None and version_numbers(version) <= _LAST_ALWAYS_ENFORCING:
+    if version is not None and parse_client_version(version) <= _LAST_ALWAYS_ENFORCING:
         return True
     most = model.compacts_up_to_tokens
     return None if most is None else window.tokens <= most

@@ -124,8 +124,8 @@ def offered(name: str) -> Iterator[Any]:
     - `FILES`: the names that it writes, as patterns by folder of the data folder.
     - `BRIEF`: how those names in a session's folder begin that go after a day of silence.
     - `MENTIONS`: folders whose files keep stored outputs by naming their keys; `PASSING`: how names
-      there begin that promise nothing; `kept_keys(home, but)`: keys it promises elsewhere, those of
-      one session left out.
+      there begin that promise nothing; `promised_keys(home, but)`: keys it promises elsewhere,
+      those of one session left out.
     - `sessions(home)`: the sessions it knows, each with project and time.
     - `forget(home, asked, dry_run=…)`: deletes what it keeps; returns how much that was.
     - `check(home, project)`: findings for `doctor`, each the name of a text and what goes into it.

@@ -35,7 +35,7 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     if inside == "off":
         yield "mod-off", {}
         return
-    wired = parts.wiring_for(_interpreter(home_dir, project_dir), home_dir)
+    wired = parts.wiring_for(_choose_interpreter(home_dir, project_dir), home_dir)
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.folder(home_dir)}
     settings = _read_all_settings(project_dir)
@@ -46,7 +46,7 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
-def _interpreter(home_dir: str, project_dir: str) -> str:
+def _choose_interpreter(home_dir: str, project_dir: str) -> str:
     path = parts.settings_path("user", project_dir)
     return pythons.choose(None, parts.interpreter_in_use(home_dir, path))
 
@@ -74,7 +74,7 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
         return 'settings have "disableAllHooks"'
     if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):
         return "the organisation's settings allow no other mods"
-    version = client.version_numbers()
+    version = client.installed_version()
     if version and version < _OLDEST:
         return f"the client is older than {'.'.join(map(str, _OLDEST))}"
     return "it began before the mod was installed, or with --bare, --safe-mode or another policy"

@@ -119,7 +119,7 @@ def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program, version = client.on_path(), client.version_numbers()
+    program, version = client.on_path(), client.installed_version()
     said = {"program": program, "version": ".".join(map(str, version))}
     said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))

@@ -102,7 +102,7 @@ def version(program: str) -> str | None:
     return words[0] if words and not code else None
 
 
-def version_numbers() -> tuple[int, ...]:
+def installed_version() -> tuple[int, ...]:
     """The version of the client on PATH; nothing where there is none or it does not say."""
     program = on_path()
     words = (version(program) or "").split(".") if program else []

@@ -158,20 +158,16 @@ def _ask_to_remove(
 
 def _delete(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
     """Delete the data, unless something that could not be put back needs it; what is left."""
-    kept: dict[str, Any] = {"data_deleted": False, "backups_deleted": [], "backups_left": []}
+    report: dict[str, Any] = {"data_deleted": False, "backups_deleted": [], "left": []}
+    report["backups_left"] = data.only_copies if data else []
     if data is None:
-        return kept | {"left": []}
+        return report
     if problems:
         home_dir = data.home_dir
         problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
-        return kept | {"backups_left": data.only_copies, "left": []}
+        return report
     left = data.delete()
-    return {
-        "data_deleted": True,
-        "backups_deleted": data.backups,
-        "backups_left": data.only_copies,
-        "left": left,
-    }
+    return report | {"data_deleted": True, "backups_deleted": data.backups, "left": left}
 
 
 @output.command("doctor")

@@ -88,8 +88,7 @@ def _runs_nothing(folder: str) -> bool:
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
-    switched_on = ("scout",) if wiring.scout else ()
-    return {event: _group(event, wiring, switched_on) for event in table.EVENTS}
+    return {event: _group(event, wiring) for event in table.EVENTS}
 
 
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
@@ -199,10 +198,10 @@ def is_our_rule(rule: Any) -> bool:
     return started or rule in clientsettings.RECALL_RULES
 
 
-def _group(event: str, wiring: Wiring, switched_on: tuple[str, ...]) -> dict[str, Any]:
+def _group(event: str, wiring: Wiring) -> dict[str, Any]:
     answered = table.EVENTS[event]
     command, *arguments = wiring.command(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
-    matcher = answered.matcher(switched_on)
+    matcher = answered.matcher(("scout",) if wiring.scout else ())
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

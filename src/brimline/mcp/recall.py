@@ -117,7 +117,7 @@ def _resolved(home_dir: str, text: str) -> str:
 def _removal(home_dir: str, text: str) -> str | None:
     """What became of a key that is in the trail but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
-    if not layout.is_hex(start) or len(start) < contents.SHORTEST_PREFIX:
+    if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
     told = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(whole)]

@@ -38,7 +38,6 @@ _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
 _BREAK = re.compile(r"\n\s*\n|\n(?=[-*#|\d])")
 _LARGEST_FILE = 1 << 20
-_WORTH_TIMING = 4_000_000
 _SPOKEN = (
     *(b'"user"', b'"assistant"', b'"queued_command"', b'"queue-operation"'),
     b'"compact_boundary"',
@@ -116,13 +115,12 @@ def _take_all(
     progress: Callable[[int], None],
 ) -> Taken:
     """Take sources in as long as there is time, one in any case."""
-    added, begun = 0, time.monotonic()
+    added = 0
     for number, source in enumerate(fresh):
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
         progress(_size(source))
-    intake.note_speed(sum(map(_size, fresh)), time.monotonic() - begun)
     return Taken(added, 0)
 
 
@@ -367,13 +365,6 @@ class _Intake:
         self.memory.use(finish)
         return added
 
-    def note_speed(self, read_bytes: int, seconds: float) -> None:
-        """Keep how fast reading went, to tell how long the rest of it takes."""
-        if read_bytes > _WORTH_TIMING:
-            values = (hits.SPEED, str(max(1, int(read_bytes / seconds))))
-            statement = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
-            self.memory.use(lambda base: base.execute(statement, values))
-
     def _fitting(self, made: Iterable[Entry]) -> list[Entry]:
         return [part for one in made if not self._refused(one) for part in pieces(one)]
 
@@ -422,7 +413,9 @@ def _of_topic(source: Source, project_dir: str) -> Entry:
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
         project = next((one for one in map(find.project_of, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
-    text = hot.without_front_matter(raw.decode("utf-8", "replace"))
+    topic = hot.parsed(source.path, raw)
+    title = ": ".join(filter(None, (topic.name, topic.description)))
+    text = f"{title}\n{topic.text}".strip()
     return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
 
 

@@ -25,10 +25,9 @@ NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
 _KEY = re.compile(r"m(\d{1,15})")
-# What is read in a second, until it was measured here.
-_USUAL_BYTES_PER_S = 8_000_000
-SPEED = "bytes_per_s"
-_FACTS = "SELECT name, value FROM facts WHERE name GLOB 'file:*' OR name = ?"
+# What is read in a second, about.
+_BYTES_PER_S = 8_000_000
+_FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
 def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -42,14 +41,14 @@ def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     """The same for a person."""
-    shown = [_hit_text(hit) for hit in found["hits"]]
+    shown = [_hit_text(hit, found["query"]) for hit in found["hits"]]
     return "\n\n".join(shown) or NOTHING
 
 
-def _hit_text(hit: dict[str, Any]) -> str:
+def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
     head = "  ".join([hit["key"], *_origin(hit)])
-    return "\n".join([head, *[f"  {line}" for line in lines]])
+    return "\n".join([head, *[f"  {_marked(line, query)}" for line in lines]])
 
 
 def _origin(hit: dict[str, Any]) -> list[str]:
@@ -83,8 +82,15 @@ def _around_word(line: str, stems: Sequence[str]) -> str:
 
 
 def _stems(query: str) -> list[str]:
-    """The beginnings of the query's words: `errors` is found by `error`."""
+    """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
     return [stored.stem(stored.fold(word)) for word in turns.telling(query)]
+
+
+def _marked(line: str, query: str) -> str:
+    """A line with the query's words marked, for a terminal."""
+    stems = "|".join(map(re.escape, _stems(query)))
+    words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
+    return words.sub(lambda word: output.strong(word[0]), line) if words else line
 
 
 def is_key(text: str) -> bool:
@@ -128,13 +134,13 @@ def reading(home_dir: str) -> dict[str, int] | None:
     facts: dict[str, str] = {}
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
-        facts = memory.use(lambda base: dict(base.execute(_FACTS, (SPEED,)).fetchall()))
+        facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
     own = list(sessions(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
     size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
-    seconds = -(-size // int(facts.get(SPEED, _USUAL_BYTES_PER_S)))
+    seconds = -(-size // _BYTES_PER_S)
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 

@@ -298,16 +298,6 @@ def _front_parts(front: dict[str, Any]) -> dict[str, str]:
     return {key: value if isinstance(value, str) else "" for key, value in parts.items()}
 
 
-def without_front_matter(text: str) -> str:
-    """What a topic says, its name and description before it, without the rest of its head."""
-    head, mark, rest = text.replace("\r\n", "\n").removeprefix("---\n").partition("\n---\n")
-    if not mark or not text.startswith("---"):
-        return text
-    said = [re.match(r"(?:name|description):\s*(.*)", line) for line in head.split("\n")]
-    title = ": ".join(one[1].strip("'\"") for one in said if one)
-    return f"{title}\n{rest.strip()}" if title else rest.strip()
-
-
 def _check_type(kind: str) -> None:
     if kind not in TYPES:
         raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")

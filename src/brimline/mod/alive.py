@@ -22,12 +22,12 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
     state.save(MOD_ALIVE, sign)
-    _renew(f"{home_dir}/mod/brimline/hooks/register.js")
+    _update_module(f"{home_dir}/mod/brimline/hooks/register.js")
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
     return {"inside": inside, "folder": state.folder, "cold": cold}
 
 
-def _renew(installed: str) -> None:
+def _update_module(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
     current = modsource.joined()
     try:

@@ -107,7 +107,7 @@ class _Arrival:
         if values["offload.preset"] == "off":
             return True
         rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
-        if judge.judge(self.case, rules, lambda path: was_edited(turn, path)):
+        if judge.reason_to_stay(self.case, rules, lambda path: was_edited(turn, path)):
             return True
         if not self.case.is_listed:
             if _always_come_back(turn.home, self.learned_as):

@@ -72,7 +72,7 @@ class Case:
         return self.failed or (ran_something and kinds.says_failure(self.text))
 
 
-def judge(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a result stays; empty where it is previewed.
 
     These are the questions 2 and 4 to 6 of `intercept.on_result`.

@@ -145,7 +145,7 @@ def kind_of(
     if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool != "Read":
-        kind = _kind_of_output(sample, text, tool, command.prints if command else "")
+        kind = _kind_by_origin(sample, text, tool, command.prints if command else "")
     return kind or _kind_of_text(sample, text, lines, CODE if tool == "Read" else PROSE)
 
 
@@ -155,7 +155,7 @@ def _is_binary(start: str) -> bool:
     return "\0" in start or most > len(start)
 
 
-def _kind_of_output(sample: list[str], text: str, tool: str, prints: str) -> str:
+def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str:
     """Return the kind that the tool, the command or the form of its lines tells; maybe none."""
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):

@@ -342,7 +342,7 @@ class _Walk:
 
         The worktree has files of its own, and the client leaves the outer ones to it.
         """
-        main = clientsettings.repository(self.top)
+        main = clientsettings.main_worktree(self.top)
         is_between = is_within(folder, main) and not is_within(folder, self.top)
         return is_between and is_within(self.top, main)
 
@@ -409,7 +409,7 @@ def _parents(folder: str) -> list[str]:
 def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
     """The same sources, corrected by what only the whole cascade shows of the client."""
     excludes = _excludes(project)
-    speaking = [s for s in sources if _is_claude_file(s) and s.text.strip()]
+    speaking = [s for s in sources if _silences_agents_file(s) and s.text.strip()]
     stands_in = all(source.level == CHILD for source in speaking)
     spoken_for = {source.folder for source in speaking}
     corrected: list[Source] = []
@@ -440,7 +440,7 @@ def _is_agents_file(source: Source) -> bool:
     return source.imported_by is None and os.path.basename(source.path) == AGENTS
 
 
-def _is_claude_file(source: Source) -> bool:
+def _silences_agents_file(source: Source) -> bool:
     named = os.path.basename(source.path) in (CLAUDE, LOCAL)
     return named and source.imported_by is None and source.level in (PARENT, PROJECT, CHILD)
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 FORMAT = 1
-_LAYOUT = (
-    3  # also in the schema; a version with another one adds its tables, and none is in the way
-)
+# Also in the schema; a version with another one adds its tables, and none is in the way.
+_LAYOUT = 3
 _BUSY_S = 5.0
 _ATTEMPTS = 3
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

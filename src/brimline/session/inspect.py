@@ -8,7 +8,6 @@ request measured the context exactly; what came since is estimated from the leng
 from __future__ import annotations
 
 import bisect
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.gauge.composition import Composition, Injections
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in
+from brimline.session.survey import calls_in, encoded
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
@@ -42,7 +41,6 @@ _BLOCKS = {
     "thinking": "thinking",
     "redacted_thinking": "thinking",
 }
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 LARGEST = 10
 _SOURCE_CHARACTERS = 200
 
@@ -267,7 +265,7 @@ def _value_bytes(value: Any) -> int:
     if value is None:
         return 0
     try:
-        return _text_bytes(_encode(value))
+        return len(encoded(value))
     except RecursionError:  # it was nested just deep enough to be read
         return 0
 

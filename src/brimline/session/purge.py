@@ -22,7 +22,6 @@ from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import (
     COPY,
-    COPY_KEY,
     PROGRESS_ROW,
     TEXT,
     check_of,
@@ -33,7 +32,7 @@ from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, thinking_stripped
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, thinking_stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -117,13 +116,9 @@ class Plan:
         return int(characters / models.lookup(self.survey.model).characters_per_token)
 
     def tokens_of(self, name: str) -> int:
-        """What a strategy saves in tokens; in all no more than the last request held."""
-        survey = self.survey
-        per_token = models.lookup(survey.model).characters_per_token
-        whole = sum(saving.context_characters for saving in self.savings.values()) / per_token
-        held = survey.occupancy_tokens
-        scale = held / whole if held is not None and whole > held else 1.0
-        return int(self.savings[name].context_characters / per_token * scale)
+        """What a strategy saves in tokens."""
+        per_token = models.lookup(self.survey.model).characters_per_token
+        return int(self.savings[name].context_characters / per_token)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
@@ -322,22 +317,33 @@ class _PurgedCopy:
             RewriteError: the session is not the one that the plan was made for.
             OSError: it cannot be read or written.
         """
-        at = 0
-        for mark, edits in self._plan.changes.items():
+        plan, at = self._plan, 0
+        last = plan.survey.last_mark if plan.lost_thoughts else None
+        for mark in sorted({*plan.changes, *([last] if last else [])}):
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
             if at > length or check_of(raw) != mark.check:
                 raise _change_error()
-            if edits:
-                new.write(self._edited(raw, edits))
+            if edits := plan.changes.get(mark):
+                raw = self._edited(raw, edits)
+            if mark == last:
+                new.write(self._stripped(raw))
+            elif edits:
+                new.write(raw)
             self._progress(mark.length)
         self._copy(old, length - at, new)
-        if self._plan.lost_thoughts:
-            # The service would refuse them; the client leaves out what this row names.
-            first, last = self._plan.lost_thoughts[0], self._plan.survey.last_row
-            row = thinking_stripped(last, str(uuid.uuid4()), first.message_id)
-            new.write(encoded(row) + b"\n")
+
+    def _stripped(self, raw: bytes) -> bytes:
+        """The last line, behind the client's own row for thinking that the service would refuse.
+
+        Before the last row, as later ones hang on that one, which a restore puts back as it was.
+        """
+        start, end, row = Line(1, 0, raw).records[0]
+        name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
+        stripped = thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
+        moved = raw[:start] + encoded(row | {PARENT_FIELD: name}) + raw[end:]
+        return encoded(stripped) + b"\n" + moved
 
     def _copy(self, old: BinaryIO, count: int, new: BinaryIO) -> None:
         while count > 0:
@@ -350,12 +356,6 @@ class _PurgedCopy:
 
     def _edited(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
-        first = edits[0]
-        if len(edits) == 1 and first.span:
-            start, end = first.span
-            if not raw.startswith(COPY_KEY, start):
-                raise _change_error()
-            return raw[:start] + raw[end:]
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
             if item.kind == COPY:

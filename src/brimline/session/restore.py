@@ -33,7 +33,7 @@ from brimline.session.disk import Content, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.state.session import SessionState
 from brimline.transcript import find
-from brimline.transcript.row import thinking_stripped
+from brimline.transcript.row import thinking_stripped, uuid_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -406,5 +406,6 @@ def _lost_thinking(found: Restoration, length: int) -> bytes:
     if not survey.sent.thoughts:
         return b""
     first = survey.sent.thoughts[0].message_id
-    line = encoded(thinking_stripped(survey.last_row, str(uuid.uuid4()), first)) + b"\n"
+    last, name = survey.last_row, str(uuid.uuid4())
+    line = encoded(thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

@@ -10,13 +10,12 @@ from brimline import output
 from brimline.gauge import composition_text
 from brimline.session import in_use
 from brimline.session.faults import UNDONE
-from brimline.session.purge import DEFAULT, STRATEGIES
+from brimline.session.purge import STRATEGIES
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from brimline.session.purge import Options
     from brimline.session.restore import Restoration
     from brimline.session.undo import Undoing
 
@@ -203,26 +202,16 @@ def purge(document: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
-def preview(document: dict[str, Any], options: Options) -> str:
+def preview(document: dict[str, Any], command: list[str]) -> str:
     """What a purge would do, and the command that does it."""
-    path = document["path"]
-    words = []
-    if options.strategies != DEFAULT:
-        for name in STRATEGIES:
-            words += ["--strategy", name] if name in options.strategies else []
-    if options.threshold_bytes is not None:
-        words += ["--threshold", str(options.threshold_bytes)]
-    if options.keep_requests is not None:
-        words += ["--keep-recent", str(options.keep_requests)]
-    reason, how = in_use.why(path), "Nothing was changed. To do it:"
+    reason, how = in_use.why(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:
         how = (
             f"Nothing was changed. The session is in use ({reason}), and its client would not "
             "notice a change before the session is resumed. End it, then run:"
         )
-    command = shlex.join(["brimline", "session", "purge", path, *words])
-    parts = [purge(document), changes(document["changes"]), "", output.wrapped(how), f"  {command}"]
-    return "\n".join(parts)
+    how, told = output.wrapped(how), shlex.join(command)
+    return "\n".join([purge(document), changes(document["changes"]), "", how, f"  {told}"])
 
 
 def changes(results: list[dict[str, Any]]) -> str:

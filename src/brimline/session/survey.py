@@ -42,7 +42,6 @@ _KEPT_COPIES = ("Agent", "Task", "Todo", "Skill", "ExitPlanMode", "EnterPlanMode
 _ANY_BYTES = 1 << 62
 _CHECKED_BYTES = 512
 _UNKNOWN = Call("", "", "")
-COPY_KEY = f',"{row.COPY_FIELD}":'.encode()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -90,7 +89,6 @@ class Item:
     digest: str = ""  # its SHA-256, which is its key in the store
     strategy: str = ""  # by which it goes
     is_again: bool = False  # whether an earlier row that changes has the same
-    span: tuple[int, int] | None = None  # where it can be cut out of its line as it is
 
 
 @dataclass(slots=True)
@@ -126,8 +124,9 @@ class Survey:
     request_of: dict[str, int] = field(default_factory=dict)
     # What a resume sends.
     sent: Conversation = field(default_factory=Conversation)
-    # The last row of the main thread.
+    # The last row of the main thread, and its line where that may change.
     last_row: dict[str, Any] = field(default_factory=dict)
+    last_mark: Mark | None = None
     # Names that rows other than progress rows need, or that more than one row has.
     referenced: set[str] = field(default_factory=set)
     # Names of rows that a compaction preserved.
@@ -159,12 +158,14 @@ class _Surveyor:
         # The conversation as it is now, and as it is had the last compaction not been.
         self._now = self._undone = Conversation()
         self._held = [self._now]  # those that the present row belongs to
+        self._last_line: Line | None = None
 
     def close(self) -> Survey:
         """Say what was found."""
         found = self.found
         is_loaded_whole = found.length < LOADED_WHOLE_BYTES
         found.sent = self._undone if is_loaded_whole and self._links.is_undone else self._now
+        found.last_mark = _mark(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
@@ -207,7 +208,7 @@ class _Surveyor:
         is_copy = self._copies.is_copy(value)
         is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
-        self._note_place(value)
+        self._note_place(value, line)
         if kind == "assistant":
             self._take_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
@@ -218,13 +219,13 @@ class _Surveyor:
             for held in self._held:
                 held.strip_thoughts(row.stripped_from(value))
 
-    def _note_place(self, value: dict[str, Any]) -> None:
+    def _note_place(self, value: dict[str, Any], line: Line) -> None:
         """Keep whose session it is, and the last row that others hang on."""
         found, is_message = self.found, row.is_message(value)
         if found.session_id is None and is_message:
             found.session_id = row.session_of(value)
-        if (is_message or row.attachment_of(value)) and not row.is_sidechain(value):
-            found.last_row = value
+        if row.uuid_of(value) and not row.is_sidechain(value):
+            found.last_row, self._last_line = value, line
 
     def _boundary(self, value: dict[str, Any]) -> None:
         found = self.found
@@ -333,10 +334,6 @@ class _Surveyor:
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
-        # Where the rest stands there as it would be written, the copy can be cut out.
-        start = raw.find(COPY_KEY)
-        end = start + size_bytes
-        is_plain = start > 0 and raw[:start] == rest[:start] and raw[end:-1] == rest[start:]
         item = Item(
             COPY,
             mark,
@@ -345,7 +342,6 @@ class _Surveyor:
             row.uuid_of(value),
             size_bytes,
             call_id=call.id,
-            span=(start, end) if is_plain else None,
         )
         self.found.items.append(item)
 

@@ -47,7 +47,7 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "most_tokens": None,
         "large_window_off": None,
         "autocompact_window": _whole(merged.get("autoCompactWindow")),
-        "autocompact_window_by_model": _windows_by_model(merged["modelSettings"]),
+        "autocompact_window_by_model": _autocompact_windows(merged["modelSettings"]),
         "autocompact_pct": None,
         "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
         "idle_enabled": _truth(merged.get("idleCompaction")),
@@ -88,10 +88,10 @@ def memory_folder(project_dir: str) -> str:
         chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
             return paths.completed(chosen, "/")
-    return f"{paths.project_transcripts(repository(project_dir))}/memory"
+    return f"{paths.project_transcripts(main_worktree(project_dir))}/memory"
 
 
-def repository(project_dir: str) -> str:
+def main_worktree(project_dir: str) -> str:
     """The main worktree that a folder belongs to; itself where it is in no repository."""
     for place in (Path(project_dir), *Path(project_dir).parents):
         try:
@@ -180,7 +180,7 @@ def _managed_settings() -> str:
     return "/etc/claude-code/managed-settings.json"
 
 
-def _windows_by_model(model_settings: dict[str, Any]) -> dict[str, int]:
+def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:
     windows = {
         model: _whole(entry.get("autoCompactWindow"))
         for model, entry in islice(model_settings.items(), _MOST_MODELS)

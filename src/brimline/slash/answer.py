@@ -139,7 +139,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         parts.append(f"note: {hits.reading_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return "\n\n".join(parts)
+    return output.unmarked("\n\n".join(parts))
 
 
 def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
@@ -154,13 +154,12 @@ def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
     path = os.path.realpath(find.require_transcript(turn.event.transcript))
-    options = purge.Options()
-    planned = purge.prepare(path, options, turn.home, watch)
+    planned = purge.prepare(path, purge.Options(), turn.home, watch)
     document = session_documents.purge(path, planned)
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
     document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, options)
+    preview = session_text.preview(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

@@ -19,7 +19,6 @@ from brimline.store import layout, put
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SHORTEST_PREFIX = layout.SHORTEST_PREFIX
 LAST = "last"
 _REMOVALS = ("prune", "gc", "forget")
 _SHARD = re.compile(r"[0-9a-f]{2}")
@@ -96,9 +95,10 @@ def resolve(home_dir: str, text: str) -> str:
     if text == LAST:
         return last_key(home_dir)
     start = text.strip().lower().removeprefix(layout.PREFIX)
-    if not layout.is_hex(start) or not SHORTEST_PREFIX <= len(start) <= layout.DIGEST_LENGTH:
+    shortest = layout.SHORTEST_PREFIX
+    if not layout.is_hex(start) or not shortest <= len(start) <= layout.DIGEST_LENGTH:
         raise StoreError(
-            f"{text!r} is no key: write sha256: and {SHORTEST_PREFIX} to 64 hexadecimal digits"
+            f"{text!r} is no key: write sha256: and {shortest} to 64 hexadecimal digits"
         )
     found = matching(home_dir, start)
     if len(found) > 1:

@@ -130,7 +130,7 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     Raises:
         StoreError: a folder cannot be read.
     """
-    by_key, sent = contents.sessions_of_keys(home_dir), kept_keys(home_dir, but=session)
+    by_key, sent = contents.sessions_of_keys(home_dir), promised_keys(home_dir, but=session)
     stored = Forgotten([], [])
     for blob in contents.blobs(home_dir):
         described = contents.meta(home_dir, blob.key).get("session")
@@ -141,13 +141,13 @@ def of_session(home_dir: str, session: str) -> Forgotten:
     return stored
 
 
-def kept_keys(home_dir: str, but: str = "") -> set[str]:
+def promised_keys(home_dir: str, but: str = "") -> set[str]:
     """The keys that rooms promise elsewhere than in files, for all sessions but one.
 
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.offered("kept_keys") for key in kept(home_dir, but)}
+    return {key for kept in table.offered("promised_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:

@@ -287,7 +287,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     """
     known = _load(home_dir)
     fresh: dict[str, Any] = {}
-    mentions = {key.removeprefix(layout.PREFIX) for key in removal.kept_keys(home_dir)}
+    mentions = {key.removeprefix(layout.PREFIX) for key in removal.promised_keys(home_dir)}
     unreadable: list[str] = []
     finished = True
     for path in sources(home_dir, unreadable):

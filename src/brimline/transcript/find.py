@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 LAST = "last"
 _LOOK_BYTES = 1 << 20
-_SHOWN_IDS = 5
 _MOST_LATER_FILES = 20
 _LATER_LOOK_BYTES = 4 << 20
 # A session goes on from one of late; older ones are not searched.
@@ -130,20 +129,9 @@ def by_id(session_id: str) -> str:
     Raises:
         SessionError: there is none, or the beginning is that of several.
     """
-    name = paths.safe_session_id(session_id)
-    if name != session_id:
-        raise SessionError(f"{session_id!r} is no session id")
-    found = beginning_with(f"{name}.jsonl") or beginning_with(name)
-    ids = sorted({session_id_of(path) for path in found})
-    if len(ids) > 1:
-        shown = ", ".join(ids[:_SHOWN_IDS]) + (", …" if len(ids) > _SHOWN_IDS else "")
-        raise SessionError(f"{session_id} is the beginning of {len(ids)} sessions: {shown}")
-    if not found:
-        raise SessionError(
-            f"no session {session_id} was found under {paths.client_config_dir()}:"
-            " `brimline history` lists them"
-        )
-    return max(found, key=modified)
+    found = beginning_with(paths.safe_session_id(session_id))
+    name = matching(session_id, map(session_id_of, found))
+    return max((path for path in found if session_id_of(path) == name), key=modified)
 
 
 def beginning_with(name: str = "") -> list[str]:

@@ -408,18 +408,21 @@ def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
 
 
-def thinking_stripped(last: dict[str, Any], name: str, message_id: str) -> dict[str, Any]:
+def thinking_stripped(
+    beside: dict[str, Any], name: str, parent: str | None, message_id: str
+) -> dict[str, Any]:
     """The client's own row for thinking that is not sent again, from a message on.
 
     Args:
-        last: the row that it follows.
+        beside: the row that it stands beside.
         name: its own.
+        parent: the name of the row that it follows.
         message_id: of the first message whose thinking goes.
     """
     start = {"messageId": message_id, "thinkingIndex": 0}
     attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
-    own = {"type": "attachment", "uuid": name, PARENT_FIELD: uuid_of(last)}
-    return envelope(last) | own | {"attachment": attachment}
+    own = {"type": "attachment", "uuid": name, PARENT_FIELD: parent}
+    return envelope(beside) | own | {"attachment": attachment}
 
 
 def stripped_from(row: dict[str, Any]) -> str | None:

@@ -1,0 +1,116 @@
+"""When a layer drafts something for a block, and when the block is left to another or to itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brimline.compaction import blocks, layers
+from brimline.compaction.layers import PREVIEWS, REST, RESULTS, Look
+from brimline.compaction.references import Clock
+from brimline.compaction.stand_ins import StandIn
+from brimline.offload.judge import Rules
+
+LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+
+
+def look(text: str = LOG, **fields: Any) -> Look:
+    """A result with this text, as it looks when nothing is known of it."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "journalctl"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": text}
+    said = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
+    (_, block) = blocks.read({"messages": said}) or []
+    usual = Look(
+        block,
+        standing=None,
+        age=0,
+        hot_requests=None,
+        is_new=False,
+        is_repeated=False,
+        is_near_brim=False,
+        is_hard=False,
+        clock=Clock(),
+        rules=Rules(),
+        drafts={},
+    )
+    return usual._replace(**fields)
+
+
+def drafted(layer: layers.Layer, seen: Look) -> bool:
+    """Whether a layer has something for a block."""
+    assert layer.draft
+    return layer.draft(layer, seen) is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_cold"),
+    [
+        ({"age": 19}, False),
+        ({"age": 20}, True),
+        ({"age": 9, "is_near_brim": True}, False),
+        ({"age": 10, "is_near_brim": True}, True),
+        ({"age": 2, "hot_requests": 3}, False),
+        ({"age": 3, "hot_requests": 3}, True),
+        ({"age": 3, "hot_requests": 3, "is_near_brim": True}, True),
+        ({"age": 0, "hot_requests": 0}, True),
+    ],
+)
+def test_a_block_is_cold_when_nothing_has_referred_to_it_for_so_many_requests(
+    fields: dict[str, Any], is_cold: bool
+) -> None:
+    """Half as many near the brim, or as many as whoever asks says."""
+    assert drafted(RESULTS, look(**fields)) is is_cold
+
+
+@pytest.mark.parametrize(("length", "layer"), [(1_999, REST), (2_000, RESULTS)])
+def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
+    length: int, layer: layers.Layer
+) -> None:
+    """Neither is for both."""
+    seen = look(LOG[:length], age=20)
+
+    assert [drafted(each, seen) for each in (RESULTS, REST)] == [layer is RESULTS, layer is REST]
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_previewed"),
+    [
+        ({"is_new": True}, True),
+        ({"is_new": False}, False),
+        ({"is_new": True, "is_repeated": True}, False),
+        ({"age": 3}, False),
+        ({"age": 4}, True),
+        ({"is_hard": True}, True),
+        ({"is_new": True, "standing": StandIn(1, {"content": "x"}, "k", 1.0)}, False),
+    ],
+    ids=["new", "sent", "asked for again", "three on", "four on", "refused", "has one"],
+)
+def test_bulk_is_a_preview_when_it_arrives_or_was_read(
+    fields: dict[str, Any], is_previewed: bool
+) -> None:
+    """Not while the cache holds it, and not where the same call came again to see all of it."""
+    assert drafted(PREVIEWS, look(**fields)) is is_previewed
+
+
+def test_what_will_not_change_is_drafted_once() -> None:
+    """By its layer: a preview is no line."""
+    seen = look(age=20)
+    assert RESULTS.draft
+    assert PREVIEWS.draft
+    first = RESULTS.draft(RESULTS, seen)
+    again = RESULTS.draft(RESULTS, seen)
+    preview = PREVIEWS.draft(PREVIEWS, seen)
+
+    assert first is again
+    assert preview
+    assert first
+    assert (first.layer, preview.layer) == (2, 1)
+    assert len(seen.drafts) == 2
+
+
+def test_layers_are_named_by_their_numbers_and_only_a_preview_may_become_shorter() -> None:
+    """In the order in which a block is offered to them."""
+    assert [layer.number for layer in layers.numbered((1, 2, 4, 9))] == [2, 1, 4]
+    finals = [layers.is_final(StandIn(number, {}, "k", 1.0)) for number in (1, 2, 4, 5)]
+    assert finals == [False, True, True, True]

@@ -1,0 +1,120 @@
+"""The list of sessions: a page of it, chosen and sorted, and the file of each."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.dashboard import index, traces
+from brimline.errors import BrimlineError, SessionError
+from brimline.fast import paths
+from brimline.state.forgotten import Asked
+from brimline.testing import SessionBuilder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+IDS = [f"1f0c2d3e-aaaa-4bbb-8ccc-00000000000{number}" for number in range(5)]
+PROJECT = "/home/dev/other"
+NUMBERS = ("zero", "one", "two", "three", "four")
+
+
+@pytest.fixture
+def known(world: Path, home_dir: str) -> index.Index:
+    """An index of five sessions, each an hour later and fuller by 1,000 tokens than the last."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    for number, name in enumerate(IDS):
+        model = "claude-opus-5-5" if number % 2 else "claude-sonnet-4-6"
+        made = SessionBuilder(str(folder / f"{name}.jsonl"), name, PROJECT, model)
+        made.now += 3_600 * number
+        made.prompt(f"Wish number {NUMBERS[number]}")
+        made.reply(50_000 + 1_000 * number)
+        if number == 2:
+            made.compact(60_000)
+            made.reply(9_000)
+    sessions = index.Index(home_dir)
+    sessions.refresh()
+    return sessions
+
+
+def ids(known: index.Index, size: int = 50, **chosen: Any) -> tuple[list[str], int]:
+    """The last digits of the sessions on a page, and how many there are in all."""
+    rows, count = known.sessions(index.Filter(**chosen), size)
+    return [row["id"][-1] for row in rows], count
+
+
+def test_a_page_has_so_many_sessions_the_newest_first(known: index.Index) -> None:
+    """The next page goes on where it ended; the last may be shorter."""
+    assert ids(known, 2) == (["4", "3"], 5)
+    assert ids(known, 2, page=2) == (["2", "1"], 5)
+    assert ids(known, 2, page=3) == (["0"], 5)
+    assert known.is_current
+    assert known.busy is None
+
+
+def test_sessions_are_chosen_by_model_project_and_words(known: index.Index) -> None:
+    """And sorted by what was asked for; an order that is none is the usual one."""
+    assert ids(known, model="claude-opus-5-5") == (["3", "1"], 2)
+    assert ids(known, project=PROJECT)[1] == 5
+    assert ids(known, project="/home/dev") == ([], 0)
+    assert ids(known, words="WISH Three") == (["3"], 1)
+    assert ids(known, words="wish otter") == ([], 0)
+    assert ids(known, words="wish number " * 4 + "otter")[1] == 5  # eight words are enough
+    assert ids(known, sort="fullest")[0] == ["4", "3", "2", "1", "0"]
+    assert ids(known, sort="compacted")[0][0] == "2"
+    assert ids(known, sort="1; DROP TABLE sessions")[0][0] == "4"
+    assert ids(known, days=1) == ([], 0)
+    assert known.choices("model") == ["claude-opus-5-5", "claude-sonnet-4-6"]
+
+
+def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, world: Path) -> None:
+    """Without it the newer one is meant; where there is none, that is said."""
+    again = world / "home" / ".claude" / "projects" / "-home-dev-again"
+    made = SessionBuilder(str(again / f"{IDS[0]}.jsonl"), IDS[0], "/home/dev/again")
+    made.now += 9 * 3_600
+    made.reply(40_000)
+    known.refresh()
+
+    assert known.path_of(IDS[0]).endswith(f"-home-dev-again/{IDS[0]}.jsonl")
+    assert known.path_of(IDS[0], "-home-dev-other").endswith(f"-home-dev-other/{IDS[0]}.jsonl")
+    with pytest.raises(SessionError, match=f"no session {IDS[0]} is in -elsewhere"):
+        known.path_of(IDS[0], "-elsewhere")
+    rows, _ = known.sessions(index.Filter(), 50)
+    assert [row["copies"] for row in rows] == [2, 1, 1, 1, 1, 2]
+
+
+def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
+    known: index.Index, home_dir: str
+) -> None:
+    """One of another version too."""
+    os.remove(known.path_of(IDS[0]))
+    known.refresh()
+    left = ids(known)[1]
+    path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
+    with sqlite3.connect(path) as base:
+        base.execute("PRAGMA user_version = 1")
+    base.close()
+    emptied = ids(known)[1]
+    with open(path, "wb") as file:
+        file.write(b"no database" * 999)
+    with pytest.raises(BrimlineError, match="was damaged and is made anew: try again"):
+        known.sessions(index.Filter(), 50)
+    known.refresh()
+
+    assert (left, emptied) == (4, 0)
+    assert ids(known)[1] == 4
+
+
+def test_what_is_forgotten_is_not_in_the_list(known: index.Index, home_dir: str) -> None:
+    """All of it goes, and is made again; a rehearsal leaves it."""
+    path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
+
+    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=True) == {}
+    rehearsed = os.path.exists(path)
+    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=False) == {}
+
+    assert ids(known)[1] == 0
+    assert rehearsed
