@@ -61,9 +61,9 @@ class Sample(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What the other segments teach: a prior, and their mean growth per request."""
+    """What the other segments teach: a usual speed, and their mean growth per request."""
 
-    prior: forecasts.Prior
+    usual_speed: float
     mean_growth: float
 
 
@@ -122,7 +122,7 @@ def report(segments: list[Segment], point: str | int) -> list[str]:
         if not cases:
             continue
         shipped = [_judge(case.sample, _shipped(case)) for case in cases]
-        learned_scores = [_judge(case.sample, case.learned.prior) for case in cases]
+        learned_scores = [_judge(case.sample, case.learned.usual_speed) for case in cases]
         error, coverage = _error(learned_scores), _coverage(learned_scores)
         print(
             f"{distance:6} {len(cases):4} "
@@ -193,20 +193,20 @@ def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     statistics = forecasts.summarise([(_generation(other), other.occupancies) for other in others])
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
-    prior = forecasts.prior_for(_generation(segments[index]), statistics, shipped={})
-    return Learned(prior, max(1.0, tokens / max(1, operations)))
+    usual = forecasts.usual_speed(_generation(segments[index]), statistics, shipped={})
+    return Learned(usual, max(1.0, tokens / max(1, operations)))
 
 
 def _generation(segment: Segment) -> str:
     return models.lookup(segment.model).generation
 
 
-def _shipped(case: Case) -> forecasts.Prior:
-    return forecasts.prior_for(_generation(case.sample.segment))
+def _shipped(case: Case) -> float:
+    return forecasts.usual_speed(_generation(case.sample.segment))
 
 
-def _judge(sample: Sample, prior: forecasts.Prior) -> Score:
-    answer = forecasts.forecast(sample.seen, sample.tokens_left, prior)
+def _judge(sample: Sample, usual_speed: float) -> Score:
+    answer = forecasts.forecast(sample.seen, sample.tokens_left, usual_speed)
     if answer is None:
         raise AssertionError("a sample has two readings")
     return Score(

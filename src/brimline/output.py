@@ -38,6 +38,10 @@ _LINE_CHARACTERS = 60
 _BLOCKS, _PLAIN_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
 _SPARK_CELLS = 60
 _PROGRESS_AFTER_S = 1.0
+# Around what stands out, until it is known where it is shown.
+_MARKS = "\ue000\ue001"
+_STRONG = dict(zip(map(ord, _MARKS), ("\x1b[1m", "\x1b[0m"), strict=True))
+_PLAIN = dict.fromkeys(map(ord, _MARKS))
 _STEPS = 400
 
 
@@ -101,10 +105,21 @@ def say(text: str, *, err: bool = False) -> None:
         return
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "ascii"
-    told = f"{printable(text)}\n".encode(encoding, "replace").decode(encoding)
+    shown = printable(text).translate(_STRONG if stream.isatty() else _PLAIN)
+    told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
     with writing():
         stream.write(told)
         stream.flush()
+
+
+def strong(text: str) -> str:
+    """A part of a text that stands out on a terminal."""
+    return f"{_MARKS[0]}{text}{_MARKS[1]}"
+
+
+def unmarked(text: str) -> str:
+    """A text without such marks, for those who print it themselves."""
+    return text.translate(_PLAIN)
 
 
 def note(text: str) -> None:
@@ -144,7 +159,9 @@ def printable(text: str) -> str:
 
 def _plain(row: str) -> str:
     shown = row.expandtabs(4)
-    return "".join([c if c.isprintable() else " " if c.isspace() else "?" for c in shown])
+    return "".join(
+        [c if c.isprintable() or c in _MARKS else " " if c.isspace() else "?" for c in shown]
+    )
 
 
 def drawn(marks: str, plain: str) -> str:

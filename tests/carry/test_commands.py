@@ -176,13 +176,12 @@ def test_a_command_is_on_the_card_once_its_shape_has_run_twice(session: SessionB
 @pytest.mark.parametrize(
     ("command", "left"),
     [
-        ("git reset --hard HEAD~1", ["1111111"]),
+        ("git reset --hard HEAD~1", []),
         ("git reset --soft HEAD^^", []),
-        ("git reset HEAD~", ["1111111"]),
+        ("git reset HEAD~", []),
         ("git reset --hard origin/main", []),
         ("git reset a.py", ["1111111", "2222222"]),
         ("git reset --hard", ["1111111", "2222222"]),
-        ("git reset --hard HEAD~9", []),
     ],
 )
 def test_a_commit_taken_back_is_not_told(

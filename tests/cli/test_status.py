@@ -25,7 +25,7 @@ KEYS = (
     "window_tokens window_source effective_window_tokens compaction_tokens compaction_source "
     "compaction_enforced ending idle_compaction_tokens tier velocity_tokens_per_op "
     "forecast_ops "
-    "forecast_ops_low forecast_ops_high forecast_basis forecast_pace_requests model "
+    "forecast_ops_low forecast_ops_high forecast_pace_requests model "
     "model_taken_for measured_by measured_at compactions off gateway_saved_tokens"
 )
 
@@ -115,7 +115,7 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     assert (report["margin_tokens"], report["tier"]) == (66_900, 0)
     assert report["velocity_tokens_per_op"] == 2_000
     assert report["forecast_ops_low"] <= report["forecast_ops"] <= report["forecast_ops_high"]
-    assert report["forecast_basis"] == "usual_pace"
+    assert report["forecast_pace_requests"] == 0
     assert report["measured_by"] == "transcript"
     assert report["compactions"] == 0
 
@@ -124,7 +124,7 @@ def test_every_figure_is_reported(session: SessionBuilder, brimline: Run) -> Non
     ("steps", "ground"),
     [
         ([1_000] * 6 + [13_000, 700, 300], "as sessions usually go"),
-        ([6_500] * 10, "at the pace of the last 8 requests"),
+        ([6_500] * 10, "at the pace of the last five requests"),
         ([4_500] * 3, "at the pace of the last three requests"),
         ([6_500, -9_000], "as sessions usually go"),
     ],
@@ -144,7 +144,7 @@ def test_the_forecast_is_one_figure_with_its_range_and_its_ground(
     if steps[-1] > 0:
         by_division = report["margin_tokens"] / report["velocity_tokens_per_op"]
         assert low <= by_division <= high
-        assert report["forecast_basis"] == "usual_pace" or ops == round(by_division)
+        assert not report["forecast_pace_requests"] or ops == round(by_division)
 
 
 def test_without_arguments_it_is_the_running_session_else_the_projects_newest(

@@ -101,7 +101,7 @@ def test_what_is_stored_comes_back(client: Client, stub: StubApi, registered: Re
         assert 25_000 < len(found.encode("utf-16-le")) // 2 <= 30_000
     assert told.startswith(f"[brimline context_status] Session {SESSION} (this session):\n")
     # Without the mod, a request is known once its row is written, which may be some calls later.
-    assert re.search(r"In use: [1-5],000 of 200,000 tokens", told)
+    assert re.search(r"in use: [1-5],000 of 200,000 tokens", told)
     first, last = run.requests[0], run.requests[-1]
     assert tools.INSTRUCTIONS in first.seen_text()
     assert RECALL not in [offered["name"] for offered in first.body["tools"]]
@@ -129,7 +129,7 @@ def test_after_clear_the_status_is_that_of_the_new_session(
     _, second = client.transcripts()
     told = results(stub.requests("main")[-1])[-1]
     assert f"Session {second.stem} (this session):\n" in told
-    assert re.search(r"In use: [23],000 of 200,000 tokens", told)
+    assert re.search(r"in use: [23],000 of 200,000 tokens", told)
 
 
 def _runs(pid: int) -> bool:

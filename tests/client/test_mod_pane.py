@@ -99,7 +99,9 @@ def test_every_door_shows_the_same_figures(
 
         check_pane(shown, report)
         told = told_by_server(installed, transcript.stem)
-        assert told.splitlines()[1:] == wording.for_model(report)
+        assert told.splitlines()[1:] == [
+            f"{heading}: {text}" for heading, text in wording.status_rows(report)
+        ]
         page = tmp_path / "page.html"
         assert installed.command("report", transcript.stem, "-o", str(page)).returncode == 0
         assert wording.headline(report) in html.unescape(page.read_text(encoding="utf-8"))
@@ -117,7 +119,7 @@ def test_every_door_shows_the_same_figures(
     results = stub.requests("main")[3].results()
     (called,) = [found for found in results if found.startswith("[brimline context_status]")]
     # Until Python has told where the session's files are, the row of this call may not be there.
-    assert re.search("In use: (80,002|101,234) of 200,000 tokens", called)
+    assert re.search("in use: (80,002|101,234) of 200,000 tokens", called)
     assert "brim-pane" not in stub.requests("main")[-1].seen_text()
     printed = client.run_print("/brim-pane", args=["--resume", transcript.stem])
     assert "135,555 of 200,000 tokens (68%)" in printed.stdout

@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 
 from brimline import models
 from brimline.gauge.forecast import (
-    Prior,
     forecast,
     log_speed,
-    prior_for,
     summarise,
+    usual_speed,
     velocity,
 )
 
 READINGS = st.lists(st.integers(), min_size=2, max_size=60)
 REALISTIC = st.lists(st.integers(10_000, 1_000_000), min_size=2, max_size=60)
 TOKENS_LEFT = st.integers(1, 2_000_000)
-PRIORS = st.builds(Prior, st.floats(100, 20_000), st.floats(0.5, 2.0))
+SPEEDS = st.floats(100, 20_000)
 
 
 def uneven(growth_tokens: int, requests: int = 31, start: int = 80_000) -> list[int]:
@@ -32,9 +31,9 @@ def uneven(growth_tokens: int, requests: int = 31, start: int = 80_000) -> list[
     return readings
 
 
-def figures(occupancies: list[int], tokens_left: float, prior: Prior) -> tuple[int, int, int]:
+def figures(occupancies: list[int], tokens_left: float, speed: float) -> tuple[int, int, int]:
     """The three figures of a forecast that must exist."""
-    answer = forecast(occupancies, tokens_left, prior)
+    answer = forecast(occupancies, tokens_left, speed)
     assert answer is not None
     return answer.low, answer.ops, answer.high
 
@@ -43,10 +42,10 @@ def figures(occupancies: list[int], tokens_left: float, prior: Prior) -> tuple[i
 def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
     """One reading has no growth; at or over the point nothing is left, whatever the speed."""
     for occupancies in ([], [50_000]):
-        assert forecast(occupancies, 60_000, prior_for("")) is None
+        assert forecast(occupancies, 60_000, usual_speed("")) is None
         assert velocity(occupancies) is None
     for tokens_left in (0, -1, -50_000):
-        assert figures(uneven(1_000), tokens_left, prior_for("")) == (0, 0, 0)
+        assert figures(uneven(1_000), tokens_left, usual_speed("")) == (0, 0, 0)
 
 
 def test_one_large_result_is_no_pace_and_three_are() -> None:
@@ -54,11 +53,11 @@ def test_one_large_result_is_no_pace_and_three_are() -> None:
     calm = uneven(1_000)
     once = [*calm, calm[-1] + 10_000]
     burst = [*calm, *[calm[-1] + 10_000 * step for step in (1, 2, 3)]]
-    prior = Prior(1_000, 1.0)
+    speed = 1_000.0
 
-    _, usual, _ = figures(calm, 60_000, prior)
-    low, after_one, _ = figures(once, 60_000, prior)
-    _, after_three, high = figures(burst, 60_000, prior)
+    _, usual, _ = figures(calm, 60_000, speed)
+    low, after_one, _ = figures(once, 60_000, speed)
+    _, after_three, high = figures(burst, 60_000, speed)
 
     assert 0.8 * usual < after_one < usual
     assert low <= 60_000 / (velocity(once) or 1)
@@ -68,46 +67,31 @@ def test_one_large_result_is_no_pace_and_three_are() -> None:
 
 @pytest.mark.row("S4-37", "S4-39")
 def test_a_session_s_own_speed_counts_for_more_close_to_the_point() -> None:
-    """And not for the next hour; sessions that differ more widen the interval only.
-
-    It is relatively wider close to the point, where a single large result decides.
-    """
-    prior = Prior(1_000, 1.0)
+    """And not for the next hour; the interval is relatively wider where one result decides."""
+    speed = 1_000.0
 
     def slowdown(tokens_left: int) -> float:
         return (
-            figures(uneven(250), tokens_left, prior)[1]
-            / figures(uneven(1_000), tokens_left, prior)[1]
+            figures(uneven(250), tokens_left, speed)[1]
+            / figures(uneven(1_000), tokens_left, speed)[1]
         )
 
     assert slowdown(8_000) > slowdown(60_000) > slowdown(600_000) > 1
-    low, ops, high = figures(uneven(1_000), 60_000, prior)
-    wide_low, same_ops, wide_high = figures(uneven(1_000), 60_000, Prior(1_000, 2.0))
-    assert (ops, wide_low < low, wide_high > high) == (same_ops, True, True)
     widths = []
     for tokens_left in (10_000, 60_000, 800_000):
-        low, ops, high = figures(uneven(1_000), tokens_left, prior)
+        low, ops, high = figures(uneven(1_000), tokens_left, speed)
         widths.append((high - low) / ops)
     assert widths[0] > widths[1] > widths[2] > 0.2
-
-
-def test_tokens_of_the_opening_are_expected_to_go_faster() -> None:
-    """A young context reads its files; the same distance later on lasts longer."""
-    prior = Prior(1_000, 1.0)
-    _, young, _ = figures(uneven(1_000, requests=5, start=20_000), 100_000, prior)
-    _, grown, _ = figures(uneven(1_000, requests=5, start=90_000), 100_000, prior)
-
-    assert young < grown
 
 
 def test_old_and_repeated_readings_change_nothing() -> None:
     """A truncated history gives the same forecast, and so does a request that was read twice."""
     occupancies = [20_000, 90_000, *uneven(700, requests=21, start=91_000)]
     twice = [occupancy for occupancy in occupancies for _ in range(2)]
-    prior = prior_for("4.5")
+    speed = usual_speed("4.5")
 
     for same in (occupancies[-21:], twice):
-        assert figures(same, 30_000, prior) == figures(occupancies, 30_000, prior)
+        assert figures(same, 30_000, speed) == figures(occupancies, 30_000, speed)
         assert velocity(same) == velocity(occupancies)
 
 
@@ -116,59 +100,55 @@ def test_a_drop_is_not_taken_for_slow_growth() -> None:
     before = uneven(900, requests=11)
     fallen = [*before, *uneven(900, requests=11, start=70_000)]
     unbroken = uneven(900, requests=21)
-    prior = prior_for("")
+    speed = usual_speed("")
 
-    assert figures(fallen, 30_000, prior)[:2] == figures(unbroken, 30_000, prior)[:2]
+    assert figures(fallen, 30_000, speed)[:2] == figures(unbroken, 30_000, speed)[:2]
 
 
-@given(READINGS, st.integers() | st.floats(allow_nan=False), PRIORS)
+@given(READINGS, st.integers() | st.floats(allow_nan=False), SPEEDS)
 def test_any_history_gives_figures(
-    occupancies: list[int], tokens_left: float, prior: Prior
+    occupancies: list[int], tokens_left: float, speed: float
 ) -> None:
     """Whatever the readings, nothing is raised and low ≤ ops ≤ high, none negative."""
-    low, ops, high = figures(occupancies, tokens_left, prior)
+    low, ops, high = figures(occupancies, tokens_left, speed)
 
     assert 0 <= low <= ops <= high
     assert (ops == 0) == (tokens_left <= 0)
 
 
 @pytest.mark.row("S4-37")
-@given(REALISTIC, TOKENS_LEFT, TOKENS_LEFT, PRIORS)
+@given(REALISTIC, TOKENS_LEFT, TOKENS_LEFT, SPEEDS)
 def test_more_tokens_left_are_never_fewer_operations(
-    occupancies: list[int], one: int, other: int, prior: Prior
+    occupancies: list[int], one: int, other: int, speed: float
 ) -> None:
     """All three figures grow with the distance."""
-    nearer = figures(occupancies, min(one, other), prior)
-    farther = figures(occupancies, max(one, other), prior)
+    nearer = figures(occupancies, min(one, other), speed)
+    farther = figures(occupancies, max(one, other), speed)
 
     assert all(near <= far for near, far in zip(nearer, farther, strict=True))
 
 
 @given(st.text() | st.none())
-def test_any_model_name_has_a_prior(model: str | None) -> None:
+def test_any_model_name_has_a_usual_speed(model: str | None) -> None:
     """A name nobody has seen yet gets the figures of an unknown model."""
-    prior = prior_for(models.lookup(model).generation)
+    speed = usual_speed(models.lookup(model).generation)
 
-    assert 1_000 < prior.speed_tokens < 1_500
-    assert prior.spread == 1
+    assert 1_000 < speed < 1_500
 
 
 def test_the_users_own_segments_move_the_shipped_figures() -> None:
-    """A few a little, many replace them; for other families too; alike ones narrow the interval."""
+    """A few a little, many replace them; for other families too."""
     model, other = "4.5", "4.7"
     fast = [(model, uneven(2_400, requests=40))]
     learned = [summarise(fast * count) for count in (0, 1, 10, 1_000)]
-    speeds = [prior_for(model, one).speed_tokens for one in learned]
-    alike = summarise([(model, uneven(1_200, requests=60))] * 40)
-    mixed = summarise([(model, uneven(speed, requests=130)) for speed in (450, 3_000)] * 20)
+    speeds = [usual_speed(model, one) for one in learned]
 
     assert speeds == sorted(speeds)
     assert speeds[1] < 1.2 * speeds[0]
     assert speeds[3] == pytest.approx(2_400, rel=0.05)
-    moved = prior_for(other, learned[2]).speed_tokens
-    assert prior_for(other).speed_tokens < moved < speeds[2]
-    assert prior_for(model, alike).spread < 1 < prior_for(model, mixed).spread
-    assert prior_for(model, {"4.5": [4, 7.5, 0.1], "": [1, 6.5, 0.0]}).speed_tokens > 0
+    moved = usual_speed(other, learned[2])
+    assert usual_speed(other) < moved < speeds[2]
+    assert usual_speed(model, {"4.5": [4, 7.5], "": [1, 6.5, 0.0]}) > 0
 
 
 def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
@@ -182,10 +162,10 @@ def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
 def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
-    """Whatever the numbers, the statistics make a usable prior."""
+    """Whatever the numbers, the statistics make a usable speed."""
     learned = summarise([("", occupancies) for occupancies in histories])
 
-    assert prior_for("", learned).speed_tokens > 0
+    assert usual_speed("", learned) > 0
 
 
 @pytest.mark.row("S4-37", "S4-39")
@@ -194,7 +174,7 @@ def test_steady_growth_is_forecast_by_division(steps: int) -> None:
     """60 % used, five points with every request, compaction at 83.5 %: four to six are left."""
     readings = [120_000 - 10_000 * back for back in range(steps, -1, -1)]
 
-    low, ops, high = figures(readings, 167_000 - 120_000, prior_for("4.5"))
+    low, ops, high = figures(readings, 167_000 - 120_000, usual_speed("4.5"))
 
     assert 3 <= low < ops == 5 < high <= 7
 
@@ -215,7 +195,7 @@ def test_any_steady_pace_is_right_within_a_quarter(
     for factor in noise:
         readings.append(readings[-1] + round(pace * factor))
 
-    low, ops, high = figures(readings, pace * requests, prior_for("4.7"))
+    low, ops, high = figures(readings, pace * requests, usual_speed("4.7"))
 
     assert abs(ops - requests) <= max(1, requests / 4 + 0.5)
     assert low <= requests <= high
@@ -236,13 +216,13 @@ def test_a_steady_session_is_forecast_by_division_from_its_fourth_request_on(
     """Within a quarter, or one request; and it says that the pace is the session's own."""
     readings = [start + pace * index for index in range(steps + 1)]
 
-    answer = forecast(readings, tokens_left, prior_for(generation))
+    answer = forecast(readings, tokens_left, usual_speed(generation))
 
     assert answer is not None
     division = tokens_left / pace
     assert abs(answer.ops - division) <= max(1, division / 4)
     assert answer.low <= division <= answer.high
-    assert answer.pace_requests == (8 if steps >= 8 else min(steps, 5))
+    assert answer.pace_requests == min(steps, 5)
 
 
 def test_steep_growth_counts_on_at_the_velocity() -> None:
@@ -254,7 +234,7 @@ def test_steep_growth_counts_on_at_the_velocity() -> None:
 
     assert usual is not None
     assert steep is not None
-    assert (usual.basis, steep.basis, steep.pace_requests) == ("usual_pace", "own_pace", 3)
+    assert (usual.pace_requests, steep.pace_requests) == (0, 3)
     assert (usual.ops > 10, steep.ops) == (True, 1)
 
 
@@ -265,14 +245,14 @@ def test_a_few_large_steps_are_a_pace_unless_a_single_one_stands_out() -> None:
     assert found is not None
     assert found.high <= 3
     steady = [20_000 + 10_000 * number for number in range(11)]
-    prior = prior_for("4.5")
+    speed = usual_speed("4.5")
 
     for large, pace in (
         ([60_000, 100_000], 0),
         ([60_000, 70_000, 105_000], 2),
         ([*steady[:-1], 165_000], 0),
     ):
-        found = forecast(large, 47_000, prior)
+        found = forecast(large, 47_000, speed)
         assert found is not None
         assert (found.pace_requests, found.ops > 10) == (pace, not pace)
         assert found.low <= 47_000 / (velocity(large) or 1) <= found.high

@@ -277,6 +277,19 @@ def test_read_only_settings_change_nothing_at_all(arguments: list[str], client: 
     assert client.everything() == before
 
 
+def test_a_hard_linked_settings_file_stays_linked(home: Home, world: Path) -> None:
+    """Other names of the file see the entries come and go."""
+    other = world / "dotfiles.json"
+    os.link(home.settings, other)
+
+    home.install()
+    assert other.read_bytes() == home.settings.read_bytes() != ORIGINAL
+    home.uninstall()
+
+    assert os.path.samefile(other, home.settings)
+    assert other.read_bytes() == ORIGINAL
+
+
 def test_one_broken_file_does_not_keep_the_others_wired(home: Home) -> None:
     """The rest is taken out, ours is named and keeps its data; a stranger's is not even parsed."""
     home.install()

@@ -76,6 +76,7 @@ def test_without_a_settings_file_one_is_made(home: Home) -> None:
         (["99999"], "does not honour values below 100,000"),
         (["1000001"], "1,000,001 is above the window of 1,000,000 tokens"),
         (["OFF"], "takes a whole number or off, not 'OFF'"),
+        (["off", "--percent", "50"], "--percent goes with TOKENS"),
         (["٢٠٠٠٠٠"], "takes a whole number or off"),
     ],
 )
@@ -88,9 +89,8 @@ def test_other_values_are_refused_and_nothing_is_written(
     assert (done.code > 0, done.out) == (True, "")
     assert sentence in done.err
     assert home.everything() == {str(home.settings): ORIGINAL}
-    home.settings.write_bytes(b"[]")
-    assert "nothing was changed" in autocompact(home, "200000").err
-    home.settings.write_bytes(b"{}")
+    home.settings.write_bytes(b'{"env": []}')
+    assert "nothing was changed" in autocompact(home, "200000", "--percent", "50").err
     config.change(paths.user_config(home.data), "context_window", "200000", project=False)
     assert "above the window of 200,000" in autocompact(home, "200001").err
 
@@ -106,6 +106,22 @@ def test_a_person_is_told_what_happens_and_from_when_on(home: Home) -> None:
     assert texts[0].startswith(f"autoCompactWindow = 300,000 in {home.settings}: {point}")
     assert "the client's default holds" in texts[1]
     assert ["`brimline doctor` says" in text for text in texts] == [True, True, False]
+
+
+@pytest.mark.row("S3-79")
+def test_a_percentage_goes_beside_whatever_else_is_there(home: Home) -> None:
+    """It can only lower the point; off takes both away and nothing else."""
+    before = b'{"env": {"A": "1"}, "model": "opus"}'
+    home.settings.write_bytes(before)
+    report = autocompact(home, "200000", "--percent", "50").report
+
+    assert report["compaction_tokens"] == 90_000
+    assert home.value["env"] == {"A": "1", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}
+    autocompact(home, "off")
+    assert home.settings.read_bytes() == before
+    home.settings.unlink()
+    assert autocompact(home, "200000", "--percent", "100").report["compaction_tokens"] == 167_000
+    assert home.value["env"] == {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "100"}
 
 
 def matcher(path: Path) -> str:

@@ -30,12 +30,13 @@ def test_the_figures_are_those_of_the_last_request(home_dir: str, project_dir: s
     assert lines[0] == (
         f"[brimline context_status] Session {ID} (the newest session of this project):"
     )
-    assert lines[1] == "In use: 108,000 of 200,000 tokens (54%)."
-    assert "Ahead: compaction expected at 167,000" in lines[4]
-    assert lines[4].endswith("tokens left after the next request.")
-    assert lines[5] == "Tier: L1."
-    assert lines[6].endswith("), at the pace of the last two requests.")
-    assert lines[6].startswith("Growth: about 4,000 tokens per request lately; about 15 requests (")
+    told = dict(line.split(": ", 1) for line in lines[1:])
+    assert told["in use"] == "108,000 of 200,000 tokens (54%; by: transcript)"
+    assert told["the brim"].startswith("compaction expected at 167,000")
+    assert told["the brim"].endswith("tokens left after the next request")
+    assert told["tier"] == "L1"
+    assert told["forecast"].startswith("about 15 requests (")
+    assert told["forecast"].endswith("), at the pace of the last two requests")
 
 
 def test_a_session_without_a_reading_is_unknown(
@@ -63,4 +64,4 @@ def test_the_distance_is_told_on_both_sides_of_the_point(
     text = status.answer(home_dir, project_dir)
 
     assert told in text
-    assert text.endswith("Growth: unknown yet.")
+    assert "forecast" not in text

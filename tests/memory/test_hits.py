@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from brimline import output
 from brimline.memory import hits, overview
 from brimline.search.turns import Hit
 
@@ -48,6 +49,13 @@ def test_a_long_line_begins_a_little_before_the_first_word_of_the_query(home_dir
     assert lines_of(f"otter {LONG}", "otter", home_dir) == [f"otter {LONG}"]
     assert lines_of(f"{'z' * 27}otter {LONG}", "otter", home_dir) == [f"{'z' * 27}otter {LONG}"]
     assert lines_of(LONG, "otter", home_dir) == [LONG]
+
+
+def test_words_of_the_query_are_marked_for_a_terminal(home_dir: str) -> None:
+    """In whatever form they stand there."""
+    text = hits.text(hits.document([hit("Two otters and a heron.")], "otter", home_dir))
+
+    assert f"Two {output.strong('otters')} and a heron." in text
 
 
 def test_a_hit_says_who_said_it_where_and_when(home_dir: str) -> None:

@@ -74,7 +74,6 @@ _COMMITTED = re.compile(r"^\[[^\]\n]* ([0-9a-f]{7,40})\] (.+)$", re.MULTILINE)
 _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/\d+")
 # The client's closing tag, and what a task runner prints before it starts another program.
 _NO_ENDING = re.compile(r"</|\[[^\]]*\] \$ ")
-_PARENT = re.compile(r"HEAD(?:~(\d*)|(\^+))")
 _RESET_MODES = {"--hard", "--soft", "--mixed", "--keep", "--merge"}
 _LOOKING = words_of("""
     cat head tail less ls ll pwd cd echo printf which whoami date wc true sleep tree stat file type
@@ -242,11 +241,8 @@ def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
 
 
 def _take_back(ledger: Ledger, words: tuple[str, ...]) -> None:
-    """`git reset` went behind commits made here: by so many, or nobody knows by how many."""
+    """`git reset` went behind commits made here: nobody knows by how many, so none is claimed."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
-    parents = _PARENT.fullmatch(target)
-    if parents:
-        count = len(parents[2]) if parents[2] else int(parents[1] or 1)
-        ledger.commits = ledger.commits[: max(0, len(ledger.commits) - count)]
-    elif target != "HEAD" and not _RESET_MODES.isdisjoint(words):
+    names_a_commit = target.startswith("HEAD") or not _RESET_MODES.isdisjoint(words)
+    if target != "HEAD" and names_a_commit:
         ledger.commits = []

@@ -211,17 +211,14 @@ def _pinned(turn: Turn) -> list[list[str]]:
 
 def _is_saved(turn: Turn) -> bool:
     """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
-    import os
     import time
 
     from brimline.carry import checkpoint
     from brimline.fast import paths
+    from brimline.gauge.reading import file_time
 
     folder = paths.carry_session_dir(turn.home, turn.state.session_id)
-    try:
-        return time.time() - os.stat(f"{folder}/{checkpoint.DOCUMENT}").st_mtime < _COMPACTION_S
-    except OSError:
-        return False
+    return time.time() - file_time(f"{folder}/{checkpoint.DOCUMENT}") < _COMPACTION_S
 
 
 def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
@@ -261,17 +258,14 @@ def _note_incomplete(turn: Turn, error: Any) -> None:
 
 def _may_refuse(turn: Turn) -> bool:
     """Whether no compaction was refused within the last minute; notes that this one is."""
-    import os
     import time
 
     from brimline.fast import io
+    from brimline.gauge.reading import file_time
 
     path = f"{turn.state.folder}/{_REFUSED}"
-    try:
-        if 0 <= time.time() - os.stat(path).st_mtime < _REFUSAL_S:
-            return False
-    except OSError:
-        pass
+    if 0 <= time.time() - file_time(path) < _REFUSAL_S:
+        return False
     try:
         io.replace_file(path, b"")
     except OSError:

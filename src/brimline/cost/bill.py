@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, models, output
@@ -51,7 +51,7 @@ def grouped(
     since: float = 0.0,
 ) -> list[dict[str, Any]]:
     """A row for each group, the one that was heard of last first."""
-    price = _Prices(user_rows)
+    lookup = cache(partial(models.lookup, user_rows=user_rows))
     groups: dict[tuple[str, ...], _Group] = {}
     for spending in spendings:
         for request in spending.requests:
@@ -60,7 +60,7 @@ def grouped(
             names = {name: _NAMERS[name](spending, request) for name in by}
             key = tuple(names.values())
             group = groups.get(key) or groups.setdefault(key, _Group(names))
-            group.add(request, price, is_subagent=spending.is_subagent)
+            group.add(request, lookup(request.model), is_subagent=spending.is_subagent)
     ordered = sorted(groups.values(), key=lambda group: group.last_at, reverse=True)
     return [group.row() for group in ordered]
 
@@ -79,19 +79,6 @@ def dollars_of(request: Request, model: models.Model) -> float | None:
     ) / _MILLION
 
 
-class _Prices:
-    """Looks every model up once."""
-
-    def __init__(self, user_rows: Sequence[dict[str, Any]]) -> None:
-        self.lookup: Callable[[str], models.Model] = partial(models.lookup, user_rows=user_rows)
-        self.known: dict[str, models.Model] = {}
-
-    def model(self, name: str) -> models.Model:
-        if name not in self.known:
-            self.known[name] = self.lookup(name)
-        return self.known[name]
-
-
 @dataclass(slots=True)
 class _Group:
     names: dict[str, str]
@@ -108,8 +95,7 @@ class _Group:
     first_at: float = 1e12
     last_at: float = 0.0
 
-    def add(self, request: Request, prices: _Prices, *, is_subagent: bool) -> None:
-        model = prices.model(request.model)
+    def add(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
         dollars = dollars_of(request, model)
         self.requests += 1
         self.unpriced_requests += dollars is None

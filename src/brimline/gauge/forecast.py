@@ -13,18 +13,13 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
-# What a forecast rests on: the pace of this session's last requests, or how sessions usually grow.
-OWN_PACE, USUAL_PACE = "own_pace", "usual_pace"
 
 # What `log_speed` found in recorded segments, by generation of models: about 1,275, 1,150 and 1,225
 # tokens per operation. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
-# Variance of that logarithm between segments of one family.
-_SHIPPED_VARIANCE = 0.15
 # What is shipped counts as much as this many segments of the user's own.
 _SHIPPED_WEIGHT = 15
-_SPREAD_LIMITS = (0.5, 2.0)
 
 _E = 2.718281828459045
 _LARGEST_TOKENS = 10**9
@@ -33,9 +28,7 @@ _LARGEST_TOKENS = 10**9
 # further where they are larger than usual, because whoever divides then fears the nearer end.
 _PACE_STEPS = (2, 5)
 _FAST_DEVIATION = 0.8
-_SLOW_DEVIATION = 0.15
-_LONG_PACE_STEPS = 8
-_LONG_PACE_DEVIATION = 0.3
+_SLOW_DEVIATION = 0.21
 _PACE_DOUBT = 0.35
 # Steps that deviate further than this may go back to the usual pace.
 _EVEN_DEVIATION = 0.4
@@ -46,14 +39,11 @@ _RECENT_OPERATIONS = 20
 _DOUBT_OPERATIONS = 5
 # One large result is no trend: growth beyond this multiple of the usual one counts as the multiple.
 _GROWTH_CAP = 4
-_RATIO_LIMITS = (0.125, 8.0)
 # A context below this size is still being furnished and grows faster than later on.
 OPENING_TOKENS = 60_000
-_OPENING_DISCOUNT = 0.4
 # Variance of the logarithm of the answer: at no distance, and the distance that halves it.
 _VARIANCE = 0.5
 _VARIANCE_HALVES_AT_OPERATIONS = 25
-_LEAST_VARIANCE = 0.04
 # The request that crosses the point is counted whole.
 _CROSSING_OPERATIONS = 1
 # Single large results cut a session short far more often than thrift stretches it.
@@ -82,24 +72,11 @@ class Forecast:
         self.high = high
         self.pace_requests = pace_requests
 
-    @property
-    def basis(self) -> str:
-        """What it rests on, in a word."""
-        return OWN_PACE if self.pace_requests else USUAL_PACE
-
-
-class Prior:
-    """What to expect at first: tokens per operation, and how far sessions differ (usual: 1)."""
-
-    def __init__(self, speed_tokens: float, spread: float) -> None:
-        self.speed_tokens = speed_tokens
-        self.spread = spread
-
 
 def forecast(
     occupancies: Sequence[int],
     tokens_left: float,
-    prior: Prior | None = None,
+    usual_speed_tokens: float | None = None,
     *,
     is_steep: bool = False,
 ) -> Forecast | None:
@@ -109,7 +86,7 @@ def forecast(
         occupancies: prompt-side tokens per request since the last compaction, oldest first;
             the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
-        prior: from `prior_for`; without it, that of an unknown model.
+        usual_speed_tokens: per operation, from `usual_speed`; without it, that of an unknown model.
         is_steep: count on at the velocity, because a tier was raised for it.
     """
     if len(occupancies) < _FEWEST_READINGS:
@@ -117,9 +94,9 @@ def forecast(
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
-    prior = prior or prior_for("")
-    usual = _at_usual_pace(occupancies, tokens_left, prior)
-    pace = _own_pace(occupancies, prior.speed_tokens)
+    speed_tokens = usual_speed_tokens or usual_speed("")
+    usual = _at_usual_pace(occupancies, tokens_left, speed_tokens)
+    pace = _own_pace(occupancies, speed_tokens)
     if is_steep:
         pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
     if pace is None:
@@ -131,14 +108,14 @@ def forecast(
     return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
 
 
-def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, prior: Prior) -> Forecast:
+def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, speed_tokens: float) -> Forecast:
     """Operations at the pace of the population, which the session's own moves a little."""
-    usual = _steady_tokens(occupancies[-1], tokens_left) / prior.speed_tokens
+    usual = tokens_left / speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
-    typical = usual * _E ** (variance / 2) / _haste(occupancies, usual, prior.speed_tokens)
+    typical = usual * _E ** (variance / 2) / _haste(occupancies, usual, speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
-    deviation = (prior.spread * max(_LEAST_VARIANCE, variance)) ** 0.5
+    deviation = variance**0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
     speed = velocity(occupancies) or 0.0
     if speed > 0:  # an interval that leaves out what dividing gives contradicts itself
@@ -156,57 +133,48 @@ def velocity(occupancies: Sequence[int]) -> float | None:
     return sum(growths) / len(growths) if growths else 0.0
 
 
-def prior_for(
+def usual_speed(
     generation: str,
     learned: Mapping[str, Sequence[float]] | None = None,
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
-) -> Prior:
-    """The prior of a model: the shipped one, moved by what `summarise` found in history.
+) -> float:
+    """Tokens per operation of a model: the shipped figure, moved by what `summarise` found.
 
     All of the user's segments move every generation; those of the same one move it further.
 
     Args:
         generation: of the model, by the table; empty for one that nobody knows.
-        learned: by generation, number of segments, mean log speed, sum of squared deviations.
+        learned: by generation, number of segments and mean log speed.
         shipped: log speed by generation; where empty, the history speaks alone.
     """
     log_speed = shipped.get(generation, _UNKNOWN_LOG_SPEED)
-    if not learned:
-        return Prior(_E**log_speed, 1.0)
+    learned = learned or {}
     weight = _SHIPPED_WEIGHT if shipped else 0
-    count = shift = squares = 0.0
-    for name, (segments, mean, deviations) in learned.items():
+    count = shift = 0.0
+    for name, (segments, mean, *_) in learned.items():
         count += segments
         shift += segments * (mean - shipped.get(name, _UNKNOWN_LOG_SPEED))
-        squares += deviations
     log_speed += shift / max(1, count + weight)
-    segments, mean, _ = learned.get(generation, (0, 0.0, 0.0))
+    segments, mean, *_ = learned.get(generation, (0, 0.0))
     log_speed += (mean - log_speed) * segments / (segments + _SHIPPED_WEIGHT)
-    spread = (_SHIPPED_WEIGHT + squares / _SHIPPED_VARIANCE) / (
-        _SHIPPED_WEIGHT + max(0, count - len(learned))
-    )
-    return Prior(_E**log_speed, _within(spread, _SPREAD_LIMITS))
+    speed_tokens: float = _E**log_speed
+    return speed_tokens
 
 
-def summarise(
-    segments: Iterable[tuple[str, Sequence[int]]],
-) -> dict[str, tuple[int, float, float]]:
-    """Statistics for `prior_for` from the generation and occupancies of each segment.
+def summarise(segments: Iterable[tuple[str, Sequence[int]]]) -> dict[str, tuple[int, float]]:
+    """Statistics for `usual_speed` from the generation and occupancies of each segment.
 
     Returns:
-        By generation: number of segments, mean log speed, sum of squared deviations from it.
-        Segments that grew too little to tell are left out.
+        By generation: number of segments, mean log speed. Those that grew too little to tell are
+        left out.
     """
-    statistics: dict[str, tuple[int, float, float]] = {}
+    statistics: dict[str, tuple[int, float]] = {}
     for generation, occupancies in segments:
         value = log_speed(occupancies)
-        if value is None:
-            continue
-        count, mean, squares = statistics.get(generation, (0, 0.0, 0.0))
-        gap = value - mean
-        mean += gap / (count + 1)
-        statistics[generation] = (count + 1, mean, squares + gap * (value - mean))
+        if value is not None:
+            count, mean = statistics.get(generation, (0, 0.0))
+            statistics[generation] = (count + 1, mean + (value - mean) / (count + 1))
     return statistics
 
 
@@ -228,13 +196,8 @@ def log_speed(occupancies: Sequence[int]) -> float | None:
         return None
     from math import log
 
-    return _within(log(tokens / operations), _LOG_SPEED_LIMITS)
-
-
-def _steady_tokens(occupancy: int, tokens_left: float) -> float:
-    """Tokens left, those of the fast opening counted for less."""
-    opening = min(tokens_left, max(0, OPENING_TOKENS - occupancy))
-    return tokens_left - _OPENING_DISCOUNT * opening
+    slowest, fastest = _LOG_SPEED_LIMITS
+    return min(max(log(tokens / operations), slowest), fastest)
 
 
 class _Pace:
@@ -249,15 +212,11 @@ class _Pace:
 
 def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
     """The session's own pace, where it has one: a person divides by it, and is right."""
-    steps = _recent_changes(occupancies, _LONG_PACE_STEPS)
     fewest, most = _PACE_STEPS
-    if len(steps) < fewest or min(steps[:most]) <= 0:
+    steps = _recent_changes(occupancies, most)
+    if len(steps) < fewest or min(steps) <= 0:
         return None
-    if len(steps) == _LONG_PACE_STEPS and min(steps) > 0:
-        pace = _Pace(steps)
-        if pace.deviation <= _LONG_PACE_DEVIATION:
-            return pace
-    pace = _Pace(steps[:most])
+    pace = _Pace(steps)
     is_fast = pace.speed_tokens > usual_speed_tokens
     return pace if pace.deviation <= (_FAST_DEVIATION if is_fast else _SLOW_DEVIATION) else None
 
@@ -273,7 +232,7 @@ def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> flo
     count = len(growths)
     if not count:
         return 1.0
-    ratio = _within(sum(growths) / count / speed_tokens, _RATIO_LIMITS)
+    ratio = sum(growths) / count / speed_tokens
     weight = _OWN_WEIGHT / (1 + usual / _OWN_HORIZON_OPERATIONS)
     pace: float = ratio ** (weight * count / (count + _DOUBT_OPERATIONS))
     return pace
@@ -289,7 +248,3 @@ def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
             if len(changes) == count:
                 break
     return changes
-
-
-def _within(value: float, limits: tuple[float, float]) -> float:
-    return min(max(value, limits[0]), limits[1])

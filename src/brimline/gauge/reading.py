@@ -97,7 +97,6 @@ class Reading:
             "forecast_ops": ahead.ops if ahead else None,
             "forecast_ops_low": ahead.low if ahead else None,
             "forecast_ops_high": ahead.high if ahead else None,
-            "forecast_basis": ahead.basis if ahead else None,
             "forecast_pace_requests": ahead.pace_requests if ahead else None,
             "model": self.model,
             "model_taken_for": self.known_model.label if self.known_model.is_assumed else None,
@@ -122,8 +121,8 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        prior = forecast.prior_for(self.known_model.generation, self.growth)
-        return forecast.forecast(self.history, self.margin_tokens, prior, is_steep=self.raised)
+        usual = forecast.usual_speed(self.known_model.generation, self.growth)
+        return forecast.forecast(self.history, self.margin_tokens, usual, is_steep=self.raised)
 
 
 def measure(

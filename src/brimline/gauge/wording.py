@@ -79,22 +79,6 @@ def farewell(document: dict[str, Any] | None) -> str:
     return f"It ended with {in_use(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
-def for_model(document: dict[str, Any]) -> list[str]:
-    """A sentence for each figure, for a model that asks."""
-    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
-    speed = document["velocity_tokens_per_op"]
-    growth = "unknown yet" if speed is None else f"about {speed:,.0f} tokens per request lately"
-    left = requests_left(document)
-    return [
-        f"In use: {in_use(document)} ({share(document)}).",
-        f"Window from: {document['window_source']}.",
-        f"Next request: about {document['projected_tokens']:,} tokens.",
-        f"Ahead: {brim}.",
-        f"Tier: {tier(document)}.",
-        f"Growth: {growth}{'; ' if left else ''}{left}.",
-    ]
-
-
 def distance(document: dict[str, Any]) -> str:
     """How far it is to the end of this context, how that is known, how long it will last."""
     source = document["measured_by"]

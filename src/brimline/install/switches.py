@@ -16,30 +16,38 @@ from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.settings import config
 
 _WINDOW = "autoCompactWindow"
+_PERCENT = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"
+_REPLY_TOKENS = 20_000
 
 
 @output.command("autocompact")
 @click.argument("tokens", metavar="TOKENS|off")
-def autocompact(tokens: str, as_json: bool) -> None:
+@click.option("--percent", type=click.IntRange(1, 100), help="Compact at this share already.")
+def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
     """Make the client compact at TOKENS less 33,000, or as usual.
 
-    It writes `autoCompactWindow` into the user's settings of the client. Running sessions keep the
-    value they started with.
+    It writes `autoCompactWindow` into the user's settings of the client, and a percentage as
+    `CLAUDE_AUTOCOMPACT_PCT_OVERRIDE` into their `env`; that can only lower the point. Running
+    sessions keep the values they started with.
 
     \b
     Example:
       brimline config autocompact 200000
+      brimline config autocompact 200000 --percent 80
       brimline config autocompact off
     """
+    if percent is not None and tokens == "off":
+        raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path("user", project_dir)
     wanted = None if tokens == "off" else _checked(tokens, home_dir, project_dir)
-    changed = settingsfile.retrying(lambda: _write(path, wanted, home_dir))
+    changed = settingsfile.retrying(lambda: _write(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
     report: dict[str, Any] = {
         "settings": path,
         "autoCompactWindow": wanted,
-        "compaction_tokens": None if wanted is None else wanted - COMPACTION_RESERVE_TOKENS,
+        "percent": percent,
+        "compaction_tokens": None if wanted is None else _point(wanted, percent),
         "changed": changed,
     }
     output.answer(report, _window_text, as_json=as_json)
@@ -58,10 +66,17 @@ def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
     return wanted
 
 
-def _write(path: str, wanted: int | None, home_dir: str) -> bool:
+def _point(window_tokens: int, percent: int | None) -> int:
+    """Where the client then compacts: a percentage is of the window less room for the reply."""
+    usual = window_tokens - COMPACTION_RESERVE_TOKENS
+    return min(usual, (window_tokens - _REPLY_TOKENS) * (percent or 100) // 100)
+
+
+def _write(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
     file = settingsfile.read(path)
     try:
-        text = _edited(file.text, wanted)
+        text = _edited(file.text, (_WINDOW,), wanted)
+        text = _edited(text, ("env", _PERCENT), None if percent is None else str(percent))
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed") from None
     if file.encode(text) == (file.raw or b""):
@@ -70,15 +85,21 @@ def _write(path: str, wanted: int | None, home_dir: str) -> bool:
     return True
 
 
-def _edited(text: str, wanted: int | None) -> str:
-    """The settings with the window in its place, or without it."""
+def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
+    """The settings with one value in its place, or without it."""
     text = text if text.strip() or wanted is None else "{}\n"
-    is_there = _WINDOW in wiring.parse(text)
+    settings = wiring.parse(text)
+    holder = settings.get("env") if place[1:] else settings
+    if not isinstance(holder, dict | None):
+        raise InstallError('"env" is not an object')
+    there = bool(holder and place[-1] in holder)
     if wanted is None:
-        return jsontext.remove(text, (_WINDOW,)) if is_there else text
-    if is_there:
-        return jsontext.replace_value(text, (_WINDOW,), wanted)
-    return jsontext.insert_member(text, (), _WINDOW, wanted)
+        return jsontext.remove(text, place) if there else text
+    if there:
+        return jsontext.replace_value(text, place, wanted)
+    if holder is None:
+        return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
+    return jsontext.insert_member(text, place[:-1], place[-1], wanted)
 
 
 def _window_text(report: dict[str, Any]) -> str:

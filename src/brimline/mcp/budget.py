@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from brimline.budget import operations
-from brimline.errors import SessionError
-from brimline.fast import io, paths
+from brimline.fast import io
 from brimline.masking import clean
 from brimline.state.session import TELEMETRY, SessionState
 from brimline.transcript import find
@@ -23,8 +22,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         OSError: the budget cannot be read or written.
     """
     fields = dict(arguments)
-    operation, named = str(fields.pop("operation", "get")), fields.pop("session", None)
-    session = _session(project_dir, named)
+    operation, session = str(fields.pop("operation", "get")), _session(project_dir)
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
     window = SessionState(home_dir, session).read(TELEMETRY).get("window_tokens")
@@ -36,12 +34,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     return f"{shown}\n[{left} more lines: name a compartment, or remove what is not needed]"
 
 
-def _session(project_dir: str, named: Any) -> str:
-    """The session that was named, else the one the client is in, else the project's newest."""
-    if named is not None:
-        folder = paths.project_transcripts(project_dir)
-        if not isinstance(named, str) or f"{named}.jsonl" not in io.names_in(folder):
-            raise SessionError("`session` is no session of this project: leave it out for this one")
-        return named
+def _session(project_dir: str) -> str:
+    """The session that the client is in, else the project's newest."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
     return find.current(first) if first else find.session_id_of(find.newest(project_dir))

@@ -27,7 +27,6 @@ def answer(home_dir: str, project_dir: str) -> str:
         session, which = find.session_id_of(path), "the newest session of this project"
     settings, state = policy.load(home_dir, project_dir), SessionState(home_dir, session)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = f"[brimline context_status] Session {session[:60]} ({which})"
-    if now.occupancy_tokens is None:
-        return f"{head}: {wording.NOT_MEASURED}."
-    return "\n".join([f"{head}:", *wording.for_model(now.document())])
+    head = f"[brimline context_status] Session {session[:60]} ({which}):"
+    rows = wording.status_rows(now.document())
+    return "\n".join([head, *[f"{heading}: {text}" for heading, text in rows]])

@@ -88,7 +88,6 @@ TOOLS = [
             "id": {"type": "string"},
             "priority": {"type": "integer", "description": "0-10; 0 goes first"},
             "pinned": {"type": "boolean"},
-            "session": {"type": "string"},
         },
     ),
 ]

@@ -41,14 +41,14 @@ def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     """The same for a person."""
-    shown = [_hit_text(hit) for hit in found["hits"]]
+    shown = [_hit_text(hit, found["query"]) for hit in found["hits"]]
     return "\n\n".join(shown) or NOTHING
 
 
-def _hit_text(hit: dict[str, Any]) -> str:
+def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
     head = "  ".join([hit["key"], *_origin(hit)])
-    return "\n".join([head, *[f"  {line}" for line in lines]])
+    return "\n".join([head, *[f"  {_marked(line, query)}" for line in lines]])
 
 
 def _origin(hit: dict[str, Any]) -> list[str]:
@@ -82,8 +82,15 @@ def _around_word(line: str, stems: Sequence[str]) -> str:
 
 
 def _stems(query: str) -> list[str]:
-    """The beginnings of the query's words: `errors` is found by `error`."""
+    """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
     return [stored.stem(stored.fold(word)) for word in turns.telling(query)]
+
+
+def _marked(line: str, query: str) -> str:
+    """A line with the query's words marked, for a terminal."""
+    stems = "|".join(map(re.escape, _stems(query)))
+    words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
+    return words.sub(lambda word: output.strong(word[0]), line) if words else line
 
 
 def is_key(text: str) -> bool:

@@ -139,7 +139,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         parts.append(f"note: {hits.reading_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return "\n\n".join(parts)
+    return output.unmarked("\n\n".join(parts))
 
 
 def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:

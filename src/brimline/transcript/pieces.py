@@ -89,7 +89,7 @@ class EntryReader:
     """Takes the rows of a session one after the other: a turn that is written again opens none."""
 
     def __init__(self) -> None:
-        self._copies = Copies()
+        self._copies, self._from_anywhere = Copies(), Copies(has_past=True)
         self.is_copy = False  # whether the last row had only been written again
         self.is_from_elsewhere = False  # whether it was written in another session first
         self._copied: set[str] = set()
@@ -97,7 +97,7 @@ class EntryReader:
     def read_row(self, fields: Any) -> Entry | None:
         """What the next row means; None where it adds nothing and measures nothing."""
         self.is_copy = self._copies.is_copy(fields)
-        self.is_from_elsewhere = bool(self._copies.opening_at)
+        self.is_from_elsewhere = self._from_anywhere.is_copy(fields) and not self.is_copy
         if not self.is_copy:
             self._copied.clear()
             return entry_of(row.as_said(fields) if row.is_rebuilt(fields) else fields)

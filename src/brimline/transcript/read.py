@@ -254,15 +254,13 @@ class Copies:
         self.boundary_at = boundary_at
         # Whether there are rows that can have been written again.
         self.has_past = has_past
-        # The same for the compaction with which a file begins.
-        self.opening_at = ""
 
     def is_copy(self, fields: Any) -> bool:
         """Tell whether the next row has only been written again."""
         if row.is_boundary(fields):
             # One with a summary keeps the names of the rows that stay.
-            at = "" if row.is_summary(fields) else row.timestamp_of(fields) or ""
-            self.boundary_at, self.opening_at = (at, "") if self.has_past else ("", at)
+            has_copies = self.has_past and not row.is_summary(fields)
+            self.boundary_at = row.timestamp_of(fields) or "" if has_copies else ""
             return False
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
@@ -272,6 +270,4 @@ class Copies:
         self.has_past = True
         if written_at >= self.boundary_at:
             self.boundary_at = ""
-        if written_at >= self.opening_at:
-            self.opening_at = ""
         return bool(self.boundary_at)
