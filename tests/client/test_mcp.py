@@ -129,7 +129,7 @@ def test_after_clear_the_status_is_that_of_the_new_session(
     _, second = client.transcripts()
     told = results(stub.requests("main")[-1])[-1]
     assert f"Session {second.stem} (this session):\n" in told
-    assert re.search(r"In use: [23],000 of 200,000 tokens", told)
+    assert re.search(r"in use: [23],000 of 200,000 tokens", told)
 
 
 def _runs(pid: int) -> bool:

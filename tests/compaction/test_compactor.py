@@ -204,9 +204,10 @@ class Said:
     def __init__(self, fields: dict[str, Any]) -> None:
         self.fields = fields
 
-    def model_dump(self, **_: Any) -> dict[str, Any]:
-        """As plain values."""
-        return self.fields
+    def model_dump(self, *, mode: str, exclude_unset: bool) -> dict[str, Any]:
+        """As plain values; a field that the service did not send is one that it would refuse."""
+        assert mode == "json"
+        return self.fields if exclude_unset else {**self.fields, "citations": None}
 
 
 def test_answers_may_be_appended_as_the_sdk_gives_them() -> None:

@@ -80,7 +80,8 @@ def _tier_gate(turn: Turn, reading: Reading) -> dict[str, int]:
     occupancy, tier = reading.occupancy_tokens, reading.tier
     if occupancy is None or tier is None:
         return {"speaks_at": 0}
-    early, step = (round(part * reading.window.tokens) for part in (_EARLY_RATIO, _PUBLISHED_RATIO))
+    early = round(_EARLY_RATIO * reading.window.tokens)
+    step = round(_PUBLISHED_RATIO * reading.window.tokens)
     answer = {"measured": occupancy, "publishes_at": occupancy + step}
     preset = turn.policy.preset
     if not preset["tiers"] or turn.event.name not in preset["events"]:

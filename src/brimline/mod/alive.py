@@ -6,17 +6,18 @@ import time
 from typing import Any
 
 from brimline.cost.hook import LEAST_TOKENS, SHORTEST_S
-from brimline.fast import io
+from brimline.fast import io, policy
 from brimline.install import modsource
 from brimline.state.session import MOD_ALIVE, SessionState
 
 
-def answer(request: dict[str, Any], home_dir: str, values: dict[str, Any]) -> dict[str, Any]:
+def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """Note that the mod runs in a session; say how it is set, and where the session's files are.
 
     Raises:
         KeyError, OSError: the request names no session, or the note cannot be written.
     """
+    values = policy.load(home_dir, request["cwd"]).values
     inside = values["compaction.inside"]
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])

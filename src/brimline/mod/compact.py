@@ -80,7 +80,7 @@ def move_out_cold(
         mover.move_input(call, conversation.inputs[call.id])
     if mover.freed_tokens < least or not mover.has_all(conversation.images):
         return {"pass": mover.problem or too_little}, 0
-    return mover.moved._asdict() | {"add": []}, mover.freed_tokens + conversation.thinking_tokens
+    return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
 
 def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:

@@ -35,7 +35,7 @@ _LEAST_PARTS, _LEAST_SHARE = 5, 0.001
 _BLANK: Row = [("", "")]
 
 
-def answer(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
+def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """Return the rows of the pane.
 
     Args:

@@ -156,7 +156,7 @@ const ask = async ($, e, pictured) => {
     messages: e.messages.map(m => slim(m, pictured)),
   }
   const answer = await run($, "compact", question)
-  const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object") && Array.isArray(answer.add ?? [])
+  const whole = ["results", "inputs"].every(part => answer[part] && typeof answer[part] === "object")
   return whole ? answer : doubt("an answer of an unknown shape")
 }
 
@@ -237,7 +237,6 @@ const latest = after => {
 
 // Everything is put back in its place: beside results inside the last of them, as the client itself sends it.
 const rebuilt = (entries, answer, besides) => {
-  const added = Map.groupBy(answer.add ?? [], piece => piece.before)
   const out = []
   const put = (role, text, toolUses = [], toolResults = []) => {
     const last = out.at(-1)
@@ -249,7 +248,6 @@ const rebuilt = (entries, answer, besides) => {
     last.toolResults.push(...toolResults)
   }
   entries.forEach((m, at) => {
-    for (const piece of added.get(m.handle) ?? []) put("user", piece.text)
     const beside = besides.after.get(at) ?? []
     const results = (m.toolResults ?? []).map(({ tool_use_id, text, isError }) => ({ tool_use_id, isError, text: instead(answer.results[tool_use_id], text) }))
     if (results.length) results.at(-1).text = [results.at(-1).text, ...beside.splice(0)].join("\n\n")

@@ -5,9 +5,9 @@ launcher, `<data folder>/bin/hook mod`, which needs no click) with one of these 
 sends one JSON object on standard input and reads one from standard output:
 
     compact  sends session, cwd, trigger, instructions, model, window_tokens, brim_tokens,
-             used_tokens, messages; reads results and inputs (what stands in, by call), add
-             (texts to put in, always none so far) and thoughts (whether readable thinking is
-             to stay, as text). The keys of the originals, keys and input_keys, are for others.
+             used_tokens, messages; reads results and inputs (what stands in, by call) and
+             thoughts (whether readable thinking is to stay, as text). The keys of the
+             originals, keys and input_keys, are for others.
     alive    sends session, cwd, client; reads inside (how it is set), folder, and cold (from how
              many tokens on, and after how many seconds, to ask for `pause`; null for never).
     pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
@@ -21,6 +21,7 @@ here, the answer is to pass, with exit code 0, and the failure becomes one line 
 
 from __future__ import annotations
 
+import importlib
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,8 @@ _LONGEST_S = 7.0
 # So much of the end of a transcript is read that no hook has read yet.
 _MOST_BYTES = 5 << 20
 _STDIN_LIMIT_BYTES = 256 << 20
+# The modules whose `respond` answers; the others are answered here.
+_MODULES = {"alive": "alive", "command": "typed", "pane": "pane", "pause": "pause"}
 
 
 def main(name: str, installed_home: str = "") -> None:
@@ -76,7 +79,7 @@ def respond(
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
     """
-    if name not in ("alive", "command", "compact", "failed", "pane", "pause"):
+    if name not in (*_MODULES, "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
@@ -85,25 +88,11 @@ def respond(
     del raw
     if name == "failed":
         raise ModError(request["message"])
-    if name == "command":
-        from brimline.mod import typed
-
-        return typed.respond(request, home_dir)
-    if name == "pane":
-        from brimline.mod import pane
-
-        return pane.answer(request, home_dir)
-    if name == "pause":
-        from brimline.mod import pause
-
-        return pause.respond(request, home_dir)
-    settings = policy.load(home_dir, request["cwd"])
-    values = settings.values
-    if name == "alive":
-        from brimline.mod import alive
-
-        return alive.answer(request, home_dir, values)
-    return _compact(request, home_dir, settings, elapsed_s)
+    if name in _MODULES:
+        module = importlib.import_module(f"brimline.mod.{_MODULES[name]}")
+        answer: dict[str, Any] = module.respond(request, home_dir)
+        return answer
+    return _compact(request, home_dir, policy.load(home_dir, request["cwd"]), elapsed_s)
 
 
 def _compact(
