@@ -47,6 +47,7 @@ def test_a_list_has_what_is_there_by_use_and_session(
     home_dir: str, key: str, brimline: Run
 ) -> None:
     """Newest first, cut to a limit, chosen by session; figures for all of it."""
+    os.utime(layout.file(home_dir, key[7:]), (1_700_000_000, 1_700_000_000))
     other = put.put(home_dir, b"other", {"tool": "Read", "session": "session-two"})
     pins.pin(home_dir, key, "hard", "why")
 
