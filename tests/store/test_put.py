@@ -191,16 +191,24 @@ def test_the_content_is_on_the_disk_before_its_name_is(
     assert contents.get(home_dir, key) == text(1)
 
 
-def test_a_put_always_moves_the_time(home_dir: str) -> None:
-    """Also where the clock was ahead before: whoever is about to remove it can tell."""
-    key = put.put(home_dir, text(1), {})
-    shelves.age(home_dir, key, -90 * shelves.DAY_S)
-    (before,) = contents.blobs(home_dir)
+def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_dir: str) -> None:
+    """Once it is right again, nothing must look a month old; a put always moves the time."""
+    first = put.put(home_dir, text(1), {})
+    ahead = time.time_ns() + 40 * shelves.DAY_S * 1_000_000_000
+    os.utime(home_dir + layout.LAST_KEY, ns=(ahead, ahead))  # as if the clock had been set back
 
+    second = put.put(home_dir, text(2), {})
+    third = put.put(home_dir, text(3), {})
     put.put(home_dir, text(1), {})
 
-    (after,) = contents.blobs(home_dir)
-    assert after.used_ns > before.used_ns
+    used = {blob.key: blob.used_ns for blob in contents.blobs(home_dir)}
+    assert used[first] >= ahead
+    assert used[second] >= ahead
+    assert used[third] >= ahead
+    shelves.age(home_dir, first, -90 * shelves.DAY_S)
+    before = max(blob.used_ns for blob in contents.blobs(home_dir))
+    put.put(home_dir, text(1), {})
+    assert max(blob.used_ns for blob in contents.blobs(home_dir)) > before
 
 
 parts = st.tuples(st.binary(max_size=40), st.integers(0, 3_000))

@@ -13,6 +13,9 @@ Fast path: imports only `time`, `brimline.errors`, `brimline.fast.io` and `briml
     store/references.json        which files mention which keys, as last seen
     store/tidied                 when the limits were last enforced
     store/tmp/                   files that are being written, and blobs that are being removed
+
+Store time never runs backwards: where the clock is behind the time of the last put, that time is
+used instead. Otherwise content stored while the clock was wrong would look old once it is right.
 """
 
 from __future__ import annotations
@@ -42,6 +45,8 @@ _CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _system.O_CLOEXE
 # Not waiting: a pipe that nobody writes to never ends.
 _READ = _system.O_RDONLY | _system.O_CLOEXEC | _system.O_NONBLOCK
 _KIND_OF_FILE, _REGULAR = 0o170000, 0o100000
+# File systems keep times more coarsely than the clock tells them.
+_TOLERANCE_NS = 2_000_000_000
 
 
 def root(home_dir: str) -> str:
@@ -126,7 +131,9 @@ def read_file(path: str, limit: int | None = None) -> bytes:
         io.system.close(descriptor)
 
 
-def place(home_dir: str, target: str, data: bytes, *, sync: bool = False) -> None:
+def place(
+    home_dir: str, target: str, data: bytes, *, stamp_ns: int | None = None, sync: bool = False
+) -> None:
     """Write a file beside its place and move it there; readers see all of it or none of it.
 
     With `sync` its content is on the disk before its name is. The name follows with the file
@@ -152,6 +159,8 @@ def place(home_dir: str, target: str, data: bytes, *, sync: bool = False) -> Non
                 system.fsync(descriptor)
         finally:
             system.close(descriptor)
+        if stamp_ns is not None:
+            system.utime(io.to_bytes(path), ns=(stamp_ns, stamp_ns))
         try:
             system.replace(io.to_bytes(path), io.to_bytes(target))
         except FileNotFoundError:
@@ -162,11 +171,21 @@ def place(home_dir: str, target: str, data: bytes, *, sync: bool = False) -> Non
         raise
 
 
+def now_ns(home_dir: str) -> int:
+    """The present in store time, in nanoseconds since 1970."""
+    now = time.time_ns()
+    try:
+        last = io.system.stat(io.to_bytes(home_dir + LAST_KEY)).st_mtime_ns
+    except OSError:
+        return now
+    return last if last > now + _TOLERANCE_NS else now
+
+
 def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line to the trail; what is told has happened, so that telling may fail."""
-    line = {"at": round(time.time(), 3), "event": event, "key": key} | fields
+    at = now_ns(home_dir) // 1_000_000 / 1_000
     try:
-        json.append_line(home_dir + INDEX, line)
+        json.append_line(home_dir + INDEX, {"at": at, "event": event, "key": key} | fields)
     except OSError:
         pass
 
@@ -185,7 +204,7 @@ def touch(home_dir: str, digest: str) -> bool:
         if found.st_mode & _KIND_OF_FILE != _REGULAR:
             return False
         # A whole microsecond: some file systems keep no finer times.
-        moment = max(time.time_ns(), found.st_mtime_ns + 1_000)
+        moment = max(now_ns(home_dir), found.st_mtime_ns + 1_000)
         io.system.utime(path, ns=(moment, moment))
     except FileNotFoundError:
         return False

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.errors import StoreError
@@ -94,10 +93,11 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
     digest = layout.digest_of(key)
     path = layout.file(home_dir, digest, "pin")
+    at = layout.now_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         io.remove(path)
     else:
-        document = {"v": FORMAT, "level": level, "reason": reason, "at": round(time.time(), 3)}
+        document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
         layout.place(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
     if not os.path.lexists(layout.file(home_dir, digest)):

@@ -1,6 +1,6 @@
 """Takes content into the store, from a hook or from a command; the inside of a blob file.
 
-Fast path: imports only `sys`, `time`, `zlib`, `store.layout` and three modules of `fast`.
+Fast path: imports only `sys`, `zlib`, `fast.io`, `fast.json`, `fast.paths` and `store.layout`.
 
 A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip, `z` zstd), the
 content's length in eight bytes. So it can be read with its sidecar lost, and without brimline:
@@ -11,7 +11,6 @@ another interpreter may have none.
 from __future__ import annotations
 
 import sys
-import time
 import zlib
 
 from brimline.fast import io, json, paths
@@ -74,7 +73,8 @@ def put(
         except (OSError, ValueError, ImportError):
             pass
     if not known:
-        layout.place(home_dir, blob, pack(data), sync=is_synced)
+        now_ns = layout.now_ns(home_dir)
+        layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=is_synced)
     try:
         _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
@@ -124,18 +124,26 @@ def _describe(
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)
+    moment_ns = layout.now_ns(home_dir)
     sidecar = layout.file(home_dir, digest, "json")
     if not again or not io.system.access(io.to_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
-        fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
-        fields["created"] = round(time.time(), 3)
+        at = moment_ns // 1_000_000 / 1_000
+        fields |= {
+            "v": FORMAT,
+            "key": key,
+            "bytes": size,
+            "lines": count_lines(data),
+            "created": at,
+        }
         layout.place(home_dir, sidecar, json.dumps(fields).encode())
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
     event |= {"cwd": meta.get("cwd")} if again else {}
     layout.note(home_dir, "put", key, **event)
     if is_last:
-        layout.place(home_dir, home_dir + layout.LAST_KEY, f"{key}\n".encode())
+        last = home_dir + layout.LAST_KEY
+        layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
 
 
 def clients(home_dir: str, *, noting: bool = False) -> list[str]:

@@ -112,7 +112,8 @@ def forget_key(home_dir: str, key: str) -> bool:
     except OSError:
         return found
     if is_last:
-        io.remove(last)
+        # The file stays: its time is the one that store time must not fall behind.
+        layout.place(home_dir, last, b"", stamp_ns=layout.now_ns(home_dir))
     return found
 
 
