@@ -32,12 +32,12 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     """What another session of the project left open stays."""
     links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     links.note_unfinished(home_dir, project_dir, left_open(SECOND))
-    still = links.unfinished(home_dir, project_dir)
+    still = links.unfinished_session(home_dir, project_dir)
     links.note_unfinished(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
-    assert links.unfinished(home_dir, project_dir) is None
+    assert links.unfinished_session(home_dir, project_dir) is None
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.pointer_after_clear(home_dir, SECOND, FIRST)
+    text = links.pointer_text_after_clear(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -72,7 +72,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.pointer_after_clear(home_dir, session, previous))
+        bool(links.pointer_text_after_clear(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -151,4 +151,4 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     assert counted == [{"files": 1}, {"files": 1}]
     assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
     assert [links.session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
-    assert links.unfinished(home_dir, project_dir) is None
+    assert links.unfinished_session(home_dir, project_dir) is None
