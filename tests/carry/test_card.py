@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from brimline.carry import card, ledger
 from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def record(**fields: object) -> ledger.Ledger:
@@ -309,3 +313,104 @@ def test_an_answer_or_a_refusal_is_marked_as_one(kind: str, shown: str) -> None:
     ledger.add_message(made, "text", None, kind)
 
     assert card.card_text(made).endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("most", "fields"),
+    [
+        (20, lambda text: {"tasks": {"1": [text, "a task"]}}),
+        (130, lambda text: {"tasks": {"1": ["pending", text]}}),
+        (60, lambda text: {"tasks": {"1": ["completed", text]}}),
+        (200, lambda text: {"plan": text}),
+        (12, lambda text: {"commits": [[text, "subject"]]}),
+        (70, lambda text: {"commits": [["1234567", text]]}),
+        (90, lambda text: {"checks": {"a": {"command": text, "result": "failed"}}}),
+        (60, lambda text: {"checks": {"a": {"command": "make", "result": text}}}),
+        (80, lambda text: {"checks": {"a": {"command": "x", "result": "failed", "end": text}}}),
+        (130, lambda text: {"commands": {"a": {"line": text, "first": 1, "last": 2}}}),
+        (130, lambda text: {"worked": [[text, "before"]]}),
+        (400, lambda text: {"changed": {text: 1}}),
+        (601, lambda text: {"notes": {"1": {"kind": "keep", "text": text}}}),
+    ],
+)
+def test_what_is_told_of_one_thing_has_its_most_characters(
+    most: int, fields: Callable[[str], dict[str, object]]
+) -> None:
+    """What is longer is cut, and says so."""
+    whole, longer = [card.card_text(record(**fields("x" * length))) for length in (most, most + 1)]
+
+    assert "x" * most in whole
+    assert f"{'x' * (most - 1)}…" in longer
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        lambda last: {
+            "tasks": {str(n): ["pending", "x" * 108] for n in range(4)}
+            | {"last": ["pending", "y" * (107 + last)]}
+        },
+        lambda last: {"pulls": ["y" * (195 + last), "x" * 200]},
+        lambda last: {
+            "checks": {
+                text: {"command": text, "result": "passed"}
+                for text in ("y" * (86 + last), *[str(n) + "x" * 86 for n in range(4)])
+            }
+        },
+        lambda last: {
+            "changed": dict.fromkeys(
+                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 5)]], 1
+            )
+        },
+        lambda last: {
+            "read": dict.fromkeys(
+                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 3)]], 1
+            )
+        },
+    ],
+    ids=["tasks", "git", "checks", "changed", "read"],
+)
+def test_each_part_of_the_state_has_its_room(fields: Callable[[int], dict[str, object]]) -> None:
+    """A line that needs one character more than there is gives way."""
+    fits, is_too_long = [card.card_text(record(**fields(last))) for last in (1, 2)]
+
+    assert "yyy" in fits
+    assert "yyy" not in is_too_long
+    assert "xxx" in is_too_long
+
+
+def test_eight_repeated_commands_and_three_that_worked_are_told() -> None:
+    """The latest of each."""
+    commands = {str(n): {"line": f"run {n}.", "first": 1, "last": 2} for n in range(10)}
+    text = card.card_text(record(commands=commands, worked=[[f"try {n}.", "x"] for n in range(5)]))
+
+    assert [n for n in range(10) if f"`run {n}.`" in text] == list(range(2, 10))
+    assert [n for n in range(5) if f"`try {n}.`" in text] == [2, 3, 4]
+
+
+def test_a_title_has_a_line_under_it_or_is_left_out() -> None:
+    """Where there is room for the first of two lines, that is told."""
+    plan = record(plan="p" * 150)
+    tasks = record(tasks={"1": ["pending", "first"], "2": ["pending", "s" * 100]})
+    budget = len(card.OPENING) + 40
+
+    assert card.card_text(plan, budget=budget) == ""
+    assert card.card_text(tasks, budget=budget) == f"{card.OPENING}\n\nTasks:\n- pending: first"
+
+
+@pytest.mark.parametrize(
+    ("unread", "told"), [(1, "1 MB"), (1_000_000, "1 MB"), (3_400_000, "3 MB")]
+)
+def test_what_was_not_read_is_told_in_megabytes(unread: int, told: str) -> None:
+    """At least one."""
+    text = card.card_text(record(plan="x", unread_bytes=unread))
+
+    assert f": {told} before that were not read." in text
+
+
+def test_the_users_own_instructions_have_what_the_client_lets_through() -> None:
+    """Ten thousand characters."""
+    whole, cut = [card.summary_instructions(record(), "x" * size) for size in (10_000, 10_001)]
+
+    assert whole == "x" * 10_000
+    assert cut == "x" * 9_999 + "…"

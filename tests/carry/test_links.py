@@ -152,3 +152,74 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
     assert [links.session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
     assert links.unfinished_session(home_dir, project_dir) is None
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "",
+        "[]",
+        "[",
+        '{"v": 1}',
+        '{"v": 1, "session": 5}',
+        '{"v": 2, "session": "a"}',
+        '{"session": "a"}',
+    ],
+)
+def test_what_cannot_be_read_of_a_project_says_nothing(
+    home_dir: str, project_dir: str, kept: str
+) -> None:
+    """Another format, another shape, no session."""
+    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
+    path.write_text(kept, encoding="utf-8")
+
+    assert links.unfinished_session(home_dir, project_dir) is None
+
+
+def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_dir: str) -> None:
+    """A hundred and sixty characters."""
+    for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
+        record = left_open(FIRST, tasks=1)
+        ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
+        links.note_unfinished(home_dir, project_dir, record)
+
+        assert (links.unfinished_session(home_dir, project_dir) or {})["message"] == shown
+
+
+def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(
+    home_dir: str, world: Path
+) -> None:
+    """A link may lead anywhere; a folder is as old as the youngest file in it."""
+    outside = world / "outside"
+    names = ["old", "young", "running", "empty", links.CLIENTS, links.PROJECTS]
+    folders = {name: Path(paths.carry_dir(home_dir), name) for name in names}
+    for name, folder in {**folders, "outside": outside}.items():
+        folder.mkdir(parents=True)
+        for file in () if name == "empty" else ("a", "b"):
+            (folder / file).write_bytes(b"x")
+            os.utime(folder / file, (1, 1))
+        os.utime(folder, (1, 1))
+    os.utime(folders["young"] / "b")
+    folders["linked"] = Path(paths.carry_dir(home_dir), "linked")
+    folders["linked"].symlink_to(outside)
+
+    links.drop_old_sessions(home_dir, "running", 3_600.0, float("-inf"))
+    assert folders["old"].exists()
+    links.drop_old_sessions(home_dir, "running", 3_600.0, float("inf"))
+
+    assert [name for name, folder in folders.items() if not folder.exists()] == ["old"]
+    assert sorted(os.listdir(outside)) == ["a", "b"]
+
+
+def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: str) -> None:
+    """Neither without a transcript nor without a compaction; once is enough."""
+    fresh, done = ledger.Ledger(FIRST), ledger.Ledger(FIRST)
+    done.forked_from, done.adopted = SECOND, "-"
+
+    assert links.adopt_origin(home_dir, fresh, "/no/such.jsonl") is False
+    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is False
+    done.adopted = ""
+    assert links.adopt_origin(home_dir, done, None) is False
+    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is True
+    assert done.adopted
