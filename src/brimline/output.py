@@ -82,7 +82,7 @@ def session_option(function: Any) -> Any:
     return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 
-def session_names(function: Any) -> Any:
+def session_arguments(function: Any) -> Any:
     """Give a command both ways to name a session, of which `session_name` makes one."""
     import click
 

@@ -104,7 +104,7 @@ def _entrance(address: str, key: str) -> str:
 
 
 @output.command("report")
-@output.session_names
+@output.session_arguments
 @click.option(
     "-o", "--output", "target", metavar="FILE", help="Default: brimline-, the id's start, .html."
 )
@@ -141,7 +141,7 @@ def report(
 
 
 @output.command("replay")
-@output.session_names
+@output.session_arguments
 @click.option("--preset", metavar="NAME", help="The preset that it is played under.")
 @click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
 def replay(
