@@ -79,19 +79,19 @@ def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -
 
 
 def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
-    """Each is as wide as its day; the highest ends a little below the edge."""
+    """Each is a seventh of the width at the most; the highest ends a little below the edge."""
     days = ["2026-11-01", "2026-11-02"]
     series = [("a", [1.0, 3.0]), ("none", [0.0, 0.0]), ("b", [1.0, 0.0])]
 
     wide, narrow = chart.by_day(days, series, "$")
 
     assert [(shape.name, shape.style, shape.path) for shape in wide.shapes] == [
-        ("a", "fill s0", "M58.0 78.8H529.0V24.5H1000.0V106.0H529.0V106.0H58.0Z"),
-        ("b", "fill s2", "M58.0 51.7H529.0V24.5H1000.0V24.5H529.0V78.8H58.0Z"),
+        ("a", "fill s0", "M58.0 78.8H192.6V24.5H327.1V106.0H192.6V106.0H58.0Z"),
+        ("b", "fill s2", "M58.0 51.7H192.6V24.5H327.1V24.5H192.6V78.8H58.0Z"),
     ]
     assert wide.rules == [(106.0, "$0"), (78.8, "$1"), (51.7, "$2"), (24.5, "$3")]
     assert narrow.rules == [(96.0, "$0"), (71.9, "$1"), (47.9, "$2"), (23.8, "$3")]
-    assert narrow.shapes[0].path == "M46.0 71.9H203.0V23.8H360.0V96.0H203.0V96.0H46.0Z"
+    assert narrow.shapes[0].path == "M46.0 71.9H90.9V23.8H135.7V96.0H90.9V96.0H46.0Z"
 
 
 def test_nine_models_have_nine_colours() -> None:

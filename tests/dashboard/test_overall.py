@@ -53,7 +53,7 @@ def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -
     assert values["period"].total == total
     assert values["tokens"] >= 110_000
     wide = values["plots"]["dollars"][0]
-    assert (wide.count, len(wide.shapes), len(wide.below)) == (4, 2, 4)
+    assert (wide.count, len(wide.shapes), len(wide.below)) == (7, 2, 4)
     assert {shape.name for shape in wide.shapes} == {"claude-opus-4-6", "claude-sonnet-4-6"}
     assert shown(home_dir, 1)["period"].total["requests"] == 1
 

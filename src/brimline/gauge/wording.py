@@ -95,13 +95,13 @@ def distance(document: dict[str, Any]) -> str:
 
 def status_line(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
-    size = f"of {short(document['window_tokens'])} window"
+    size = f"{short(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
-        return {"distance": f"– {size}"}
+        return {"distance": f"{size}, not measured yet"}
     goal = window.goal_of(document["ending"])
     parts = {
         "distance": f"{short(max(0, document['margin_tokens']))} to {goal}",
-        "used": f"{share(document)} {size}",
+        "used": f"{share(document)} of {size}",
     }
     if document["forecast_ops_high"]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]
@@ -180,8 +180,8 @@ def entered(document: dict[str, Any]) -> str:
 
 def short(tokens: int) -> str:
     """A number of tokens in three digits."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
+    for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
+        if tokens >= least:
             return f"{tokens / size:.3g}{letter}"
     return str(tokens)
 
