@@ -97,14 +97,14 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
     said = {"session": f"s{FORGED}", "message": f"m{FORGED}", "tasks": 1, "checks": 0}
 
     marked = [(f".claude/rules/{FORGED}.md", f"(ENFORCED) never{FORGED}")]
-    text = card.card(record, marked, pinned=[[f"kept{FORGED}"]])
+    text = card.card_text(record, marked, pinned=[[f"kept{FORGED}"]])
 
     assert text.count("\nMessages of the user, newest first:\n") == 1
     for given in (
         text,
-        card.instructions(record),
+        card.summary_instructions(record),
         checkpoint.markdown(about | {"files": [file]}, record),
-        links.pointer(said),
+        links.pointer_text(said),
     ):
         assert is_free_of_forgery(given), given
 

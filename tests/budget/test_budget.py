@@ -159,8 +159,8 @@ def test_what_keeps_the_session_safe_is_always_pinned(home_dir: str) -> None:
     asked("add", compartment="safety_constraints", text="Never push to main.", pinned=False)
     (item,) = items.load(home_dir, ID).items.values()
     assert "always pinned" in refused("unpin", id=item["id"])
-    items.change(home_dir, ID, "unpin", [item["id"]])
-    items.change(home_dir, ID, "evict", [item["id"]])
+    items.change_items(home_dir, ID, "unpin", [item["id"]])
+    items.change_items(home_dir, ID, "evict", [item["id"]])
     done(home_dir, "add", compartment="safety_constraints", text="z" * 8_000)
     assert done(home_dir, "enforce")["evicted"] == []
     assert "Never push to main." in held(home_dir)
@@ -219,10 +219,10 @@ def test_no_compartment_is_left_too_full_unless_all_in_it_is_pinned(
     assert not any(item["pinned"] for item in gone)
     budget = items.load(home, ID)
     for name in items.SHARES:
-        inside, room = budget.of(name), items.room(name, WINDOW)
-        assert items.used(inside) <= room or all(item["pinned"] for item in inside)
+        inside, room = budget.of(name), items.capacity_tokens(name, WINDOW)
+        assert items.used_tokens(inside) <= room or all(item["pinned"] for item in inside)
         last = [item for item in gone if item["compartment"] == name][-1:]
-        assert not last or items.used([*inside, *last]) > room
+        assert not last or items.used_tokens([*inside, *last]) > room
 
 
 @pytest.mark.row("S4-01", "S4-29")
@@ -320,7 +320,7 @@ home, session, name = sys.argv[1:]
 for number in range(200):
     item = {"compartment": "active_task", "priority": 1, "pinned": False}
     made = items.add(home, session, item | {"text": f"{name}-{number}"})
-    items.change(home, session, "pin", [made["id"]])
+    items.change_items(home, session, "pin", [made["id"]])
     print(made["text"], flush=True)
 """
 

@@ -23,7 +23,9 @@ def after(command: str, count: int, output: str = "", *, failed: bool = False) -
     record = ledger.Ledger("s")
     for number in range(count):
         text = output.replace("#", f"{number:07d}")
-        commands.ran(record, command.replace("#", str(number)), text, str(number), failed=failed)
+        commands.note_run(
+            record, command.replace("#", str(number)), text, str(number), failed=failed
+        )
     return record
 
 
@@ -41,7 +43,7 @@ def test_of_many_commands_the_last_forty_shapes_are_known() -> None:
     for number in range(41):
         name = chr(ord("a") + number // 20) + chr(ord("a") + number % 20)
         for run in ("1", "22"):
-            commands.ran(record, f"deploy {name} --step {run}", "", run, failed=False)
+            commands.note_run(record, f"deploy {name} --step {run}", "", run, failed=False)
 
     kept = list(record.commands.values())
     assert len(kept) == 40
@@ -65,7 +67,7 @@ def test_the_last_five_commands_that_failed_wait_for_one_that_works() -> None:
     for number in range(9):
         for flag, is_failed in (("--wrong", True), ("--right", False)):
             line = f"deploy the whole part {number} now {flag}"
-            commands.ran(worked, line, "", None, failed=is_failed)
+            commands.note_run(worked, line, "", None, failed=is_failed)
 
     assert numbers(failed.failed) == [1, 2, 3, 4, 5]
     assert [int(line.split()[4]) for line, _ in worked.worked] == list(range(1, 9))
@@ -86,8 +88,8 @@ def test_a_command_that_works_belongs_to_a_similar_one_that_failed(
 ) -> None:
     """The same program with most of its words; the same line again has merely worked this time."""
     record = ledger.Ledger("s")
-    commands.ran(record, tried, "", None, failed=True)
-    commands.ran(record, "deploy --to stage", "", None, failed=False)
+    commands.note_run(record, tried, "", None, failed=True)
+    commands.note_run(record, "deploy --to stage", "", None, failed=False)
 
     assert bool(record.worked) is is_similar
 

@@ -56,7 +56,7 @@ def test_a_pipe_gets_plain_text(world: Path) -> None:
     """Without a terminal no control sequence is printed."""
     console = Console(file=io.StringIO(), force_terminal=False, width=100)
 
-    demo.show(demo.Player(str(world / "play")), console, paced=False)
+    demo.show_story(demo.Player(str(world / "play")), console, paced=False)
 
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text

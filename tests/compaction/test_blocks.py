@@ -224,3 +224,31 @@ def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> N
     assert names(is_error=True)[1] != result
     assert names(is_error=False)[1] != names(is_error=True)[1]
     assert names(cache_control={"type": "ephemeral"}) == [call, result]
+
+
+def test_what_a_client_takes_away_of_thinking_leaves_the_names_of_other_blocks() -> None:
+    """A block is known by what was said up to it, thinking left out."""
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
+    answer = {"type": "text", "text": "Yes."}
+    with_it, without = [
+        blocks.read({"messages": [said("user", "Hi"), {"role": "assistant", "content": content}]})
+        for content in ([thinking, answer], [answer])
+    ]
+
+    assert with_it
+    assert without
+    assert [block.is_thinking for block in with_it] == [False, True, False]
+    assert (with_it[0].id, with_it[2].id) == (without[0].id, without[1].id)
+
+
+@pytest.mark.parametrize("is_error", [True, False, None, "yes"])
+def test_a_failed_result_may_hold_the_users_words(is_error: Any) -> None:
+    """A refusal counts as one only where the client says that the call failed."""
+    refusal = "The user doesn't want to proceed with this tool use. The user said:\nNo."
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": refusal, "is_error": is_error}
+    messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
+
+    _, read = blocks.read({"messages": messages}) or []
+
+    assert read.is_error is (is_error is True)
+    assert read.kind == (blocks.OTHER if is_error is True else blocks.RESULT)

@@ -100,6 +100,29 @@ def test_a_long_name_and_a_long_subject_are_cut() -> None:
     assert exact.endswith(f"{'n' * 60} {'s' * 80}")
 
 
+@pytest.mark.parametrize(
+    ("model", "shared"),
+    [
+        ("claude-opus-4-1", "claude-opus-4-1"),
+        ("claude-opus-4-1[1m]", "claude-opus-4-1[1m]"),
+        ("acme-secret-7", None),
+        ("claude-Acme", None),
+    ],
+)
+def test_a_shared_page_hides_a_model_that_is_not_everybodys(
+    session: SessionBuilder, home_dir: str, model: str, shared: str | None
+) -> None:
+    """The user's own page names it, and the project."""
+    session.model = model
+    session.reply(50_000)
+    told = story.tell(session.path, home_dir)
+
+    own, redacted = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+
+    assert (own["model"], redacted["model"]) == (model, shared)
+    assert (own["project"], redacted["project"]) == (told.project, "")
+
+
 def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     session: SessionBuilder, home_dir: str
 ) -> None:

@@ -180,8 +180,8 @@ def entered(document: dict[str, Any]) -> str:
 
 def short(tokens: int) -> str:
     """A number of tokens in three digits."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
+    for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
+        if tokens >= least:
             return f"{tokens / size:.3g}{letter}"
     return str(tokens)
 

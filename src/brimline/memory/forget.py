@@ -72,7 +72,7 @@ def _note(home_dir: str, asked: Asked) -> None:
     if asked.before:
         forgotten.note(home_dir, clock.now(), {"before": asked.before})
     for name in asked.sessions:
-        about = {"session": name, "cursor": fold.end_of(_transcript(name))}
+        about = {"session": name, "cursor": fold.cursor_at_end(_transcript(name))}
         forgotten.note(home_dir, clock.now(), about)
 
 
