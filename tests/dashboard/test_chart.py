@@ -6,6 +6,8 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
+import pytest
+
 from brimline.dashboard import chart, story
 
 if TYPE_CHECKING:
@@ -77,19 +79,19 @@ def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -
 
 
 def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
-    """Each is as wide as its day; the highest ends a little below the edge."""
+    """Each is a seventh of the width at the most; the highest ends a little below the edge."""
     days = ["2026-11-01", "2026-11-02"]
     series = [("a", [1.0, 3.0]), ("none", [0.0, 0.0]), ("b", [1.0, 0.0])]
 
     wide, narrow = chart.by_day(days, series, "$")
 
     assert [(shape.name, shape.style, shape.path) for shape in wide.shapes] == [
-        ("a", "fill s0", "M58.0 78.8H529.0V24.5H1000.0V106.0H529.0V106.0H58.0Z"),
-        ("b", "fill s2", "M58.0 51.7H529.0V24.5H1000.0V24.5H529.0V78.8H58.0Z"),
+        ("a", "fill s0", "M58.0 78.8H192.6V24.5H327.1V106.0H192.6V106.0H58.0Z"),
+        ("b", "fill s2", "M58.0 51.7H192.6V24.5H327.1V24.5H192.6V78.8H58.0Z"),
     ]
     assert wide.rules == [(106.0, "$0"), (78.8, "$1"), (51.7, "$2"), (24.5, "$3")]
     assert narrow.rules == [(96.0, "$0"), (71.9, "$1"), (47.9, "$2"), (23.8, "$3")]
-    assert narrow.shapes[0].path == "M46.0 71.9H203.0V23.8H360.0V96.0H203.0V96.0H46.0Z"
+    assert narrow.shapes[0].path == "M46.0 71.9H90.9V23.8H135.7V96.0H90.9V96.0H46.0Z"
 
 
 def test_nine_models_have_nine_colours() -> None:
@@ -201,3 +203,46 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
         f"V{heights[2]}H{columns[3]}"
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "corners"),
+    [
+        (chart.SIZES[0], (58, 1_000, 256, 137)),
+        (chart.SIZES[1], (46, 360, 206, 112)),
+        (chart.LOW_SIZES[0], (58, 1_000, 106, 62)),
+        (chart.LOW_SIZES[1], (46, 360, 96, 57)),
+    ],
+)
+def test_a_drawing_leaves_room_for_its_labels(
+    size: chart.Size, corners: tuple[float, float, float, float]
+) -> None:
+    """At its left, below and above; no value leaves it."""
+    plot = chart.Plot(size, 4, 100.0)
+    left, right, bottom, middle = corners
+
+    assert (plot.x(0), plot.x(4), plot.y(0), plot.y(50)) == (left, right, bottom, middle)
+    assert (plot.y(100), plot.y(200), plot.y(-5)) == (18, 18, bottom)
+    empty = chart.Plot(size, 0, 1.0)
+    assert (empty.x(0), empty.x(1)) == (left, right)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([10.0], ["$0", "$5", "$10"]),
+        ([3.0], ["$0", "$1", "$2", "$3"]),
+        ([6.0, 4.0], ["$0", "$5", "$10"]),
+        ([0.1], ["$0.0", "$0.2", "$0.4"]),
+        ([0.0], ["$0.0", "$0.2", "$0.4"]),
+        ([74.0], ["$0", "$20", "$40", "$60"]),
+    ],
+)
+def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) -> None:
+    """Of all names together, each upon the others."""
+    series = [(str(at), [value]) for at, value in enumerate(values)]
+
+    wide, narrow = chart.by_day(["2026-01-01"], series, "$")
+
+    assert [label for _, label in wide.rules] == labels
+    assert [label for _, label in narrow.rules] == labels

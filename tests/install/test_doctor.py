@@ -362,15 +362,15 @@ def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> No
 @pytest.mark.parametrize(
     ("values", "level", "said"),
     [
-        ({}, "ok", "ceiling 80,000, first tier 107,000, last tier 161,000, compaction 167,000"),
+        ({}, "ok", "ceiling 80,000, L1 107,000, L4 161,000, compaction 167,000"),
         ({"guard.preset": "off"}, "note", "switched off"),
         ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
         ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "not in this"),
         ({"guard.tier_unit": "tokens"}, "warning", "config explain guard.tiers"),
-        ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
-        ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
-        ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, first tier 107,000"),
-        ({"guard.ceiling": "off"}, "ok", "first tier 107,000"),
+        ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "L1 60,000"),
+        ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "L1 100,000"),
+        ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, L1 107,000"),
+        ({"guard.ceiling": "off"}, "ok", "L1 107,000"),
     ],
 )
 def test_what_brimline_says_comes_in_order(

@@ -212,7 +212,12 @@ def test_the_diff_is_the_exact_change(home: Home, tmp_path: Path) -> None:
     dry = home.run("install", "--dry-run", "--diff")
     patch = home.run("install", "--dry-run", "--json").report["diff"]
     assert home.everything() == before
-    assert patch in dry.out
+    shown = dry.out.partition("\nwrite   ")[0]
+    assert "register.js: new, " in shown
+    assert "export const register" in patch
+    assert "export const register" not in shown
+    settings = patch[patch.index(f"--- {home.settings}") :].partition("\n--- ")[0]
+    assert settings in shown
     home.install()
     written = home.settings.read_bytes()
     (tmp_path / "settings.json").write_bytes(b'{"model": "x"}')
@@ -582,7 +587,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
 def test_the_plan_says_what_waits_for_the_client(home: Home, no_client: Path) -> None:
     """Its own command registers the server, which is no line of the plan without it."""
-    waits = "later   `claude` is not on PATH: `brimline install` again once it is"
+    waits = "later   the MCP server: `claude` is not on PATH; install again once it is"
     assert waits in home.run("install", "--dry-run").out
 
     fake_claude.put_on_path(no_client)

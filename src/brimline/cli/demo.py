@@ -284,7 +284,7 @@ def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:
     titles = {
         "bulk": "a long output stays out, the model gets a preview instead",
         "recall": "the model fetches what it needs of it",
-        "compact": "a compaction without a model: old results become lines, all words stay",
+        "compact": "compacted without a model: results become lines, words stay",
     }
     if moment.instead:
         most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES

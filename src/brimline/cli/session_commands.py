@@ -40,31 +40,17 @@ Exit codes:
 _DAY_S = 86_400
 
 
-def _session_arguments(function: Any) -> Any:
-    """The ways to name a session."""
-    file_argument = click.argument("file", metavar="[SESSION]", required=False)
-    return output.session_option(file_argument(function))
-
-
 def _choose_session(file: str | None, session_id: str | None) -> str:
     """The session that is meant; what an earlier command left unfinished on it is finished.
 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    _require_one_name(file, session_id)
-    path = find.require_transcript(find.named(file) if file else find.wanted(session_id))
+    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
     return path
-
-
-def _require_one_name(file: str | None, session_id: str | None) -> None:
-    if file is not None and session_id is not None:
-        raise click.UsageError("Name a session as SESSION or by --session, not by both.")
-    if "" in (file, session_id):
-        raise click.UsageError("SESSION and ID must not be empty.")
 
 
 def _read_progress(path: str) -> output.Progress:
@@ -72,7 +58,7 @@ def _read_progress(path: str) -> output.Progress:
 
 
 @output.command("inspect")
-@_session_arguments
+@output.session_arguments
 def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> None:
     """Look into a session.
 
@@ -91,7 +77,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
 
 
 @output.command("purge", epilog=_EXIT_CODES)
-@_session_arguments
+@output.session_arguments
 @click.option(
     "--threshold", metavar="N", type=click.IntRange(1), help="Replace results from N characters on."
 )
@@ -162,7 +148,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
 
 
 @output.command("repair", epilog=_EXIT_CODES)
-@_session_arguments
+@output.session_arguments
 @output.dry_run_option
 @output.yes_option
 def repair_command(
@@ -195,7 +181,7 @@ def repair_command(
 
 
 @output.command("restore", epilog=_EXIT_CODES)
-@_session_arguments
+@output.session_arguments
 @output.dry_run_option
 @output.yes_option
 @click.option(
@@ -269,7 +255,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
 
 
 @output.command("backups")
-@_session_arguments
+@output.session_arguments
 @click.option(
     "--prune",
     metavar="DAYS",
@@ -310,7 +296,7 @@ def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
-    _require_one_name(file, session_id)
+    output.session_name(file, session_id)
     if file is not None:
         path = find.named(file)
         recovery.recover(path)

@@ -69,6 +69,10 @@ class Tree(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take `help` before other words for `--help` behind them."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -80,6 +84,8 @@ class Tree(click.Group):
 
     def _hint_for(self, name: str, ctx: click.Context) -> str:
         """What may have been meant by a word, else what there is."""
+        if name == "compact":
+            return ": type `/compact` in a session, or run `brimline session purge` after it."
         meant = suggestions(name, ctx.command_path.partition(" ")[2])
         if meant:
             return f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
@@ -277,8 +283,6 @@ def suggestions(word: str, above: str) -> list[str]:
 
     In a group where nothing is near, what others call by that name would only mislead.
     """
-    if word == "help":
-        return [f"{above} --help".strip()]
     by_name: dict[str, list[str]] = {}
     for path in command_names():
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
@@ -346,8 +350,12 @@ def _file_of_error(error: OSError) -> str:
 
 def _tell_usage_error(error: click.ClickException) -> int:
     """Tell in one line what is wrong with the words of a command."""
-    told = error.format_message()
+    problem = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        told += f" See `{error.ctx.command_path} --help`."
-    output.complain(f"brimline: {told}")
+        takes_session = any(param.name == "session_id" for param in error.ctx.command.params)
+        if takes_session and "unexpected extra argument" in problem:
+            problem += ": name a session by --session"
+        end = "" if problem.endswith((".", "?")) else "."
+        problem += f"{end} See `{error.ctx.command_path} --help`."
+    output.complain(f"brimline: {problem}")
     return error.exit_code

@@ -26,6 +26,8 @@ SPARK_CELLS = 40
 # A brim far above all that was used would flatten the rest; then it is told, not drawn.
 FAR = 3.0
 _HEADROOM = 1.08
+# A bar of a day is no wider than it is in a week.
+_LEAST_DAYS = 7
 _TICKS = 4
 _LEAST_TOP, _LEAST_STEP = 0.4, 0.1
 _COLOURS = 9
@@ -65,7 +67,7 @@ class Mark(NamedTuple):
     name: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Plot:
     """All that the template needs to draw one chart."""
 
@@ -165,7 +167,7 @@ def by_day(
     tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
     plots = []
     for size in LOW_SIZES:
-        plot = _plot(size, len(days), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
+        plot = _plot(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
         for at, (name, values) in enumerate(series):
             _pile(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
         _add_days(plot, days)

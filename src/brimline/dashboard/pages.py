@@ -70,7 +70,7 @@ def environment() -> Environment:
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": chart.short,
-        "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
+        "percent": _percent,
         "when": pass_context(_when),
         "hunks": _hunks,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
@@ -89,6 +89,11 @@ def environment() -> Environment:
     made.globals["loss_text"] = lost.text
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
+
+
+def _percent(part: float | None, whole: float | None) -> str:
+    """A share, in which nothing is as little as less than nothing."""
+    return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
 
 
 def _when(context: Any, at: float | None) -> str:

@@ -12,6 +12,11 @@ from brimline.compaction.layers import LAYERS, Layer, numbered
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
+_HOW_TO_USE = (
+    "A gateway to the service, for `ANTHROPIC_BASE_URL=<this address> claude` in another terminal "
+    "(`brimline run` does both). Ctrl-C stops it."
+)
+
 
 def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Layer, ...]:
     if text == "off":
@@ -70,7 +75,8 @@ def gateway(
 
     def tell() -> None:
         url = serving.base_url(listening, secret)
-        output.answer({"base_url": url}, url, as_json=as_json)
+        text = url if inherited else f"{url}\n{_HOW_TO_USE}"
+        output.answer({"base_url": url}, text, as_json=as_json)
         sys.stdout.flush()
 
     with listening:

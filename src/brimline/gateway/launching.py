@@ -62,9 +62,11 @@ _SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
 _KILLED_EXIT = 128
 _HERE = (
-    "brimline: the gateway stands between client and service; models that bind their thinking lose "
-    "it when a session changes sides, so resume this one with `brimline run -- --resume`"
+    "brimline: this session runs behind a gateway; resume it with `brimline run -- --resume`, as "
+    "without it most models lose their thinking so far"
 )
+# With these the client prints something and begins no session.
+_PRINTS = {"-v", "--version", "-h", "--help"}
 _NOT_TRUSTED = (
     "brimline: this folder's own settings name a service, proxy or certificate; they are not used "
     "before you have told the client that you trust the folder"
@@ -101,7 +103,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
         own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
         gateway = _Gateway(listening, own)
         try:
-            gateway.start()
+            gateway.start("" if _PRINTS & {*rest} else _HERE)
             with _written(settings) as path:
                 return _attend([client, "--settings", path, *rest])
         finally:
@@ -286,8 +288,8 @@ class _Gateway:
         self._ending = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
-    def start(self) -> None:
-        """Start it, and say what it says.
+    def start(self, usual: str) -> None:
+        """Start it, and say what it says, else what is usual.
 
         Raises:
             BrimlineError: it ended at once.
@@ -295,7 +297,7 @@ class _Gateway:
         does_serve, said = self._spawn()
         if not does_serve:
             raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
-        output.complain(said or _HERE)
+        output.complain(said or usual)
         self._watcher.start()
 
     def stop(self) -> None:

@@ -151,7 +151,7 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
 
 
 def _figures(tokens: int, whole: int) -> list[str]:
-    return [f"{tokens:,}", f"{tokens / whole:.1%}"]
+    return [f"{tokens:,}", f"{round(tokens / whole, 3) + 0:.1%}"]
 
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:

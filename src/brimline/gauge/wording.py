@@ -95,13 +95,13 @@ def distance(document: dict[str, Any]) -> str:
 
 def status_line(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
-    size = f"of {short(document['window_tokens'])} window"
+    size = f"{short(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
-        return {"distance": f"– {size}"}
+        return {"distance": f"{size}, not measured yet"}
     goal = window.goal_of(document["ending"])
     parts = {
         "distance": f"{short(max(0, document['margin_tokens']))} to {goal}",
-        "used": f"{share(document)} {size}",
+        "used": f"{share(document)} of {size}",
     }
     if document["forecast_ops_high"]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]

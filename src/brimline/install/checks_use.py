@@ -189,9 +189,9 @@ def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
     """Where ceiling and tiers are, as far as there are any."""
     points = {} if ceiling is None else {"ceiling": ceiling}
     if tiers:
-        points["first tier"] = tiers[0]
+        points["L1"] = tiers[0]
     if tiers[1:]:
-        points["last tier"] = tiers[-1]
+        points[f"L{len(tiers)}"] = tiers[-1]
     return points
 
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _SCOPES = click.Choice(parts.SCOPES)
 _USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
+# A new file that is longer is the mod's program, in which the settings would drown.
+_LONG_BYTES = 8_000
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
@@ -44,7 +46,7 @@ class _Asked(NamedTuple):
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
-@click.option("--diff", is_flag=True, help="Show every byte that changes.")
+@click.option("--diff", is_flag=True, help="Show every line that changes.")
 @output.dry_run_option
 @output.yes_option
 def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
@@ -70,7 +72,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     whole = Plan.joined([*plans, remarks])
     place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
-    patch = _patch(whole) if diff or dry_run else ""
+    patch = _patch(whole, in_full=as_json) if diff or dry_run else ""
     shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
@@ -224,7 +226,7 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
     if not lines:
         return []
     if any(isinstance(part, parts.McpServer) for part in found) and not client.on_path():
-        lines.append("later   `claude` is not on PATH: `brimline install` again once it is")
+        lines.append("later   the MCP server: `claude` is not on PATH; install again once it is")
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
     if any(isinstance(part, Mod) for part in found):
@@ -271,10 +273,14 @@ def _outcome(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _patch(plan: Plan) -> str:
-    """The changes as a patch, exact to the last newline."""
+def _patch(plan: Plan, *, in_full: bool) -> str:
+    """The changes as a patch, exact to the last newline; else long new files by their size."""
     lines: list[str] = []
     for path, before, after in plan.files:
+        if not in_full and before is None and len(after or b"") > _LONG_BYTES:
+            size = output.size(len(after or b""))
+            lines.append(f"+++ {path}: new, {size}; --json shows it\n")
+            continue
         old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
         lines += difflib.unified_diff(_lines(before), _lines(after), old, new)
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)

@@ -70,6 +70,7 @@ def move_out_cold(
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
+    too_little += f", less than {share:.0%} (compaction.inside)"
     if not results or largest < least:
         return {"pass": too_little}, 0
     about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}

@@ -80,8 +80,8 @@ export const register = on => {
     if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
-      const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline: compacted without a model, ${moved} results moved out`, true)
+      const { messages, moved, freed } = await within(LIMIT_MS, compacted($, e))
+      show($, `brimline: compacted without a model, ${moved} results moved out, about ${freed} tokens freed`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
@@ -135,7 +135,7 @@ const compacted = async ($, e) => {
   const besides = besidesOf(sent, e.messages)
   const answer = await ask($, e, besides.pictured)
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
-  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length }
+  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length, freed: Number(answer.freed_tokens).toLocaleString("en") }
 }
 
 const checkShape = entries => {

@@ -110,7 +110,8 @@ def _compact(
     seconds = elapsed_s()
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
-    _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
+    answer["freed_tokens"] = round(freed_tokens)
+    _spool_moved_out(home_dir, request, answer, round(seconds, 2))
     return answer
 
 
@@ -152,7 +153,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
 
 
 def _spool_moved_out(
-    home_dir: str, request: dict[str, Any], answer: dict[str, Any], freed: int, seconds: float
+    home_dir: str, request: dict[str, Any], answer: dict[str, Any], seconds: float
 ) -> None:
     """Leave word of the compaction for the hooks that the client calls next, and for the history.
 
@@ -160,7 +161,8 @@ def _spool_moved_out(
         OSError: it cannot be written; then nothing may be replaced either.
     """
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
-    figures |= {"freed_tokens": freed, "seconds": seconds, "trigger": request["trigger"]}
+    figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}
+    figures["trigger"] = request["trigger"]
     SessionState(home_dir, request["session"]).add_line(MOVED_OUT, figures)
 
 
