@@ -252,3 +252,85 @@ def test_a_failed_result_may_hold_the_users_words(is_error: Any) -> None:
 
     assert read.is_error is (is_error is True)
     assert read.kind == (blocks.OTHER if is_error is True else blocks.RESULT)
+
+
+def test_a_result_in_parts_is_one_text_and_with_a_picture_is_none() -> None:
+    """A line per part."""
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    read = [
+        (blocks.read({"messages": [{"role": "assistant", "content": [CALL]}, message]}) or [])[1]
+        for message in (
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", **content}]}
+            for content in ({"content": parts}, {"content": [*parts, PICTURE]}, {})
+        )
+    ]
+
+    assert [block.kind for block in read] == [blocks.RESULT, blocks.OTHER, blocks.OTHER]
+    assert read[0].text == "one\ntwo"
+
+
+MARKED = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def test_a_marker_of_the_cache_is_no_part_of_what_a_block_says() -> None:
+    """The client moves it from request to request."""
+    plain, marked = [
+        (blocks.read({"messages": [{"role": "user", "content": [block]}]}) or [])[0]
+        for block in (PICTURE, PICTURE | MARKED)
+    ]
+
+    assert plain.id == marked.id
+
+
+@pytest.mark.parametrize(
+    ("contents", "marked"),
+    [
+        ([["a"], ["b"], ["c*"]], (1, 0)),
+        ([["a", "b"], ["c*"]], (0, 1)),
+        ([["a"], "b", ["c*"]], (0, 0)),
+        ([["a"], ["b"], ["c"]], None),
+        ([["a"], ["b*"], ["c*"]], None),
+        ([["a"], [""], ["c*"]], None),
+        ([["a*"], ["b*", "c*", "d", "e*"], ["f"]], None),
+        (["a", "b", ["c*"]], None),
+    ],
+    ids=[
+        "the last block before it",
+        "of a message",
+        "a plain text takes none",
+        "no marker at all",
+        "one is there already",
+        "an empty text takes none",
+        "four are there",
+        "nothing takes one",
+    ],
+)
+def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
+    contents: list[Any], marked: tuple[int, int] | None
+) -> None:
+    """With the lifetime of the marker behind it; else the request stays as it is."""
+    messages = [
+        {
+            "role": "user" if number % 2 == 0 else "assistant",
+            "content": content
+            if isinstance(content, str)
+            else [
+                {"type": "text", "text": text.removesuffix("*"), **(MARKED if "*" in text else {})}
+                for text in content
+            ],
+        }
+        for number, content in enumerate(contents)
+    ]
+    body = {"messages": messages}
+    read = blocks.read(body) or []
+
+    after = blocks.mark(body, read, len(read) - 1)
+
+    if marked is None:
+        assert after is body
+    else:
+        number, place = marked
+        assert (
+            after["messages"][number]["content"][place]["cache_control"] == MARKED["cache_control"]
+        )
+        assert "cache_control" not in messages[number]["content"][place]

@@ -816,3 +816,14 @@ def test_a_preview_that_nothing_refers_to_becomes_a_line_and_stays_one() -> None
     assert shown[0].startswith("[brimline stored ")
     assert shown[1].startswith("[brimline: Bash journalctl -u web: ")
     assert shown[2] == shown[1]
+
+
+def test_what_layers_go_by_where_nobody_says_otherwise() -> None:
+    """Shares of the brim, of what is sent and of what a preview is made from."""
+    usual = Settings()
+
+    assert (usual.brim_tokens, usual.near_brim_ratio, usual.worth_ratio) == (167_000, 0.838, 0.06)
+    assert (usual.waiting_weight, usual.token_factor, usual.is_bound) == (2.0, 1.0, False)
+    assert (usual.bound_read_ratio, usual.bound_near_brim_ratio) == (0.8, 0.9)
+    assert (usual.bound_hot_requests, usual.bound_worth_ratio) == (3, 0.2)
+    assert State().lifetime_s == 300

@@ -104,3 +104,14 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     assert len(names.split(" ")) > 10
     assert stand_in.layer == 2
     assert stand_in.tokens < block.tokens / 4
+
+
+def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:
+    """Once is enough."""
+    long_text = "The first line\n" + "see total_of_orders and more of it\n" * 20
+    fields = line_for("assistant", write(file_path="/a", content=long_text, other=long_text))
+
+    assert fields
+    assert "total_of_orders" in fields["input"]["content"]
+    assert "total_of_orders" not in fields["input"]["other"]
+    assert fields["input"]["other"].startswith(f"The first line… [brimline: {len(long_text):,} ")

@@ -6,6 +6,8 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
+import pytest
+
 from brimline.dashboard import chart, story
 
 if TYPE_CHECKING:
@@ -201,3 +203,46 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
         f"V{heights[2]}H{columns[3]}"
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "corners"),
+    [
+        (chart.SIZES[0], (58, 1_000, 256, 137)),
+        (chart.SIZES[1], (46, 360, 206, 112)),
+        (chart.LOW_SIZES[0], (58, 1_000, 106, 62)),
+        (chart.LOW_SIZES[1], (46, 360, 96, 57)),
+    ],
+)
+def test_a_drawing_leaves_room_for_its_labels(
+    size: chart.Size, corners: tuple[float, float, float, float]
+) -> None:
+    """At its left, below and above; no value leaves it."""
+    plot = chart.Plot(size, 4, 100.0)
+    left, right, bottom, middle = corners
+
+    assert (plot.x(0), plot.x(4), plot.y(0), plot.y(50)) == (left, right, bottom, middle)
+    assert (plot.y(100), plot.y(200), plot.y(-5)) == (18, 18, bottom)
+    empty = chart.Plot(size, 0, 1.0)
+    assert (empty.x(0), empty.x(1)) == (left, right)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([10.0], ["$0", "$5", "$10"]),
+        ([3.0], ["$0", "$1", "$2", "$3"]),
+        ([6.0, 4.0], ["$0", "$5", "$10"]),
+        ([0.1], ["$0.0", "$0.2", "$0.4"]),
+        ([0.0], ["$0.0", "$0.2", "$0.4"]),
+        ([74.0], ["$0", "$20", "$40", "$60"]),
+    ],
+)
+def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) -> None:
+    """Of all names together, each upon the others."""
+    series = [(str(at), [value]) for at, value in enumerate(values)]
+
+    wide, narrow = chart.by_day(["2026-01-01"], series, "$")
+
+    assert [label for _, label in wide.rules] == labels
+    assert [label for _, label in narrow.rules] == labels

@@ -304,3 +304,47 @@ def test_sessions_with_a_request_within_the_days_are_counted(home_dir: str, fold
 
     assert shown(home_dir)["sessions"] == 2
     assert shown(home_dir, 90)["sessions"] == 3
+
+
+def test_the_five_projects_that_cost_most_are_shown(home_dir: str, folder: Path) -> None:
+    """The dearest first."""
+    for number in range(7):
+        name = f"{number}f0c2d3e-aaaa-4bbb-8ccc-000000000002"
+        made = SessionBuilder(str(folder / f"{name}.jsonl"), name, f"/home/dev/p{number}")
+        for _ in range(number + 1):
+            made.reply(50_000)
+
+    projects = shown(home_dir)["projects"]
+
+    assert [row["project"] for row in projects] == [f"/home/dev/p{n}" for n in (6, 5, 4, 3, 2)]
+    dollars = [row["dollars"] for row in projects]
+    assert dollars == sorted(dollars, reverse=True)
+
+
+@pytest.mark.parametrize(("span", "unit"), [(30, "day"), (90, "day"), (91, "week"), (365, "week")])
+def test_more_than_ninety_days_are_drawn_in_weeks(
+    home_dir: str, folder: Path, span: int, unit: str
+) -> None:
+    """As many bars as there is room for."""
+    session(folder).reply(50_000)
+
+    assert shown(home_dir, span)["unit"] == unit
+
+
+def test_a_day_has_its_compactions_and_its_share_of_the_cache(home_dir: str, folder: Path) -> None:
+    """In percent of all that was sent."""
+    made = session(folder)
+    made.reply(50_000)
+    made.reply(60_000)
+    made.compact(60_000)
+    made.reply(9_000)
+
+    values = shown(home_dir)
+
+    total, plots = values["period"].total, values["plots"]
+    share = 100 * total["cache_read_tokens"] / values["period"].sent_tokens
+    assert plots["compactions"][0].piled == [1.0]
+    assert plots["cache"][0].piled == [pytest.approx(share)]
+    used = values["period"].sent_tokens + total["output_tokens"]
+    assert plots["tokens"][0].piled == [used]
+    assert plots["dollars"][0].piled == [pytest.approx(total["dollars"])]

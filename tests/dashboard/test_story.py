@@ -14,6 +14,9 @@ from tests.dashboard.played import NAME
 from brimline.cli.surface import program
 from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
+from brimline.errors import SessionError
+from brimline.state.session import SessionState
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -174,3 +177,85 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
     assert not all(known)
     assert middle.count("M") == len(stretches)
     assert f" {plot.y(0)}" not in middle
+
+
+def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_model(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A command is no title; a line that is cut off is counted and passed over."""
+    session.prompt("/review all of it")
+    session.prompt("w" * 201)
+    session.prompt("Another wish")
+    session.reply(50_000)
+    session.model = "claude-opus-4-6"
+    session.reply(60_000)
+    session.reply(70_000)
+    with open(session.path, "ab") as file:
+        file.write(b'{"type": "user", "mess\n')
+
+    told = story.tell(session.path, home_dir)
+
+    assert told.title == "w" * 200
+    assert told.models == {"claude-sonnet-4-6": 1, "claude-opus-4-6": 2}
+    assert [moment.number for moment in told.moments] == [1, 2, 3]
+    assert [moment.tokens for moment in told.moments] == [50_000, 60_000, 70_000]
+    assert told.broken_lines == 1
+    assert told.size_bytes == os.path.getsize(session.path)
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"no session\n", "is not a session's"), (b"", "")])
+def test_a_file_of_another_kind_is_no_story(
+    world: Path, home_dir: str, content: bytes, said: str
+) -> None:
+    """An empty one is a session in which nothing has happened yet."""
+    path = world / "a.jsonl"
+    path.write_bytes(content)
+
+    if said:
+        with pytest.raises(SessionError, match=said):
+            story.tell(str(path), home_dir)
+    else:
+        assert story.tell(str(path), home_dir).moments == []
+    with pytest.raises(SessionError, match=r"cannot read .*: No such file"):
+        story.tell(str(world / "missing.jsonl"), home_dir)
+
+
+def test_what_a_tool_brought_in_is_told_by_its_name_and_subject(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """With the request that took it in."""
+    call = session.tool_call(20_000, "Read", file_path="/src/app.py")
+    session.tool_result(call, "line\n" * 500)
+    session.reply(25_000)
+
+    told = story.tell(session.path, home_dir)
+
+    items = [(item.kind, item.name, item.subject) for item in told.moments[1].items]
+    assert ("tool_result", "Read", "/src/app.py") in items
+    assert list(told.tools) == ["Read"]
+    assert told.tools["Read"] == sum(
+        item.tokens for item in told.moments[1].items if item.kind == "tool_result"
+    )
+
+
+def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """By what it took, then by the moment; nothing of a subagent's, nothing unsound."""
+    for tokens in (50_000, 60_000, 70_000):
+        session.reply(tokens)
+    at = story.tell(session.path, home_dir).moments[1].at
+    fresh = [2, "sha256:" + "a" * 64, 300]
+    lines: list[dict[str, Any]] = [
+        {"at": at + 1, "prompt": 60_000, "saved": 500, "fresh": [fresh, [2, "x", 3], [1], 5]},
+        {"at": at, "prompt": 50_000, "saved": 900, "agent": "a1"},
+        {"at": at - 3_600, "prompt": 70_000, "saved": 700},
+    ]
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    for line in lines:
+        state.add_line("Gateway", line)
+
+    moments = story.tell(session.path, home_dir).moments
+
+    assert [moment.shorter_by for moment in moments] == [0, 500, 0]
+    assert [moment.replaced for moment in moments] == [[], [fresh], []]

@@ -79,7 +79,7 @@ def dollars_of(request: Request, model: models.Model) -> float | None:
     ) / _MILLION
 
 
-@dataclass(slots=True)
+@dataclass
 class _Group:
     names: dict[str, str]
     dollars: float = 0.0

@@ -67,7 +67,7 @@ class Mark(NamedTuple):
     name: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Plot:
     """All that the template needs to draw one chart."""
 

@@ -41,7 +41,7 @@ class Advice(NamedTuple):
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Period:
     """What is known of the days that are shown."""
 

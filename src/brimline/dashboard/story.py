@@ -66,7 +66,7 @@ class Item(NamedTuple):
     """Where its row stands in the file."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Moment:
     """One request, and the time until the next one."""
 
@@ -91,7 +91,7 @@ class Moment:
     """Of what it replaced for the first time: layer, key and tokens saved."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Story:
     """A session from its first request to its last."""
 

@@ -30,7 +30,7 @@ ALLOWED = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class Plan:
     """What would be done, or was."""
 

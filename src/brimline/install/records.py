@@ -22,7 +22,7 @@ from brimline.launch import LAUNCHER
 FORMAT = 2
 
 
-@dataclass(slots=True)
+@dataclass
 class Record:
     """One changed settings file."""
 

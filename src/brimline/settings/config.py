@@ -38,7 +38,7 @@ _MOST_PROJECT_BYTES = 16 << 10
 _LONGEST_PROJECT_LINE = 500
 
 
-@dataclass(slots=True)
+@dataclass
 class Config:
     """Values in force, where each came from, and what was wrong on the way."""
 
