@@ -120,7 +120,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.tell(played.session.path, home_dir).moments
+    moments = story.tell_story(played.session.path, home_dir).moments
 
     page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 

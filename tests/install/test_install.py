@@ -346,7 +346,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
 
 def _racing(home: Home, times: int) -> Callable[..., str]:
     """Another program writes the settings just before we do, so many times."""
-    real, left = settingsfile.replace, list(range(times))
+    real, left = settingsfile.replace_settings, list(range(times))
 
     def raced(*arguments: Any, **named: Any) -> str:
         if left:

@@ -97,11 +97,11 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     document = now.document()
     if now.occupancy_tokens is None:
         return [("in use", wording.NOT_MEASURED)]
-    tier = f", tier {wording.tier(document)}" if now.tier else ""
+    tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
         ("next request", wording.next_request(document)),
-        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
+        ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
@@ -214,7 +214,7 @@ def _parts(report: dict[str, Any], room: int) -> list[Row]:
         key: [part for part in report[key] if abs(part["tokens"]) >= least]
         for key in ("parts", "tool_results_by_tool")
     }
-    rows = _plain("\n".join(composition_text.parts(report | shares)))
+    rows = _plain("\n".join(composition_text.part_lines(report | shares)))
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
     most = max(_LEAST_PARTS, room) - 1
     if len(rows) > most:
