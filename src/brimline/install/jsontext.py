@@ -156,7 +156,7 @@ def _is_flat(text: str) -> bool:
     return not _has_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 
 
-def _indent(text: str) -> str:
+def _unit(text: str) -> str:
     found = _FIRST_INDENT.search(text)
     return found[1] if found else _DEFAULT_UNIT
 
