@@ -414,3 +414,23 @@ def test_the_users_own_instructions_have_what_the_client_lets_through() -> None:
 
     assert whole == "x" * 10_000
     assert cut == "x" * 9_999 + "…"
+
+
+def test_of_what_is_pinned_each_text_has_three_hundred_characters() -> None:
+    """In the card and after a compaction without a model."""
+    made = record(plan="x")
+    for text, shown in (("p" * 300, "p" * 300), ("p" * 301, "p" * 299 + "…")):
+        assert f"\n- {shown}\n" in card.card_text(made, pinned=[[text]])
+        assert card.card_after_moving_out(made, {"results": 1}, pinned=[[text]]).endswith(
+            f"- {shown}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("length", "told"), [(794, f"- {'r' * 794} (F)"), (795, "- 1 marked in F")]
+)
+def test_marked_rules_are_told_whole_up_to_eight_hundred_characters(length: int, told: str) -> None:
+    """With their files; beyond that the files are named, which the client reloads."""
+    text = card.card_text(record(), [["F", "r" * length]])
+
+    assert text.endswith(f"Rules that are always in force:\n{told}")

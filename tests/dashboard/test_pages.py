@@ -172,3 +172,30 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     ((number, item), *others) = pages.largest_items(told, 2)
     assert (len(others), number) == (1, 3)
     assert item.tokens == max(size for row in sizes for size in row)
+
+
+def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home_dir: str) -> None:
+    """At the request that was the first to carry it; of a compaction the card that it got."""
+    session.prompt("Go")
+    session.reply(20_000)
+    session.compact(20_000)
+    for text in ("Always answer in French.", "[brimline card] What was said"):
+        attached = {
+            "type": "hook_additional_context",
+            "hookName": "SessionStart",
+            "content": [text],
+        }
+        session.row("attachment", attachment=attached)
+    session.reply(9_000)
+    session.reply(10_000)
+    told = story.tell_story(session.path, home_dir)
+
+    texts = [text for _, text in pages.new_items(told, told.moments[1])]
+
+    assert any("Always answer in French." in text for text in texts)
+    assert not any("French" in text for _, text in pages.new_items(told, told.moments[0]))
+    own, shared = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+    ((number, card),) = own["cards"]
+    assert number == 2
+    assert card.startswith("[brimline card] What was said")
+    assert shared["cards"] == []

@@ -182,6 +182,28 @@ def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[st
         ask(home_dir, **arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"key": 5}, "key must be a text"),
+        ({"query": "x", "everywhere": 1}, "everywhere must be true or false"),
+        ({"query": "x", "lines": 1.5}, "lines must be a text"),
+        ({"question": "x"}, "recall takes key, query, lines, everywhere, not 'question'"),
+        ({"x" * 41: 1}, f"recall takes key, query, lines, everywhere, not '{'x' * 40}'"),
+        ({"key": None, "query": " "}, "give key, of one stored output, or query, to find some"),
+        ({"key": "k" * 81}, f"'{'k' * 80}' is no key: give sha256: and its digits"),
+    ],
+)
+def test_who_asks_wrongly_is_told_how_to_ask(
+    home_dir: str, arguments: dict[str, Any], said: str
+) -> None:
+    """One sentence, about the first thing that is wrong."""
+    with pytest.raises(StoreError) as raised:
+        recall.answer(home_dir, "/p", arguments)
+
+    assert str(raised.value) == said
+
+
 def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROMPT_CHARACTERS = 80
 TOP_FILES = 20
-_SHOWN_TOOLS = 5
+SHOWN_TOOLS = 5
 _SHOWN_FILES = 10
 _SHOWN_REPEATED = 5
 _SHOWN_TURNS = 5
@@ -145,7 +145,7 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
-        tools = report["tool_results_by_tool"][:_SHOWN_TOOLS]
+        tools = report["tool_results_by_tool"][:SHOWN_TOOLS]
         rows += [[*_figure_cells(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
     return rows
 

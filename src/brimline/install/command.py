@@ -200,7 +200,7 @@ def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: s
     chosen: list[Part] = [Settings(path, home_dir, project_dir, wired)]
     if options.scope == "user":
         chosen += [] if options.no_mod else [Mod(home_dir, wired)]
-        chosen.append(parts.Commands(home_dir, started))
+        chosen.append(parts.Commands(home_dir, started, has_mod=not options.no_mod))
         chosen += [] if options.no_mcp else [parts.McpServer(started)]
     return chosen
 

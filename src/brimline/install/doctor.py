@@ -194,7 +194,9 @@ def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
-    plan = parts.Commands(home_dir, pythons.our_program(home_dir)).install(do=False)
+    has_mod = client.plugin_is_on(project_dir) is not None
+    started = pythons.our_program(home_dir)
+    plan = parts.Commands(home_dir, started, has_mod=has_mod).install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
     if names:
         yield "commands-stale", {"names": ", ".join(names)}

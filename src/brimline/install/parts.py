@@ -283,15 +283,15 @@ def _settings_before(known: Record | None) -> dict[str, Any] | None:
 class Commands:
     """The slash commands `/brim:…` in the user's folder, and how a shell starts `brimline`."""
 
-    def __init__(self, home_dir: str, started: pythons.Program) -> None:
-        """Name the data folder, and what is to be started."""
-        self.home_dir, self.started = home_dir, started
+    def __init__(self, home_dir: str, started: pythons.Program, *, has_mod: bool = False) -> None:
+        """Name the data folder, what is to be started, and whether the mod comes along."""
+        self.home_dir, self.started, self.has_mod = home_dir, started, has_mod
         self.subject = f"the slash commands in {commands_folder()}"
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         started = self.started
-        plan = self._plan(slashcommands.files(started.line), started.line())
+        plan = self._plan(slashcommands.files(started.line, has_mod=self.has_mod), started.line())
         if self.started.line(*slashcommands.CARD.words) is None:
             plan.warnings.append(
                 "/brim:card left out: the client cannot check a line that starts "

@@ -12,7 +12,8 @@ sends one JSON object on standard input and reads one from standard output:
              many tokens on, and after how many seconds, to ask for `pause`; null for never).
     pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
     command  sends session, cwd, name, arguments; reads text.
-    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
+    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style, and
+             is_behind: whether the session's file does not have its last compaction yet.
     failed   sends message, a failure of its own for the error log; reads nothing.
 
 `{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
