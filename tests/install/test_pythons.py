@@ -40,7 +40,7 @@ def test_a_named_interpreter_must_be_usable(
     link.symlink_to(python)
 
     assert pythons.choose_interpreter(str(link)) == str(link)
-    monkeypatch.setattr(pythons, "probe", lambda path: ((3, 10, 9), path))
+    monkeypatch.setattr(pythons, "probe_interpreter", lambda path: ((3, 10, 9), path))
     assert "3.10.9, and 3.11" in (pythons.problem_with(python) or "")
 
 
