@@ -128,7 +128,7 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
     }
     past = wording.status_line(DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0})
     assert past == {"distance": "0 to compaction", "used": "60% of 200k window"}
-    assert wording.status_line(UNMEASURED) == {"distance": "– of 200k window"}
+    assert wording.status_line(UNMEASURED) == {"distance": "200k window, not measured yet"}
 
 
 @pytest.mark.parametrize(
