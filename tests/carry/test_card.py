@@ -352,6 +352,12 @@ def test_what_is_told_of_one_thing_has_its_most_characters(
         },
         lambda last: {"pulls": ["y" * (195 + last), "x" * 200]},
         lambda last: {
+            "notes": {
+                str(at): {"kind": "keep", "text": text}
+                for at, text in enumerate(("y" * (490 + last), "x" * 491, "x" * 491))
+            }
+        },
+        lambda last: {
             "checks": {
                 text: {"command": text, "result": "passed"}
                 for text in ("y" * (86 + last), *[str(n) + "x" * 86 for n in range(4)])
@@ -368,9 +374,9 @@ def test_what_is_told_of_one_thing_has_its_most_characters(
             )
         },
     ],
-    ids=["tasks", "git", "checks", "changed", "read"],
+    ids=["tasks", "git", "notes", "checks", "changed", "read"],
 )
-def test_each_part_of_the_state_has_its_room(fields: Callable[[int], dict[str, object]]) -> None:
+def test_each_part_of_a_card_has_its_room(fields: Callable[[int], dict[str, object]]) -> None:
     """A line that needs one character more than there is gives way."""
     fits, is_too_long = [card.card_text(record(**fields(last))) for last in (1, 2)]
 

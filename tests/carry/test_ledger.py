@@ -190,3 +190,40 @@ def test_a_result_of_which_only_the_end_is_kept_still_tells_of_failures(
 
     results = [check["result"] for check in recorded(session).checks.values()]
     assert results == [commands.DOUBTFUL, commands.PASSED]
+
+
+@pytest.mark.parametrize(
+    ("field", "sound", "damaged"),
+    [
+        ("queued", ["a"], [[5], ["a", None]]),
+        ("pulls", ["a"], [["a", None]]),
+        ("tasks", {"1": ["pending", "a"]}, [{"1": ["pending"]}, {"1": "ab"}, {"1": ["a", 5]}]),
+        ("commits", [["1", "a"]], [[["1", "a", "b"]], ["ab"], [{"1": 1, "2": 2}]]),
+        ("messages", [{"text": "a", "id": "b"}], [[{"text": "a"}], [{"text": 5, "id": "b"}], [5]]),
+        ("checks", {"a": {"result": "passed"}}, [{"a": {}}, {"a": "result"}]),
+        ("commands", {"a": {"line": "b"}}, [{"a": {"line": None}}, {"a": 5}]),
+        ("plan", "a", []),
+    ],
+)
+def test_a_record_that_is_damaged_anywhere_begins_anew(
+    field: str, sound: Any, damaged: list[Any]
+) -> None:
+    """A field of another kind is left out; one with something else in it spoils the whole."""
+    document = {"v": ledger.FORMAT, "session": "other", "branch": "main"}
+
+    taken = ledger.from_document(document | {field: sound}, "s")
+
+    assert (taken.session, taken.branch, getattr(taken, field)) == ("s", "main", sound)
+    for value in damaged:
+        anew = ledger.from_document(document | {field: value}, "s")
+        assert anew.__dict__ == ledger.Ledger("s").__dict__, value
+    left_out = ledger.from_document(document | {field: 5}, "s")
+    assert (left_out.branch, getattr(left_out, field)) == ("main", type(sound)())
+
+
+@pytest.mark.parametrize(
+    "document", [None, [], {}, {"v": -1, "branch": "main"}, {"branch": "main"}]
+)
+def test_what_is_no_record_of_this_format_says_nothing(document: Any) -> None:
+    """A later version may have written it."""
+    assert ledger.from_document(document, "s").__dict__ == ledger.Ledger("s").__dict__

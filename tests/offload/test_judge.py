@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline import shell
-from brimline.models import MOST_CHARACTERS_PER_TOKEN
 from brimline.offload import judge
 
 GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(encoding="utf-8"))
@@ -49,14 +48,14 @@ def test_whatever_a_line_looks_like_nothing_raises(line: str) -> None:
     [
         ("x" * 20_000, 9_600, True),
         ("x" * 20_000, 9_601, False),
-        ("x y\n" * 1_000, 0, True),
-        ("x y\n" * 1_000, 4_000 - 400 - int(1_000 * MOST_CHARACTERS_PER_TOKEN) + 1, False),
+        ("x y\n" * 1_000, 750, True),
+        ("x y\n" * 1_000, 751, False),
     ],
 )
 def test_a_reference_saves_half_of_a_text_and_a_thousand_tokens(
     text: str, preview_characters: int, *, is_enough: bool
 ) -> None:
-    """Beside its preview it takes four hundred characters."""
+    """At 2.85 characters each; beside its preview it takes four hundred characters."""
     case = judge.Case("Bash", {"command": "cat a"}, text, len(text))
 
     assert judge.saves_enough(case, "p" * preview_characters) is is_enough
