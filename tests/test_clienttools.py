@@ -29,7 +29,7 @@ def test_a_call_says_what_it_is_about(
 ) -> None:
     """The file, command or address, and the lines of a read; of other values nothing."""
     assert clienttools.subject_of(arguments) == subject
-    assert clienttools.lines_of(arguments) == lines
+    assert clienttools.lines_asked_for(arguments) == lines
     assert clienttools.file_of(arguments) == (subject if subject.startswith("/") else "")
 
 
@@ -91,7 +91,7 @@ def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool)
 )
 def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -> None:
     """What is no number of a line is as if it were not given."""
-    assert clienttools.lines_of(arguments) == lines
+    assert clienttools.lines_asked_for(arguments) == lines
 
 
 def test_a_subject_is_cut() -> None:

@@ -70,11 +70,11 @@ def test_what_git_refuses_is_none(repository: Path, monkeypatch: pytest.MonkeyPa
     """Also where it is not there, and whatever repository the environment names."""
     where = str(repository)
     monkeypatch.setenv("GIT_DIR", "/nowhere")
-    assert git.ask(where, ("rev-parse", "--show-toplevel")) == f"{where}\n"
-    assert git.ask(where, ("rev-parse", "--verify", "-q", "none")) is None
-    assert git.ask(where, ("cat-file", "-e", "HEAD")) == ""
+    assert git.run_git(where, ("rev-parse", "--show-toplevel")) == f"{where}\n"
+    assert git.run_git(where, ("rev-parse", "--verify", "-q", "none")) is None
+    assert git.run_git(where, ("cat-file", "-e", "HEAD")) == ""
     monkeypatch.setenv("PATH", "/nowhere")
-    assert git.ask(where, ("status",)) is None
+    assert git.run_git(where, ("status",)) is None
 
 
 @pytest.mark.usefixtures("repository")

@@ -51,13 +51,13 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     call, prose, shown = blocks.read({"messages": said}) or []
 
     taken = [
-        blocks.estimate(call, {"input": CALL["input"]}),
-        blocks.estimate(prose, {"text": TEXT}),
-        blocks.estimate(shown, {"content": "x" * 285}),
+        blocks.estimate_tokens(call, {"input": CALL["input"]}),
+        blocks.estimate_tokens(prose, {"text": TEXT}),
+        blocks.estimate_tokens(shown, {"content": "x" * 285}),
     ]
 
     assert taken == pytest.approx([125, 104, 112])
-    assert blocks.estimate(prose, None) == prose.tokens
+    assert blocks.estimate_tokens(prose, None) == prose.tokens
 
 
 WANTED = "Your task is to create a detailed summary of the conversation so far"
@@ -144,7 +144,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
     start, prose = said("user", "Go"), said("assistant", "Done")
 
     begins = [
-        blocks.last_round({"messages": messages})
+        blocks.last_round_start({"messages": messages})
         for messages in (
             [start],
             [start, prose],
@@ -163,8 +163,8 @@ def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     """It goes before the user's words, or is a message of its own before the model's."""
     messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
 
-    before_model = blocks.begun_with({"messages": messages, "model": "m"}, 1, "sum")
-    before_user = blocks.begun_with({"messages": messages}, 2, "sum")
+    before_model = blocks.replace_beginning({"messages": messages, "model": "m"}, 1, "sum")
+    before_user = blocks.replace_beginning({"messages": messages}, 2, "sum")
 
     assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
     assert before_model["model"] == "m"
@@ -179,7 +179,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
     thoughts = [block for block in blocks.read(body) or [] if block.is_thinking]
 
-    left = blocks.leave_out(body, thoughts)["messages"]
+    left = blocks.drop_thoughts(body, thoughts)["messages"]
 
     assert [block.message for block in thoughts] == [1, 3]
     assert left == [
@@ -188,8 +188,8 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
         said("user", "c"),
         said("assistant", "b"),
     ]
-    assert blocks.behind_thinking(blocks.read(body) or []) == 4
-    assert blocks.behind_thinking(blocks.read({"messages": left}) or []) == 0
+    assert blocks.first_behind_thinking(blocks.read(body) or []) == 4
+    assert blocks.first_behind_thinking(blocks.read({"messages": left}) or []) == 0
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ def read_of(role: str, block: dict[str, Any], *before: dict[str, Any]) -> tuple[
 
 def line_for(role: str, block: dict[str, Any], *before: dict[str, Any]) -> Any:
     """The fields of the line in its place; None where it stays."""
-    stand_in = stand_ins.line(*read_of(role, block, *before), 5)
+    stand_in = stand_ins.line_of(*read_of(role, block, *before), 5)
     return stand_in.fields if stand_in else None
 
 
@@ -92,7 +92,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     answer = {"role": "user", "content": [result]}
     clock.read_conversation(blocks.read({"messages": [before, answer, later]}) or [])
 
-    stand_in = stand_ins.line(block, clock, 2)
+    stand_in = stand_ins.line_of(block, clock, 2)
 
     assert stand_in
     said = stand_in.fields["content"]

@@ -63,6 +63,6 @@ def test_a_history_without_compactions_stays_as_it_is(document: dict[str, Any]) 
     """Of sessions or savings alone."""
     before = dict(document)
 
-    aftermath.complete(document)
+    aftermath.complete_history(document)
 
     assert document == before

@@ -35,7 +35,7 @@ def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
     known = index.Index(home_dir)
     known.refresh()
     spendings = spending.read_all(home_dir, spending.transcripts())
-    return overall.values(spendings, known.rows(), [], span)
+    return overall.figures(spendings, known.rows(), [], span)
 
 
 def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -> None:
@@ -188,8 +188,8 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
-    (row,) = bill.grouped(spendings, ("session",))
-    assert values["cost"] == bill.dollars(row)
+    (row,) = bill.group_rows(spendings, ("session",))
+    assert values["cost"] == bill.dollars_text(row)
     assert row["dollars"] > subagent["dollars"] > 0
 
 
@@ -235,7 +235,7 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     made.prompt("go")
     made.reply(50_000)
 
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
     assert told.is_running
     assert "in use; " in pages.headline(told)
     told.is_running = False
@@ -258,9 +258,9 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
 
-    texts = [text for _, text in pages.came_in(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items(told, told.moments[1])]
     (change,) = [text for text in texts if "three" in text]
 
     lines = pages.environment().filters["hunks"](change)
@@ -278,9 +278,9 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
     moment = told.moments[1]
-    values = {"story": told, "moment": moment, "rows": pages.came_in(told, moment)}
+    values = {"story": told, "moment": moment, "rows": pages.new_items(told, moment)}
     values |= {"within": "", "label": "", "replaced": []}
     around = {"navigation": (), "here": "", "busy": None, "title": ""}
 

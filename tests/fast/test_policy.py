@@ -25,7 +25,7 @@ def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, projec
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
-    assert policy.stored(home_dir, project_dir) is None
+    assert policy.load_compiled(home_dir, project_dir) is None
     assert policy.load(home_dir, project_dir).values == defaults()
 
 

@@ -230,9 +230,9 @@ def test_a_tier_is_left_past_the_slack(
     unit: str, ladder: list[float], stays: float, left: float
 ) -> None:
     """Two points of the window, whatever the unit; a tier that is gone is left."""
-    assert not brim.has_left(stays, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left(left, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left(stays, 3, ladder, unit, 2, 200_000)
+    assert not brim.has_left_tier(stays, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left_tier(left, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left_tier(stays, 3, ladder, unit, 2, 200_000)
 
 
 def _window(**known: Any) -> Window:

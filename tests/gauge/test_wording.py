@@ -78,7 +78,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     begins = "120,000 of 200,000 tokens in use; compaction expected at 167,000: "
     assert wording.headline(DOCUMENT) == f"{begins}{wording.requests_left(DOCUMENT)}."
     without = DOCUMENT | {"forecast_ops_high": None}
-    assert wording.headline(without) == f"{begins}{wording.room(DOCUMENT)}."
+    assert wording.headline(without) == f"{begins}{wording.margin(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.headline(nothing).startswith("Unknown: no model request")
         assert wording.farewell(nothing).startswith("It ended before a model request")
@@ -112,7 +112,7 @@ def test_the_model_is_told_the_distance_and_how_it_is_known(
     change: dict[str, Any], text: str
 ) -> None:
     """A window that was guessed says so."""
-    told = wording.distance(DOCUMENT | change)
+    told = wording.distance_text(DOCUMENT | change)
 
     assert told.startswith("Next: ~121,500 of 200,000 tokens (transcript")
     assert text in told
@@ -169,9 +169,9 @@ def test_the_last_of_several_tiers_is_red(level: int, last: int, colour: str) ->
 
 def test_a_tier_that_was_entered_fits_above_the_prompt() -> None:
     """With what is left to the brim."""
-    entered = wording.entered(DOCUMENT | {"tier": 3})
+    entered = wording.tier_entered(DOCUMENT | {"tier": 3})
     assert entered == "brimline: 45,500 tokens to compaction; from here on tier L3"
-    past = wording.entered(DOCUMENT | {"tier": 3, "margin_tokens": -9})
+    past = wording.tier_entered(DOCUMENT | {"tier": 3, "margin_tokens": -9})
     assert past.startswith("brimline: 0 tokens to compaction;")
 
 

@@ -84,13 +84,14 @@ def test_every_text_says_what_it_must_within_the_columns() -> None:
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
         assert bool(text.get("why")) is (text["level"] != "ok"), name
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
-        finding = doctor.finding(name, **fields)._replace(level="note")
+        finding = doctor.make_finding(name, **fields)._replace(level="note")
         assert "{" not in "".join(finding)
-        assert max(map(len, doctor.render({"findings": [finding._asdict()]}).splitlines())) <= 80, (
-            name
-        )
+        assert (
+            max(map(len, doctor.findings_text({"findings": [finding._asdict()]}).splitlines()))
+            <= 80
+        ), name
     long = doctor.Finding("x", "broken", "word " * 40, "why " * 40, "fix " * 40)
-    assert max(map(len, doctor.render({"findings": [long._asdict()]}).splitlines())) <= 80
+    assert max(map(len, doctor.findings_text({"findings": [long._asdict()]}).splitlines())) <= 80
 
 
 # --- the installation --------------------------------------------------------------------------

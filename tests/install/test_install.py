@@ -333,7 +333,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     wired = parts.wiring_for(home.python, home.data)._replace(root="/new", launcher=None)
     piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", die)
+        patch.setattr(settingsfile, "replace_settings", die)
         with pytest.raises(Killed):
             piece.install(do=True)
 
@@ -346,7 +346,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
 
 def _racing(home: Home, times: int) -> Callable[..., str]:
     """Another program writes the settings just before we do, so many times."""
-    real, left = settingsfile.replace, list(range(times))
+    real, left = settingsfile.replace_settings, list(range(times))
 
     def raced(*arguments: Any, **named: Any) -> str:
         if left:
@@ -364,15 +364,15 @@ def test_a_write_of_another_program_leads_to_a_new_try(
     The one value that `config autocompact` writes is no exception.
     """
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 99))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 99))
         assert "another program" in home.run("install", "--yes").err
     assert "hooks" not in home.value
     before = home.value
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 3))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 3))
         home.install()
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 4))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 4))
         home.run("config", "autocompact", "200000")
     assert {"hooks", "theirs0", "theirs1", "theirs2", "theirs3"} <= set(home.value)
 

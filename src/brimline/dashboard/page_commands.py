@@ -48,7 +48,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
       brimline dashboard
       brimline dashboard --port 8377 --no-open
     """
-    with _libraries():
+    with _require_libraries():
         import uvicorn
 
         from brimline.connections import Impatient
@@ -60,7 +60,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     port = listener.getsockname()[1]
     keys = [secrets.token_urlsafe(24) for _ in range(2)]
     enter = f"http://127.0.0.1:{port}/enter"
-    file = _entrance(enter, keys[0])
+    file = _write_entrance(enter, keys[0])
     link = f"{enter}?key={keys[1]}"
     warning = "It works once; whoever opens it can read your sessions. Ctrl-C stops all of it."
     document = {"url": link, "port": port, "file": file}
@@ -91,7 +91,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     os._exit(0)
 
 
-def _entrance(address: str, key: str) -> str:
+def _write_entrance(address: str, key: str) -> str:
     """Write the file that the browser opens: others see the arguments of a process, not this.
 
     Raises:
@@ -123,12 +123,12 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    with _libraries():
-        from brimline.dashboard.report import single_file, write
-    session_story = _story(output.session_name(file, session_id))
-    made = single_file(session_story, paths.home(), redacted=redact)
+    with _require_libraries():
+        from brimline.dashboard.report import single_page, write_page
+    session_story = _tell_story(output.session_name(file, session_id))
+    made = single_page(session_story, paths.home(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
-    write(target, made)
+    write_page(target, made)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),
@@ -161,24 +161,24 @@ def replay(
       brimline session replay 1f0c2d3e --preset haios-80
       brimline session replay last --set offload.inline_bytes=4000
     """
-    from brimline.dashboard.replay import play, table
+    from brimline.dashboard.replay import replay_session, table_text
 
     path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
-    found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
-    output.answer(found, table, as_json=as_json)
+    found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
+    output.answer(found, table_text, as_json=as_json)
 
 
-def _story(name: str | None) -> Story:
+def _tell_story(name: str | None) -> Story:
     """The story of the session that is named, else of the running or the newest one."""
     from brimline.dashboard import story
 
     path = find.require_transcript(find.wanted(name))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        return story.tell(path, paths.home(), bar.update)
+        return story.tell_story(path, paths.home(), bar.update)
 
 
 @contextlib.contextmanager
-def _libraries() -> Iterator[None]:
+def _require_libraries() -> Iterator[None]:
     """Say what to install where a library is missing.
 
     Raises:

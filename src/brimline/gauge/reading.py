@@ -164,7 +164,7 @@ def measure(
     return reading
 
 
-def of_session(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
+def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
     observed = max(state.largest(session.WINDOW) or 0, proved or 0)
@@ -216,7 +216,7 @@ def make_reading(
     if occupancy is not None:
         reading.measured_by, reading.measured_at = measured_by, measured_at
         added = _tail_tokens(tail, newer, model.characters_per_token, added_characters)
-        _place(reading, occupancy, added, policy)
+        _fill_in_position(reading, occupancy, added, policy)
     return reading
 
 
@@ -239,7 +239,7 @@ def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str
     return tail.usage.model or shown, tail.usage.requested_model or shown
 
 
-def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
+def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
     """Fill in what follows from the occupancy: projection, margin, tier."""
     values = policy.values
     reading.occupancy_tokens = occupancy

@@ -176,11 +176,11 @@ class _Mover:
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        key = self._put(cold.written(arguments).encode("utf-8", "surrogatepass"), call)
+        key = self._put(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
-        short = cold.shortened(arguments, mark)
+        short = cold.shorten_input(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 

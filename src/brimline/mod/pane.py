@@ -103,11 +103,11 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     document = now.document()
     if now.occupancy_tokens is None:
         return [("in use", wording.NOT_MEASURED)]
-    tier = f", tier {wording.tier(document)}" if now.tier else ""
+    tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
         ("next request", wording.next_request(document)),
-        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
+        ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
@@ -237,7 +237,7 @@ def _parts(report: dict[str, Any], room: int) -> list[Row]:
         parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    return [title, *_plain("\n".join(composition_text.parts(shown)))]
+    return [title, *_plain("\n".join(composition_text.part_lines(shown)))]
 
 
 def _plain(text: str) -> list[Row]:
