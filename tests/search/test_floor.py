@@ -18,6 +18,7 @@ SAID = (
     "Paul asked for a larger font in the report.",
     "CODEOWNERS names the platform group.",
     "We still use the clock on the wall.",
+    "Never touch the folder of the auditors.",
 )
 
 
@@ -31,6 +32,9 @@ SAID = (
         ("how do we deploy the Django admin?", False),
         ("which camera lens suits a report about safaris?", False),
         ("the recipe with aubergines", False),
+        ("what must I not touch?", True),
+        ("which drawer must I never touch?", True),
+        ("is there a Lisbon report?", False),
         ("which paint did we use for the bedroom walls?", False),
     ],
 )
