@@ -437,7 +437,7 @@ def _of_topic(source: Source, project_dir: str) -> Entry:
 
 def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
-    record = notes.merge(home_dir, ledger.load(home_dir, session))
+    record = notes.merge_into(home_dir, ledger.load(home_dir, session))
     project = stored.place(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():

@@ -22,9 +22,11 @@ export function within(limitMs, work) {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-// What the installer wrote.
+// What the installer wrote, read once: its file may go while the session runs.
+let installed = null
 export async function setup($) {
-  return JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  installed ??= JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  return installed
 }
 
 // To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
