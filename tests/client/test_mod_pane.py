@@ -147,6 +147,7 @@ def test_a_tier_is_a_line_above_the_prompt_until_the_next_request_is_answered(
         # The pane takes the room above the prompt, so it shows what a command answers.
         live.say("/brim-status", "Session ", "125,000 of 200,000", "compactions   0 so far")
         assert "How it filled" not in live.text
+        live.say("/brim-recall 0123456789ab", "is not in the store", "file again")
         live.say("/brim-pane", "How it filled")
         # Until the next request nobody knows how full it is, and every door says so.
         live.say("/compact", "unknown: no model request since", "from 125,020 tokens, by a summary")

@@ -80,6 +80,8 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)
+    if key == "memory.exclude":
+        output.note("`brimline memory index` brings the search in line, or the next session")
     source = _load_config().sources[key]
     if source != ("project" if project else "user"):
         output.note(f"{key} is overridden by {source}")

@@ -352,10 +352,15 @@ def _tell_usage_error(error: click.ClickException) -> int:
     """Tell in one line what is wrong with the words of a command."""
     problem = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        takes_session = any(param.name == "session_id" for param in error.ctx.command.params)
-        if takes_session and "unexpected extra argument" in problem:
-            problem += ": name a session by --session"
-        end = "" if problem.endswith((".", "?")) else "."
-        problem += f"{end} See `{error.ctx.command_path} --help`."
+        problem = _with_remedy(problem, error.ctx)
     output.complain(f"brimline: {problem}")
     return error.exit_code
+
+
+def _with_remedy(problem: str, ctx: click.Context) -> str:
+    """What is wrong with the words, and where to read about it."""
+    takes_session = any(param.name == "session_id" for param in ctx.command.params)
+    if takes_session and "unexpected extra argument" in problem:
+        problem += ": name a session by --session"
+    end = "" if problem.endswith((".", "?")) else "."
+    return f"{problem}{end} See `{ctx.command_path} --help`."

@@ -19,6 +19,8 @@ from brimline.install.parts import Plan, Settings
 from brimline.settings import config
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from brimline.install.records import Change
 
     Part = Settings | Mod | parts.Commands | parts.McpServer
@@ -275,15 +277,17 @@ def _outcome(plan: Plan) -> dict[str, Any]:
 
 def _patch(plan: Plan, *, in_full: bool) -> str:
     """The changes as a patch, exact to the last newline; else long new files by their size."""
-    lines: list[str] = []
-    for path, before, after in plan.files:
-        if not in_full and before is None and len(after or b"") > _LONG_BYTES:
-            size = output.size(len(after or b""))
-            lines.append(f"+++ {path}: new, {size}; --json shows it\n")
-            continue
-        old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
-        lines += difflib.unified_diff(_patch_lines(before), _patch_lines(after), old, new)
+    lines = [line for change in plan.files for line in _changed_lines(change, in_full=in_full)]
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
+
+
+def _changed_lines(change: Change, *, in_full: bool) -> Iterable[str]:
+    path, before, after = change
+    size = len(after or b"")
+    if before is None and size > _LONG_BYTES and not in_full:
+        return [f"+++ {path}: new, {output.size(size)}; --json shows it\n"]
+    old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
+    return difflib.unified_diff(_patch_lines(before), _patch_lines(after), old, new)
 
 
 def _patch_lines(raw: bytes | None) -> list[str]:

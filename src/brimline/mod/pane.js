@@ -29,7 +29,10 @@ export function draw(on) {
     const key = `${version} ${columns} ${rows}`
     hasRoom = columns <= COLUMNS
     if (replied) {
-      drawn = { key, rows: replied.split("\n").map(line => [[line, ""]]) }
+      const lines = replied.split("\n")
+      const hidden = lines.length - rows + 1
+      if (hidden > 1) lines.splice(rows - 1, hidden, `… ${hidden} more rows; there is room for them while the pane is closed`)
+      drawn = { key, rows: lines.map(line => [[line, ""]]) }
     } else if (drawn.key !== key) {
       try {
         const answer = await askPane($, columns, rows)
@@ -44,7 +47,7 @@ export function draw(on) {
       }
     }
     const { Box, Text } = $.ui.resolve(e)
-    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
+    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: replied ? "wrap" : "truncate-end" }, ...pieces.map(piece(Text))))
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
