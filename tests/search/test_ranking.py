@@ -103,8 +103,8 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
 def test_what_was_not_found_in_a_way_has_nothing_in_it() -> None:
     """So that the only candidate found that way has all of it."""
     assert Found() == (0.0, 0.0, 0.0)
-    assert ranking.fused({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx({1: 0.3, 2: 0})
-    assert ranking.fused({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx({1: 0.2, 2: 0})
+    assert ranking.fused({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx({1: 0.36, 2: 0})
+    assert ranking.fused({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx({1: 0.24, 2: 0})
     assert ranking.fused({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx({1: 0.5, 2: 0})
     assert ranking.fused({}, {}) == {}
 
@@ -113,7 +113,7 @@ def test_a_neighbour_gives_fifteen_hundredths_of_its_score() -> None:
     """In both directions, once."""
     scores = ranking.fused({1: Found(words=1.0), 2: Found()}, {2: 1})
 
-    assert scores == pytest.approx({1: 0.3, 2: 0.045})
+    assert scores == pytest.approx({1: 0.36, 2: 0.054})
 
 
 def test_what_is_kept_of_a_vector_is_near_what_it_was() -> None:
