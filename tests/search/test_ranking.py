@@ -105,7 +105,7 @@ def test_what_was_not_found_in_a_way_has_nothing_in_it() -> None:
     assert Found() == (0.0, 0.0, 0.0)
     assert ranking.fused({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx({1: 0.36, 2: 0})
     assert ranking.fused({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx({1: 0.24, 2: 0})
-    assert ranking.fused({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx({1: 0.5, 2: 0})
+    assert ranking.fused({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx({1: 0.4, 2: 0})
     assert ranking.fused({}, {}) == {}
 
 
