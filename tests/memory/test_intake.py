@@ -88,7 +88,7 @@ def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
     assert deep.unread_bytes(home_dir, project_dir) == os.path.getsize(session.path)
     sizes: list[int] = []
 
-    assert deep.take_in(home_dir, project_dir, progress=sizes.append) == deep.Taken(5, 0)
+    assert deep.take_in(home_dir, project_dir, progress=sizes.append) == deep.Taken(6, 0)
     assert sizes == [os.path.getsize(session.path)]
     assert deep.take_in(home_dir, project_dir, progress=sizes.append) == deep.Taken(0, 0)
     assert len(sizes) == 1
@@ -176,7 +176,7 @@ def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> 
     nothing = {"sessions": 1, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
 
     would = forget.forget(home_dir, Asked((SESSION,)), dry_run=True)
-    assert would == nothing | {"entries": 5}
+    assert would == nothing | {"entries": 6}
     assert forget.forget(home_dir, Asked((SESSION,))) == would
     assert forget.forget(home_dir, Asked((SESSION,)), dry_run=True) == nothing
 

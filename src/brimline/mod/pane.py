@@ -226,18 +226,21 @@ def _parts(report: dict[str, Any], room: int) -> list[Row]:
         for key in ("parts", "tool_results_by_tool")
     )
     del tools[composition_text.SHOWN_TOOLS :]
-    hidden: list[dict[str, Any]] = []
-    while len(parts) + len(tools) + bool(hidden) >= max(_LEAST_PARTS, room):
-        if tools and parts[-1]["kind"] == "tool_result":
-            tools.pop()
-        else:
-            hidden.append(parts.pop())
-    if hidden:
-        name = f"{len(hidden)} more (status --composition)"
-        parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
+    _fit(parts, tools, max(_LEAST_PARTS, room) - 1)
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
     return [title, *_plain("\n".join(composition_text.part_lines(shown)))]
+
+
+def _fit(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
+    """Put the last parts into one where they need more rows; tools stand below their results."""
+    hidden: list[dict[str, Any]] = []
+    while len(parts) + len(tools) + bool(hidden) > rows:
+        is_tool = tools and parts[-1]["kind"] == "tool_result"
+        hidden.append(tools.pop() | {"tokens": 0} if is_tool else parts.pop())
+    if hidden:
+        name = f"{len(hidden)} more (status --composition)"
+        parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
 def _plain(text: str) -> list[Row]:
