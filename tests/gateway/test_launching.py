@@ -43,7 +43,7 @@ def test_settings_are_taken_out_of_the_arguments_and_sources_are_only_read(
     words: list[str], settings: dict[str, Any], sources: str | None, rest: list[str]
 ) -> None:
     """Behind `--` there are no options."""
-    assert launching._split(words) == (settings, sources, rest)
+    assert launching._split_settings(words) == (settings, sources, rest)
 
 
 def test_settings_are_json_or_the_name_of_a_file_with_it(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_service_that_the_gateway_does_not_speak_is_refused(
 ) -> None:
     """By the name of the variable that chooses it."""
     with pytest.raises(BrimlineError, match=f"{name} is set: .* {service}'s protocol"):
-        launching._upstream({name: value})
+        launching._upstream_url({name: value})
 
 
 @pytest.mark.parametrize("value", ["", "0", "False", "no", "OFF"])
@@ -138,10 +138,10 @@ def test_a_service_that_is_switched_off_is_not_used(value: str) -> None:
     """The one of the base URL is, else the usual one."""
     env = {"CLAUDE_CODE_USE_VERTEX": value, serving.BASE_URL: "https://own.example"}
 
-    assert launching._upstream(env) == "https://own.example"
-    assert launching._upstream(env | {serving.BASE_URL: ""}) == serving.SERVICE
+    assert launching._upstream_url(env) == "https://own.example"
+    assert launching._upstream_url(env | {serving.BASE_URL: ""}) == serving.SERVICE
     with pytest.raises(BrimlineError, match="ANTHROPIC_BASE_URL is 'own'"):
-        launching._upstream(env | {serving.BASE_URL: "own"})
+        launching._upstream_url(env | {serving.BASE_URL: "own"})
 
 
 def write_variables(path: str, **variables: object) -> None:
@@ -210,8 +210,8 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
 
 def test_a_value_of_a_variable_is_text() -> None:
     """What is no object of variables holds none."""
-    assert launching._variables({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
-    assert launching._variables({"env": ["A"]}) == {}
+    assert launching._env_in({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
+    assert launching._env_in({"env": ["A"]}) == {}
 
 
 def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) -> None:
@@ -223,9 +223,9 @@ def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) 
     young.touch()
     os.utime(old, (0, 0))
 
-    with launching._written({"a": 1}) as path, launching._written({"b": 2}) as other:
+    with launching._settings_file({"a": 1}) as path, launching._settings_file({"b": 2}) as other:
         os.utime(path, (0, 0))
-        with launching._written({}):
+        with launching._settings_file({}):
             names = {file.name for file in folder.glob("run-*")}
         mode = stat.S_IMODE(os.stat(path).st_mode)
         texts = [Path(name).read_text() for name in (path, other)]
@@ -241,7 +241,7 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
     """A session begins all the same."""
     (world / "brimline").write_text("no folder")
 
-    with launching._written({"a": 1}) as path:
+    with launching._settings_file({"a": 1}) as path:
         assert Path(path).name.startswith("brimline-run-")
         assert Path(path).read_text() == '{"a": 1}'
 
@@ -251,7 +251,7 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
 )
 def test_the_exit_code_is_the_clients(code: str, exit_code: int) -> None:
     """Of one that was killed, what a shell says of it."""
-    assert launching._attend([sys.executable, "-I", "-S", "-c", code]) == exit_code
+    assert launching._run_in_foreground([sys.executable, "-I", "-S", "-c", code]) == exit_code
 
 
 def test_a_gateway_has_of_the_environment_only_places(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,7 +310,7 @@ def test_where_no_gateway_lives_every_request_gets_the_sentence() -> None:
     ending = threading.Event()
     with serving.listen(0) as listening:
         arguments = (listening, "what to do", ending)
-        teller = threading.Thread(target=launching._tell_all, args=arguments)
+        teller = threading.Thread(target=launching._answer_all, args=arguments)
         teller.start()
         answers = []
         for _ in range(2):
