@@ -9,7 +9,7 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
-import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
+import { answerCalls, askAgain, isOwn, leaveReading } from "./calls.js"
 import { answered, draw, pane, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
@@ -70,7 +70,7 @@ export const register = on => {
   })
 
   on("tool.call", { tool: MEASURED_BEFORE }, async ($, e, next) => {
-    if (e.agentId === undefined) await measure($)
+    if (e.agentId === undefined) await leaveReading($)
     return next(e)
   })
 
