@@ -58,11 +58,15 @@ def main() -> int:
         for case in compactions(path):
             record = _record(case)
             wanted = needed(case)
-            said = [card.held_part(message) for message in record.messages]
+            said = [card.part_to_match(message) for message in record.messages]
             cases += 1
             wanted_count += len(wanted)
             said_count += len(said)
-            texts = {"card": card.card(record), "B1": _messages(record), "B2": _structure(record)}
+            texts = {
+                "card": card.card_text(record),
+                "B1": _messages(record),
+                "B2": _structure(record),
+            }
             for name, text in texts.items():
                 flat = " ".join(f"{case.summary} {text}".split())
                 found = (

@@ -58,7 +58,7 @@ def measure(samples: int, warmup: int, sizes: list[int]) -> report.Run:
         OSError: a file cannot be written.
     """
     forecast = _forecast()
-    python = pythons.choose()
+    python = pythons.choose_interpreter()
     with tempfile.TemporaryDirectory(prefix="brimline-bench-") as folder:
         fitting, skipped = _fitting(folder, sizes)
         click.echo("Preparing the sessions", err=True)

@@ -20,11 +20,11 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
-from brimline.compaction.layers import numbered
+from brimline.compaction.layers import layers_numbered
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": numbered({1})},
+    "L1 alone": {"layers": layers_numbered({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
@@ -58,7 +58,7 @@ class _Layers:
         return compactor.compact(body, self._state, settings, now=now).body
 
     def observe(self, body: Any, usage: dict[str, Any]) -> None:
-        compactor.observe(self._state, body, usage)
+        compactor.learn_from_answer(self._state, body, usage)
 
 
 class _Service:

@@ -179,7 +179,7 @@ def _demo(folder: str) -> str:
 
     # Not a terminal: the moving gauge would be recorded frame by frame.
     console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
-    demo.show(demo.Player(folder), console, paced=False)
+    demo.show_story(demo.Player(folder), console, paced=False)
     return console.export_svg(title="brimline demo", unique_id="brimline-demo")
 
 

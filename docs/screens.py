@@ -44,7 +44,7 @@ def draw(folder: str, docs: Path) -> dict[Path, str]:
             lines.setdefault(moment.reading.tier, (player.status_line(), note))
     for tokens in _LATER:
         player.read_file(tokens)
-    session = story.tell(player.session.path, player.home_dir)
+    session = story.tell_story(player.session.path, player.home_dir)
     last = f"request {player.session.requests}, after a compaction"
     shown = [*lines.values(), (player.status_line(), last)]
     return {
@@ -86,12 +86,12 @@ class _Player(demo.Player):
     def status_line(self) -> str:
         """What stands below the prompt now."""
         event = testing.statusline_event(self.session, WINDOW_TOKENS, None)
-        return self._run("statusline", event).decode().strip()
+        return self._spawn("statusline", event).decode().strip()
 
     def rows(self) -> list[list[tuple[str, str]]]:
         """What the pane shows now."""
         question = {"session": self.session.session_id, "cwd": self.session.cwd}
-        answer: dict[str, Any] = json.loads(self._run("mod pane", question | PANE))
+        answer: dict[str, Any] = json.loads(self._spawn("mod pane", question | PANE))
         rows: list[list[tuple[str, str]]] = answer["rows"]
         return rows
 
@@ -99,7 +99,7 @@ class _Player(demo.Player):
         """Have one more file read."""
         ratio = models.lookup(self.session.model).characters_per_token
         text = "x" * int(tokens * ratio)
-        self._call("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
+        self._call_tool("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
 
     def _compact(self) -> str:
         """Compact, and write down what stays as the client does: every row once more."""
@@ -116,22 +116,22 @@ class _Player(demo.Player):
                 self.session.tool_result(result["tool_use_id"], text)
         return answer
 
-    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
-        answer = super()._run(name, payload)
+    def _spawn(self, name: str, payload: dict[str, Any]) -> bytes:
+        answer = super()._spawn(name, payload)
         if name == "mod compact":
             self.compacted = answer
         return answer
 
-    def _call(
+    def _call_tool(
         self, tool: str, asked: dict[str, Any], text: str, tokens: int | None = None
     ) -> tuple[str, str]:
         _Builder.characters = len(text) if tokens else 0
-        return super()._call(tool, asked, text, tokens)
+        return super()._call_tool(tool, asked, text, tokens)
 
 
 def _session(lines: list[tuple[str, str]], told: story.Story) -> str:
     """The status line at every tier, and the chart of the session's page."""
-    plot = chart.occupancy(told, chart.columns(told.moments), chart.SIZES[0])
+    plot = chart.occupancy_plot(told, chart.choose_moments(told.moments), chart.SIZES[0])
     top = 46 + _LINE_HEIGHT * len(lines)
     parts = [_caption(22, "Below the prompt, as the window fills")]
     parts.append(f'<rect y="32" width="1000" height="{top - 38}" rx="6" fill="{_SCREEN}"/>')

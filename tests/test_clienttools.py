@@ -29,7 +29,7 @@ def test_a_call_says_what_it_is_about(
 ) -> None:
     """The file, command or address, and the lines of a read; of other values nothing."""
     assert clienttools.subject_of(arguments) == subject
-    assert clienttools.lines_of(arguments) == lines
+    assert clienttools.lines_asked_for(arguments) == lines
     assert clienttools.file_of(arguments) == (subject if subject.startswith("/") else "")
 
 
@@ -62,3 +62,39 @@ def test_the_client_cuts_each_tool_at_its_own_size() -> None:
 def test_the_lines_of_a_file_are_sent_with_their_numbers(response: Any, size: int) -> None:
     """Each behind its number and a tab; other results as they are."""
     assert clienttools.numbering_bytes(response) == size
+
+
+@pytest.mark.parametrize(
+    ("failure", "lost"),
+    [
+        ("a ... [20000 characters truncated] ... b", True),
+        ("a ... [19999 characters truncated] ... b", False),
+        ("a ... [x characters truncated] ... b", False),
+        ("a ... [20000", False),
+        ("20000", False),
+    ],
+)
+def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool) -> None:
+    """What is left out and what is shown make 30,000 characters or more."""
+    assert clienttools.has_lost_its_end(failure) is lost
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ({"offset": 0, "limit": 0}, (1, OPEN)),
+        ({"offset": 1, "limit": 1}, (1, 2)),
+        ({"offset": -3, "limit": 2}, (1, 3)),
+        ({"offset": 7}, (7, OPEN)),
+        ({"offset": "7", "limit": "2"}, (1, OPEN)),
+    ],
+)
+def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -> None:
+    """What is no number of a line is as if it were not given."""
+    assert clienttools.lines_asked_for(arguments) == lines
+
+
+def test_a_subject_is_cut() -> None:
+    """At 400 characters, or where the caller says."""
+    assert clienttools.subject_of({"command": "x" * 500}) == "x" * 400
+    assert clienttools.subject_of({"command": "", "url": "abc"}, 2) == "ab"

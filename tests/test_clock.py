@@ -48,3 +48,28 @@ def test_writing_is_the_reverse_of_reading(milliseconds: int) -> None:
 def test_what_is_no_utc_timestamp_is_none(text: str | None) -> None:
     """Unknown is None, never a guess."""
     assert clock.parse(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("1970-01-01T00:00:00Z", 0.0),
+        ("1970-01-01 00:00:01Z", 1.0),
+        ("2000-02-29T00:00:00Z", 951_782_400.0),
+        ("2000-03-01T00:00:00.5Z", 951_868_800.5),
+        ("2100-03-01T00:00:00Z", 4_107_542_400.0),
+        ("1969-12-31T23:59:59Z", -1.0),
+        ("2026-12-31T23:59:59Z", 1_798_761_599.0),
+        ("2026-00-08T15:49:03Z", None),
+        ("2026-12-08X15:49:03Z", None),
+    ],
+)
+def test_days_that_are_easily_miscounted(text: str, moment: float | None) -> None:
+    """The first, leap days and what follows them, the last of a year."""
+    assert clock.parse(text) == moment
+
+
+def test_a_moment_is_written_to_the_nearest_millisecond() -> None:
+    """Also where that is the next second."""
+    assert clock.format_utc(0.0004) == "1970-01-01T00:00:00.000Z"
+    assert clock.format_utc(1.9996) == "1970-01-01T00:00:02.000Z"

@@ -39,3 +39,34 @@ def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
 
     assert kept == ("x" * 4_000, "y" * 4_000)
     assert len("\n\n".join(kept)) <= NOTE_BUDGET_CHARACTERS
+
+
+def test_notes_may_fill_the_budget_exactly() -> None:
+    """Each with the blank line behind it; one character more is left out, and what follows too."""
+    whole = NOTE_BUDGET_CHARACTERS - 2
+    assert within_budget(["x" * whole]) == ("x" * whole,)
+    assert within_budget(["x" * (whole + 1), "short"]) == ()
+    assert within_budget(["a" * (whole - 10), "b" * 8]) == ("a" * (whole - 10), "b" * 8)
+    assert within_budget(["a" * (whole - 10), "b" * 9]) == ("a" * (whole - 10),)
+
+
+def test_notes_of_several_add_up_and_one_decision_stays_as_it_is() -> None:
+    """For the model and for the person, in the order of the rooms."""
+    merged = merge(
+        [
+            Decision(model_notes=("a",), person_notes=("x",)),
+            Decision(model_notes=("b",), person_notes=("y",)),
+        ]
+    )
+    assert (merged.model_notes, merged.person_notes) == (("a", "b"), ("x", "y"))
+    assert (merged.permission, merged.reason, merged.replacement) == ("", "", None)
+    alone = Decision(model_notes=("x" * 20_000,))
+    assert merge([alone]) is alone
+
+
+@pytest.mark.parametrize("strong", ["ask", "deny"])
+def test_any_answer_wins_over_none(strong: str) -> None:
+    """Wherever it stands."""
+    decisions = [Decision(reason="none"), Decision(permission=strong, reason="strong")]
+    for order in (decisions, decisions[::-1]):
+        assert merge(order).reason == "strong"

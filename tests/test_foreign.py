@@ -70,3 +70,28 @@ def test_a_long_text_is_cut_and_says_so() -> None:
     assert foreign.flatten("word " * 9, 7) == "word w…"
     assert foreign.flatten("/a/long/path.py", 8, keep_end=True) == "…path.py"
     assert foreign.quote("one\ntwo\nthree", 5) == "  > one\n  > t…"
+
+
+def test_of_all_letters_the_invisible_ones_are_dropped_and_no_others() -> None:
+    """Half of a pair becomes a question mark, tabs stay, and what is not assigned is let be."""
+    wrong = [
+        hex(code)
+        for code in range(0x110000)
+        if unicodedata.category(letter := chr(code)) not in ("Cn", "Co")
+        and letter != "\t"
+        and (foreign.visible(letter) == letter) is is_invisible(letter)
+    ]
+
+    assert wrong == []
+    assert foreign.visible("a\tb\x00") == "a\tb"
+    assert foreign.visible("\ud800") == "?"
+
+
+def test_a_text_that_fits_exactly_is_not_cut() -> None:
+    """One character more is."""
+    assert foreign.flatten("x" * 200) == "x" * 200
+    assert foreign.flatten("x" * 201) == "x" * 199 + "…"
+    assert foreign.flatten("abc", 3, keep_end=True) == "abc"
+    assert foreign.flatten("abcd", 3, keep_end=True) == "…cd"
+    assert foreign.quote("x" * 2_000) == foreign.QUOTATION_MARK + "x" * 2_000
+    assert foreign.quote("x" * 2_001) == foreign.QUOTATION_MARK + "x" * 2_000 + "…"

@@ -97,14 +97,14 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
     said = {"session": f"s{FORGED}", "message": f"m{FORGED}", "tasks": 1, "checks": 0}
 
     marked = [(f".claude/rules/{FORGED}.md", f"(ENFORCED) never{FORGED}")]
-    text = card.card(record, marked, pinned=[[f"kept{FORGED}"]])
+    text = card.card_text(record, marked, pinned=[[f"kept{FORGED}"]])
 
     assert text.count("\nMessages of the user, newest first:\n") == 1
     for given in (
         text,
-        card.instructions(record),
+        card.summary_instructions(record),
         checkpoint.markdown(about | {"files": [file]}, record),
-        links.pointer(said),
+        links.pointer_text(said),
     ):
         assert is_free_of_forgery(given), given
 
@@ -125,8 +125,8 @@ def test_no_field_of_a_memory_entry_forges_a_line(field: str) -> None:
     hit = Hit("i", "text", "group", 1.0, "user", "/p", 7, 0.5, "anna")
     hit = hit._replace(**forged(field))
 
-    assert len(remembered.line_of(hit).splitlines()) == 1
-    for given in (remembered.line_of(hit), remembered.entry_of(hit)):
+    assert len(remembered.entry_line(hit).splitlines()) == 1
+    for given in (remembered.entry_line(hit), remembered.quote_entry(hit)):
         assert is_free_of_forgery(given), given
 
 
@@ -140,7 +140,7 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     for other in points.others([{"points": [point]}], "", None):
         labels = (other.hit.group, other.hit.source, other.hit.project, other.hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
-        for given in (remembered.line_of(other.hit), remembered.entry_of(other.hit)):
+        for given in (remembered.entry_line(other.hit), remembered.quote_entry(other.hit)):
             assert is_free_of_forgery(given), given
 
 

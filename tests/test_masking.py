@@ -86,3 +86,12 @@ def test_terminals_are_not_told_anything() -> None:
 def test_any_text_can_be_cleaned_once_and_for_all(text: str) -> None:
     """Cleaning again changes nothing."""
     assert clean(clean(text)) == clean(text)
+
+
+def test_of_all_controls_only_tabs_and_line_ends_are_left() -> None:
+    """A return is the end of a line; the letters beside the controls stay."""
+    controls = [*range(32), *range(127, 160)]
+    kept = {code: clean(f"a{chr(code)}b")[1:-1] for code in range(256)}
+
+    assert {code: kept[code] for code in controls if kept[code]} == {9: "\t", 10: "\n", 13: "\n"}
+    assert all(kept[code] == chr(code) for code in range(256) if code not in controls)

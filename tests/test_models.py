@@ -165,3 +165,46 @@ def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
             name = f"claude-{row['families'][0]}-{version.replace('.', '-')}"
             taken_for = models.pick(name, [])
             assert [getattr(taken_for, key) for key in keys] == [row[key] for key in keys], name
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("claude-opus-5-5-20261001", "5.5"),
+        ("claude-opus-5", "5"),
+        ("claude-opus-5-0", "5"),
+        ("claude-x-12-34-5", "12.34"),
+        ("claude-x-123", ""),
+        (None, ""),
+    ],
+)
+def test_a_version_is_at_most_two_numbers_of_two_digits(name: str | None, version: str) -> None:
+    """Longer ones are dates."""
+    assert models.version_of(name) == version
+
+
+def test_the_client_keeps_room_for_a_summary_and_a_buffer() -> None:
+    """As many tokens as a reply may have, at most 20,000, and 13,000 more."""
+    small, large = [models.Model({"output_tokens": tokens}) for tokens in (8_000, 64_000)]
+    assert (small.reserve_tokens, large.reserve_tokens) == (21_000, 33_000)
+    assert not small.is_known
+    assert not small.is_assumed
+    assert models.Model({}).output_tokens == 64_000
+    assert models.Model({}).characters_per_token == 2.85
+    assert models.Model({}).compacts_up_to_tokens is None
+
+
+def test_the_price_of_writing_goes_by_the_lifetime() -> None:
+    """Up to five minutes the lower one."""
+    prices = models.Prices(
+        {"input": 1, "output": 2, "write_5m": 3, "write_1h": 4, "read": 5}  # dollars
+    )
+    assert [prices.write(lifetime) for lifetime in (0, 300, 301, 3_600)] == [3, 3, 4, 4]
+    assert (prices.input, prices.output, prices.read) == (1, 2, 5)
+
+
+def test_a_row_without_versions_holds_for_all_of_its_family() -> None:
+    """And is not an assumption."""
+    found = models.pick("our-zephyr-3", [{"families": ["zephyr"], "versions": []}])
+
+    assert (found.label, found.is_assumed, found.is_known) == ("zephyr", False, True)

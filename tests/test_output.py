@@ -9,13 +9,16 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline import output
+from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Sequence
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=120)
 
@@ -52,6 +55,11 @@ def test_letters_that_the_output_does_not_know_do_no_harm(monkeypatch: pytest.Mo
 
     stream.seek(0)
     assert stream.read() == "caf? ??[2J\n"
+    known = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdout", known)
+    output.say("caf\u00e9")
+    known.seek(0)
+    assert known.read() == "caf\u00e9\n"
 
 
 def test_a_hook_can_make_texts() -> None:
@@ -81,3 +89,207 @@ def test_a_duration_is_told_in_the_unit_that_fits() -> None:
     durations = [output.duration(seconds) for seconds in (0.42, 16, 59.9, 60, 95, None)]
 
     assert durations == ["0.4 s", "16 s", "59.9 s", "1.0 min", "1.6 min", ""]
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1_000, "1.0 kB"),
+        (1_500, "1.5 kB"),
+        (999_000, "999.0 kB"),
+        (1_000_000, "1.0 MB"),
+        (2_500_000_000, "2.5 GB"),
+        (-1_500, "-1.5 kB"),
+    ],
+)
+def test_a_size_is_told_in_the_unit_that_fits(count: int, text: str) -> None:
+    """By thousands; bytes are whole."""
+    assert output.size(count) == text
+
+
+def test_numbers_have_their_nouns_and_commas() -> None:
+    """One is singular; what nobody knows says so."""
+    counts = [output.count(number, "file") for number in (0, 1, 2, 1_234)]
+    assert counts == ["0 files", "1 file", "2 files", "1,234 files"]
+    assert [output.figure(value) for value in (None, 0, 1_234)] == ["unknown", "0", "1,234"]
+
+
+def test_a_time_is_told_to_the_minute() -> None:
+    """In UTC; what nobody knows says so."""
+    assert output.minute("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
+    assert output.minute(None) == "unknown"
+    assert output.span(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "characters", "shown"),
+    [
+        ("abcde", 5, "abcde"),
+        ("abcdef", 5, "abcd…"),
+        (output.Path("/a/b/cd"), 5, "…b/cd"),
+        (" a\n b ", 9, "a b"),
+        (None, 9, ""),
+        (0, 9, "0"),
+    ],
+)
+def test_a_line_is_cut_where_it_has_no_room(text: object, characters: int, shown: str) -> None:
+    """At its end, a path at its beginning."""
+    assert output.line(text, characters) == shown
+
+
+def test_a_line_has_room_for_sixty_characters() -> None:
+    """Where nobody says otherwise."""
+    assert output.line("x" * 60) == "x" * 60
+    assert output.line("x" * 61) == "x" * 59 + "…"
+
+
+def test_a_file_is_a_path_and_a_command_is_none() -> None:
+    """A path is told by its end, a command by how it begins."""
+    assert isinstance(output.source("Read", "/a/b"), output.Path)
+    assert (output.source("Read", "/a"), output.source("Grep", "word")) == ("/a", "word")
+    assert not isinstance(output.source("Bash", "/a/b"), output.Path)
+    assert not isinstance(output.source("Grep", "word"), output.Path)
+    assert output.source(None, None) == ""
+
+
+def test_a_path_is_told_from_where_the_command_runs() -> None:
+    """Its own folder needs no name."""
+    assert output.Path(f"{Path.cwd()}/a/b") == "a/b"
+    assert output.Path("/elsewhere/b") == "/elsewhere/b"
+
+
+@pytest.mark.parametrize(
+    ("values", "most", "largest"),
+    [
+        ([], 3, []),
+        ([1, 2], 3, [1, 2]),
+        ([1, 5, 2, 3], 2, [5, 3]),
+        ([3, 1, 1, 4, 1], 2, [3, 4]),
+        ([1, 2, 3], 0, []),
+    ],
+)
+def test_of_many_values_the_largest_of_each_share_are_kept(
+    values: Sequence[int], most: int, largest: list[int]
+) -> None:
+    """At most as many as there is room for."""
+    assert output.peaks(values, most) == largest
+
+
+def test_bars_are_drawn_over_several_rows() -> None:
+    """By eighths of a row, the uppermost first; even nothing is seen, and more than all is all."""
+    assert output.bars([0, 4, 8, 12, 16, 99], 16, 2) == ["   ▄██", "▁▄████"]
+    assert output.bars([1, 2, 8], 8, 1) == ["▁▂█"]
+
+
+def test_a_table_has_its_columns_below_each_other() -> None:
+    """Numbers to the right, a head if there is one, blanks before each row."""
+    rows = [("a", "1", "first"), ("bcd", "20", "x")]
+    assert output.table(("n", "#", "t"), rows, right={1}, indent=1) == (
+        " n     #  t\n a     1  first\n bcd  20  x"
+    )
+    assert output.table((), rows) == "a    1   first\nbcd  20  x"
+    assert output.table((), [("a", "7"), ("b", "10")], right={1}) == "a   7\nb  10"
+
+
+def test_the_last_column_is_cut_where_there_is_no_room() -> None:
+    """A path at its beginning, until the columns fit exactly."""
+    with output.narrowed(40):
+        text = output.table((), [("a" * 10, "b" * 40)])
+        path = output.table((), [("a" * 10, output.Path("/" + "c" * 39))])
+        fits = output.table((), [("a" * 10, "b" * 28)])
+        first = output.table((), [("a" * 50 + "z" * 10, "b" * 20)])
+    assert text == "a" * 10 + "  " + "b" * 27 + "…"
+    assert path == "a" * 10 + "  …" + "c" * 27
+    assert fits == "a" * 10 + "  " + "b" * 28
+    assert first == "a" * 29 + "…  " + "b" * 7 + "…"
+
+
+def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
+    """And marks that stand above others none."""
+    assert output.table((), [("你", "x"), ("ab", "x"), ("e\u0301f", "x")]) == (
+        "你  x\nab  x\ne\u0301f  x"
+    )
+
+
+def test_texts_are_as_wide_as_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """But never too narrow to be read; afterwards all is as it was before."""
+    monkeypatch.setenv("COLUMNS", "70")
+    with output.narrowed(50):
+        assert output.width() == 50
+    assert output.width() == 70
+    with output.narrowed(10):
+        assert output.width() == 40
+    monkeypatch.delenv("COLUMNS")
+    with output.narrowed(50):
+        pass
+    assert output.width() == 80
+
+
+def test_a_paragraph_is_wrapped_between_its_words() -> None:
+    """Later lines hang; a path that is too long stays whole."""
+    with output.narrowed(40):
+        assert output.wrapped("word " * 9, "- ", "  ") == (
+            "- word word word word word word word\n  word word"
+        )
+        assert output.wrapped("word " * 9, "  ") == (
+            "  word word word word word word word\n  word word"
+        )
+        assert output.wrapped("/" + "a-" * 30) == "/" + "a-" * 30
+
+
+def test_names_and_values_stand_below_each_other() -> None:
+    """Two blanks before the names and behind the longest."""
+    assert output.pairs([("a", "1"), ("bcd", "2")]) == "  a    1\n  bcd  2"
+
+
+def test_an_answer_is_for_a_program_or_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
+    """JSON, a text, or what makes one of the document; an empty text is no line."""
+    for text in ("plain", lambda document: f"{document['a']} made", ""):
+        output.answer({"a": 1}, text, as_json=False)
+    output.answer({"a": 1}, "plain", as_json=True)
+
+    assert capsys.readouterr().out == 'plain\n1 made\n{\n  "a": 1\n}\n'
+
+
+def test_what_is_to_be_known_besides_goes_to_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """On one line for a program, without marks."""
+    output.note(f"two\n{output.strong('lines')}")
+
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "note: two lines\n")
+    assert output.unmarked(output.strong("a")) == "a"
+
+
+def test_tabs_become_blanks_and_what_is_no_letter_a_question_mark() -> None:
+    """Other blanks become plain ones; marks of ours stay until a text is printed."""
+    assert output.printable("a\tb\u2003c\x07\nd") == "a   b c?\nd"
+    assert output.printable(output.strong("a\x07")) == output.strong("a?")
+
+
+def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A yes needs no question; otherwise nothing is changed, and the sentence says how."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    output.consent("sure?", yes=True)
+    with pytest.raises(BrimlineError, match="add --yes"):
+        output.consent("sure?", yes=False)
+
+
+def test_a_command_has_help_in_short_and_json() -> None:
+    """Every command has both."""
+    made = output.command("x")(lambda as_json: click.echo(str(as_json)))
+
+    assert [option.name for option in made.params] == ["as_json"]
+    assert made.context_settings == {"help_option_names": ["-h", "--help"]}
+    assert getattr(made.params[0], "is_flag", False)
+
+
+def test_sizes_of_files_that_are_there_are_added_up(tmp_path: Path) -> None:
+    """A folder or one that is gone counts nothing."""
+    (tmp_path / "a").write_bytes(b"123")
+    (tmp_path / "b").write_bytes(b"12")
+
+    assert output.total_bytes([str(tmp_path / name) for name in ("a", "b", "c", ".")]) == 5

@@ -48,3 +48,33 @@ def test_matching_agrees_with_an_ignore_file(
 def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
     """Not a folder above it."""
     assert patterns.parse(line).means_whole(path.split("/")) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "choices"),
+    [
+        ("a", ["a"]),
+        ("{a,b}.c", ["a.c", "b.c"]),
+        ("{a, b}{c,d}", ["ac", "ad", "bc", "bd"]),
+        ("{a}", ["{a}"]),
+        ("{" + ",".join("a" * 200) + "}", ["a"] * 200),
+        ("{" + ",".join("a" * 201) + "}", []),
+    ],
+)
+def test_each_choice_in_braces_is_a_text_of_its_own(text: str, choices: list[str]) -> None:
+    """In any order; where there are more than 200 there are none."""
+    assert sorted(patterns.alternatives(text)) == choices
+
+
+def test_a_mark_before_a_line_makes_an_exception() -> None:
+    """It means the same paths; an escaped one is a letter."""
+    exception = patterns.parse("!build/")
+    assert exception.negated
+    assert exception.matches(["build", "x"])
+    assert not exception.matches(["build"])
+    assert exception.matches(["build"], folder=True)
+    assert not patterns.parse("build").negated
+    assert patterns.parse(r"a\*b").matches(["a*b"])
+    assert not patterns.parse(r"a\*b").matches(["axb"])
+    assert not patterns.parse("src/**").means_whole(["src"])
+    assert patterns.parse("src/**").means_whole(["src", "a"])

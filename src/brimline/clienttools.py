@@ -63,7 +63,7 @@ def file_of(arguments: Mapping[str, Any]) -> str:
     return _first_text(arguments, _FILE_ARGUMENTS)
 
 
-def lines_of(arguments: Mapping[str, Any]) -> tuple[int, int]:
+def lines_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
     """Return the first line that a read asked for, and the first behind it; the end may be open."""
     offset, limit = arguments.get("offset"), arguments.get("limit")
     first = offset if isinstance(offset, int) and offset > 0 else 1

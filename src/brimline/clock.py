@@ -28,7 +28,7 @@ def parse(text: str | None) -> float | None:
         return None
     if not 1 <= month <= _LAST_MONTH:
         return None
-    return _days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second
+    return _days_since_1970(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second
 
 
 def format_utc(seconds: float) -> str:
@@ -37,7 +37,7 @@ def format_utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{milliseconds:03d}Z"
 
 
-def _days(year: int, month: int, day: int) -> int:
+def _days_since_1970(year: int, month: int, day: int) -> int:
     """Days since 1970 in the Gregorian calendar, counted from March so that leap days come last."""
     shifted = year - (month <= 2)  # noqa: PLR2004 - January and February
     era = shifted // 400

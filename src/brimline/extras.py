@@ -11,10 +11,10 @@ _PACKAGES = {"gateway": ("httpx2", "uvicorn"), "team": ("httpx2", "numpy")}
 
 def is_missing(extra: str) -> bool:
     """Tell whether a package of an extra is not installed."""
-    return not all(map(_is_there, _PACKAGES[extra]))
+    return not all(map(_is_installed, _PACKAGES[extra]))
 
 
-def _is_there(package: str) -> bool:
+def _is_installed(package: str) -> bool:
     try:
         return find_spec(package) is not None
     except ValueError:  # it was put out of reach

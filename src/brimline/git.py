@@ -29,28 +29,28 @@ def describe(project_dir: str) -> dict[str, Any]:
     """Branch, head and changed files; empty without git or outside a repository."""
     if not _is_in_repository(project_dir):
         return {}
-    head = ask(project_dir, ("symbolic-ref", "--short", "-q", "HEAD"))
-    commit = ask(project_dir, ("rev-parse", "--short=12", "-q", "--verify", "HEAD"))
+    head = run_git(project_dir, ("symbolic-ref", "--short", "-q", "HEAD"))
+    commit = run_git(project_dir, ("rev-parse", "--short=12", "-q", "--verify", "HEAD"))
     if head is None and commit is None:
         return {}
     return {
         "branch": (head or "").strip() or None,
         "head": (commit or "").strip() or None,
-        "dirty": _dirty(project_dir)[:_MOST_FILES],
+        "dirty": _changed_files(project_dir)[:_MOST_FILES],
     }
 
 
-def _dirty(project_dir: str) -> list[str]:
+def _changed_files(project_dir: str) -> list[str]:
     """Files that were changed, as far as that can be told without a filter, and unknown ones."""
     off = _filters_off(project_dir)
-    changed = None if off is None else ask(project_dir, _CHANGED, off)
-    unknown = ask(project_dir, _UNKNOWN)
+    changed = None if off is None else run_git(project_dir, _CHANGED, off)
+    unknown = run_git(project_dir, _UNKNOWN)
     return [name for name in f"{changed or ''}{unknown or ''}".split("\0") if name]
 
 
 def _filters_off(project_dir: str) -> tuple[str, ...] | None:
     """Options that switch off every filter that is configured; None where that cannot be done."""
-    listed = ask(project_dir, ("config", "--list", "--name-only", "-z"))
+    listed = run_git(project_dir, ("config", "--list", "--name-only", "-z"))
     if listed is None:
         return None
     keys = [key.rpartition(".")[0] for key in listed.split("\0") if key.startswith("filter.")]
@@ -68,7 +68,7 @@ def _is_in_repository(folder: str) -> bool:
     return any(os.path.exists(place / ".git") for place in places)
 
 
-def ask(
+def run_git(
     folder: str,
     command: tuple[str, ...],
     options: tuple[str, ...] = (),

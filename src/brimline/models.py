@@ -136,7 +136,7 @@ def version_of(name: str | None) -> str:
 
 
 def _newest(row: Row) -> list[int]:
-    return max(map(_numbers, row["versions"]), default=[0])
+    return max(map(_numbers, row["versions"]))
 
 
 def _numbers(version: str) -> list[int]:

@@ -82,6 +82,29 @@ def session_option(function: Any) -> Any:
     return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 
+def session_arguments(function: Any) -> Any:
+    """Give a command both ways to name a session, of which `session_name` makes one."""
+    import click
+
+    file_argument = click.argument("file", metavar="[SESSION]", required=False)
+    return session_option(file_argument(function))
+
+
+def session_name(file: str | None, session_id: str | None) -> str | None:
+    """How a session was named, if it was.
+
+    Raises:
+        click.UsageError: it was in both ways, or with nothing.
+    """
+    import click
+
+    if file is not None and session_id is not None:
+        raise click.UsageError("Name a session as SESSION or by --session, not by both.")
+    if "" in (file, session_id):
+        raise click.UsageError("SESSION and ID must not be empty.")
+    return file or session_id
+
+
 def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) -> None:
     """Print for a program, or for a person: a text, or what makes one of the document."""
     if as_json:

@@ -157,9 +157,9 @@ class Line(NamedTuple):
     """Whether it changes nothing, as far as the list of such commands knows."""
     is_exempt: bool
     """Whether it is one brief or interactive command."""
-    prints: str = ""
+    prints: str
     """`log` where it runs what prints one (tests, a build, a service), `paths` for a listing."""
-    ran_something: bool = False
+    ran_something: bool
     """Whether failures in the output are its own, not those that a log or a file kept."""
 
 
@@ -282,7 +282,7 @@ def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
     end = 0
     while match := _TOKEN.match(line, end):
         kind, token, end = str(match.lastgroup), match[0], match.end()
-        if kind == "word" and any(mark in token for mark in "\\'\""):
+        if kind == "word":
             token = _QUOTES.sub(_without_quotes, token)
         if kind != "nothing":
             yield kind, token, match.start()
@@ -338,7 +338,7 @@ def _wrapper_length(name: str, following: list[str]) -> int:
     """Count the words of a wrapper before the program that it hands over to; 0 for none."""
     if name in _WRAPPERS and following:
         return 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
-    if name in _RUNNERS and following[:1] and following[0] in _RUN_WORDS:
+    if name in _RUNNERS and following and following[0] in _RUN_WORDS:
         return 2 + _options(following[1:], "")
     return 2 if name in _PYTHONS and following[:1] == ["-m"] and following[1:] else 0
 

@@ -94,14 +94,15 @@ _CARD_TEXT = (
 )
 
 
-def files(line: Callable[..., str | None]) -> dict[str, bytes]:
+def files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str, bytes]:
     """The Markdown files by name.
 
     Args:
         line: makes the command line of `brimline` with these words; None where the client could
             not check it before it runs. The card is left out then.
+        has_mod: whether the client lists each but the card a second time, as the mod's.
     """
-    found = {command.name: _answered_file(command) for command in ANSWERED}
+    found = {command.name: _answered_file(command, has_mod=has_mod) for command in ANSWERED}
     run = line(*CARD.words)
     if run:
         head = f"{_head(CARD)}allowed-tools: {_quoted(f'Bash({run})')}\n"
@@ -126,8 +127,11 @@ def _digest(raw: bytes) -> bytes:
     return sha256(raw).hexdigest()[:16].encode()
 
 
-def _answered_file(command: SlashCommand) -> str:
+def _answered_file(command: SlashCommand, *, has_mod: bool) -> str:
     instead = f" In a shell: `{command.shell_line()}`." if command.words else ""
+    if has_mod:
+        same = f"Same as /{NAMESPACE}-{command.name}. {command.description}"
+        command = command._replace(description=same)
     return _document(_head(command), f"{_UNANSWERED}{instead} Tell the user, no more.")
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from brimline.budget import items, operations
 from brimline.cli import surface
+from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mcp import tools
@@ -159,8 +160,8 @@ def test_what_keeps_the_session_safe_is_always_pinned(home_dir: str) -> None:
     asked("add", compartment="safety_constraints", text="Never push to main.", pinned=False)
     (item,) = items.load(home_dir, ID).items.values()
     assert "always pinned" in refused("unpin", id=item["id"])
-    items.change(home_dir, ID, "unpin", [item["id"]])
-    items.change(home_dir, ID, "evict", [item["id"]])
+    items.change_items(home_dir, ID, "unpin", [item["id"]])
+    items.change_items(home_dir, ID, "evict", [item["id"]])
     done(home_dir, "add", compartment="safety_constraints", text="z" * 8_000)
     assert done(home_dir, "enforce")["evicted"] == []
     assert "Never push to main." in held(home_dir)
@@ -219,10 +220,10 @@ def test_no_compartment_is_left_too_full_unless_all_in_it_is_pinned(
     assert not any(item["pinned"] for item in gone)
     budget = items.load(home, ID)
     for name in items.SHARES:
-        inside, room = budget.of(name), items.room(name, WINDOW)
-        assert items.used(inside) <= room or all(item["pinned"] for item in inside)
+        inside, room = budget.of(name), items.capacity_tokens(name, WINDOW)
+        assert items.used_tokens(inside) <= room or all(item["pinned"] for item in inside)
         last = [item for item in gone if item["compartment"] == name][-1:]
-        assert not last or items.used([*inside, *last]) > room
+        assert not last or items.used_tokens([*inside, *last]) > room
 
 
 @pytest.mark.row("S4-01", "S4-29")
@@ -320,7 +321,7 @@ home, session, name = sys.argv[1:]
 for number in range(200):
     item = {"compartment": "active_task", "priority": 1, "pinned": False}
     made = items.add(home, session, item | {"text": f"{name}-{number}"})
-    items.change(home, session, "pin", [made["id"]])
+    items.change_items(home, session, "pin", [made["id"]])
     print(made["text"], flush=True)
 """
 
@@ -351,3 +352,88 @@ def test_eight_writers_of_which_half_are_killed_lose_nothing_they_were_told_is_k
     assert told <= texts.keys()
     assert all(texts[text] for text in told)
     assert len(told) > 800
+
+
+def item(number: int, **changes: Any) -> dict[str, Any]:
+    """An item as its line holds it."""
+    usual = {"id": f"{number:08x}", "compartment": items.TASK, "text": f"text {number}"}
+    return usual | {"tokens": 100, "priority": 5, "pinned": False, "at": float(number)} | changes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"compartment": "other"},
+        {"id": 5},
+        {"text": None},
+        {"pinned": 1},
+        {"tokens": "9"},
+        {"priority": None},
+        {"at": "now"},
+    ],
+)
+def test_a_line_that_is_no_item_is_none(home_dir: str, change: dict[str, Any]) -> None:
+    """Whichever field is wrong."""
+    path = Path(paths.carry_session_dir(home_dir, ID)) / items.FILE_NAME
+    path.parent.mkdir(parents=True)
+    lines = [{"v": 1, "add": one} for one in (item(1), item(2, **change), item(3))]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+    assert list(items.load(home_dir, ID).items) == [item(1)["id"], item(3)["id"]]
+
+
+@pytest.mark.parametrize(
+    ("over", "gone"), [(-1, []), (0, []), (1, [1]), (100, [1]), (101, [1, 2]), (900, [1, 2, 4])]
+)
+def test_as_many_items_go_as_are_too_much(over: int, gone: list[int]) -> None:
+    """The least important, then the oldest; pinned ones stay."""
+    budget = items.Budget()
+    inside = [item(4, priority=6), item(2), item(1), item(3, pinned=True)]
+    budget.items = {one["id"]: one for one in inside}
+    # The task has four tenths of the window.
+    window = (400 - over) * 100 // 40 if over <= 400 else 0
+    while items.capacity_tokens(items.TASK, window) < 400 - over:
+        window += 1
+
+    found = [int(one["id"], 16) for one in items.items_over_share(budget, window)]
+
+    assert found == gone
+
+
+def test_tokens_are_counted_by_four_bytes() -> None:
+    """Rounded up, and by bytes, not letters."""
+    counts = [items.estimate_tokens(text) for text in ("", "a", "abcd", "abcde", "ä" * 4)]
+
+    assert counts == [0, 1, 1, 2, 2]
+
+
+def test_a_text_says_what_was_done_in_a_few_lines() -> None:
+    """Or that there is nothing."""
+    gone = item(1, pinned=True, text="x" * 100)
+    line = f"00000001  active_task, 100 tokens, priority 5, pinned\n  {'x' * 79}…"
+    assert operations.text({"operation": "add", "item": gone}) == f"Added: {line}"
+    assert operations.text({"evicted": []}) == "Evicted: nothing."
+    assert operations.text({"evicted": [gone]}) == f"Evicted: 1, in this order:\n{line}"
+    assert operations.text({"tokens": 1_234}).startswith("About 1,234 tokens")
+    assert operations.text({"items": []}) == "Nothing."
+    entry_line = {"id": "a", "compartment": "b", "tokens": 1_000, "preview": "c"}
+    assert operations.text({"log": [entry_line]}) == "a  b, 1,000 tokens: c"
+    full = {"name": "n", "used_tokens": 9, "tokens": 10, "percent": 90.0, "items": 1, "pinned": 0}
+    told = operations.text({"alerts": [full]})
+    assert told.startswith("Nearly full: n ")
+    assert told.endswith("9 of 10 tokens (90 %), 1 item, 0 pinned")
+    assert "2 items," in operations.text({"compartments": [full | {"items": 2}]})
+
+
+def test_pinning_is_told_with_the_item(home_dir: str) -> None:
+    """Whatever was done to it; a name may be the beginning of an id, of one alone."""
+    made = done(home_dir, "add", compartment=items.TASK, text="x")["item"]
+    assert made["pinned"] is False
+    assert made["priority"] == 5
+    for operation, pinned in (("pin", True), ("pin", True), ("unpin", False), ("remove", False)):
+        answered = done(home_dir, operation, id=made["id"][:4])
+        assert answered["item"]["pinned"] is pinned
+    with pytest.raises(StateError, match=r"no item begins with the id 'x{40}':"):
+        done(home_dir, "pin", id="x" * 50)
+    with pytest.raises(StateError, match=r"there is no operation 'y{40}':"):
+        done(home_dir, "y" * 50)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,9 @@ from hypothesis import strategies as st
 from brimline.carry import card, ledger
 from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def record(**fields: object) -> ledger.Ledger:
@@ -41,7 +45,7 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     ledger.add_note(made, ledger.KEEP, "Port 5433", None)
     say(made, "never push to main", "you may push to dev")
 
-    text = card.card(made, [["CLAUDE.md", "Sign builds. (CRITICAL)"]])
+    text = card.card_text(made, [["CLAUDE.md", "Sign builds. (CRITICAL)"]])
 
     assert text.startswith(card.OPENING)
     assert "the later one wins" in card.OPENING
@@ -53,7 +57,7 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     )
     places = [text.index(line) for line in wanted]
     assert places == sorted(places)
-    assert "Git:" not in card.card(record(branch="HEAD", plan="x"))
+    assert "Git:" not in card.card_text(record(branch="HEAD", plan="x"))
 
 
 def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
@@ -75,8 +79,8 @@ def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
     ledger.add_note(made, ledger.KEEP, "Port 5433", None)
     say(made, *[f"message {number:03d} " + "word " * 100 for number in range(60)])
 
-    text = card.card(made)
-    small = card.card(made, budget=1_500)
+    text = card.card_text(made)
+    small = card.card_text(made, budget=1_500)
 
     assert len(text) <= card.BUDGET_CHARACTERS
     assert len(small) <= 1_500
@@ -93,7 +97,7 @@ def test_a_long_message_is_its_first_600_characters() -> None:
     made = ledger.Ledger("s")
     say(made, "a" * 1_000, "first line\n" + "x\n" * 50)
 
-    text = card.card(made)
+    text = card.card_text(made)
 
     assert f"\n- {'a' * 600}…" in text
     assert "\n- first line [first line of 111 characters]" in text
@@ -102,7 +106,7 @@ def test_a_long_message_is_its_first_600_characters() -> None:
 def test_many_marked_rules_become_a_line_per_file() -> None:
     """The client reloads these files by itself."""
     rules = [["CLAUDE.md", f"Rule {number} {'x' * 80}"] for number in range(10)]
-    text = card.card(ledger.Ledger("s"), [*rules, ["docs/rules.md", "One more"]])
+    text = card.card_text(ledger.Ledger("s"), [*rules, ["docs/rules.md", "One more"]])
 
     assert "- 10 marked in CLAUDE.md" in text
     assert "- 1 marked in docs/rules.md" in text
@@ -116,7 +120,7 @@ def test_instructions_are_short_and_hold_six_topics_and_marked_notes() -> None:
     ledger.add_note(made, ledger.DECIDE, "signed cookies", None)
     say(made, "a message is not repeated here")
 
-    text = card.instructions(made)
+    text = card.summary_instructions(made)
 
     topics = ("task and its objectives", "decisions", "file paths", "still to be done", "errors")
     assert all(topic in text for topic in (*topics, "critical state"))
@@ -133,7 +137,7 @@ def test_notes_in_the_instructions_are_whole_and_fill_them_to_the_limit() -> Non
         made = ledger.Ledger("s")
         for note in notes:
             ledger.add_note(made, ledger.KEEP, note, None)
-        return card.instructions(made)
+        return card.summary_instructions(made)
 
     newer = ["a" * 200, "b" * 200, "c" * 200]
     left = 1_500 - len(told(*newer)) - len("\n- keep: ")
@@ -167,12 +171,12 @@ def test_the_users_own_instructions_replace_ours_and_are_not_cut() -> None:
     made = ledger.Ledger("s")
     ledger.add_note(made, ledger.KEEP, "Port 5433", None)
 
-    text = card.instructions(made, own)
+    text = card.summary_instructions(made, own)
 
     assert text.startswith(own.strip())
     assert card.INSTRUCTIONS not in text
     assert "Port 5433" in text
-    assert len(card.instructions(made, "x" * 20_000)) == 10_000
+    assert len(card.summary_instructions(made, "x" * 20_000)) == 10_000
 
 
 @given(st.lists(st.text(max_size=900), max_size=40), st.lists(st.text(max_size=300), max_size=12))
@@ -183,18 +187,18 @@ def test_no_line_comes_twice_and_the_limit_holds(messages: list[str], notes: lis
     for text in notes:
         ledger.add_note(made, ledger.KEEP, text, None)
 
-    text = card.card(made)
+    text = card.card_text(made)
 
     lines = [line.strip() for line in text.split("\n") if len(line.strip()) >= 20]
     assert len(lines) == len(set(lines))
     assert len(text) <= card.BUDGET_CHARACTERS
-    assert len(card.instructions(made)) <= 1_500
+    assert len(card.summary_instructions(made)) <= 1_500
 
 
 def test_paths_of_windows_are_grouped_and_shortened_too() -> None:
     """By folder, from the project's; the latest first."""
     paths = ("C:\\p\\src\\a.py", "D:\\x\\b.txt", "C:\\p\\src\\c.py", "C:\\p\\d.md")
-    text = card.card(record(folder="C:\\p", changed=dict.fromkeys(paths, 1)))
+    text = card.card_text(record(folder="C:\\p", changed=dict.fromkeys(paths, 1)))
 
     assert text.partition("latest first:\n")[2].split("\n") == [
         "- d.md",
@@ -206,9 +210,9 @@ def test_paths_of_windows_are_grouped_and_shortened_too() -> None:
 def test_a_card_names_what_was_done_with_it_and_what_is_left_out() -> None:
     """A tier that was announced, a save that failed, a beginning that was not read."""
     made = record(branch="topic", subagents=1, unread_bytes=2_400_000)
-    plain = card.card(record(branch="topic"))
+    plain = card.card_text(record(branch="topic"))
 
-    text = card.card(made, incomplete=True, outdated=True)
+    text = card.card_text(made, incomplete=True, outdated=True)
 
     assert plain.startswith(f"{card.OPENING}\n\nGit:\n- branch topic")
     assert "What brimline said of context tiers" in text
@@ -216,14 +220,14 @@ def test_a_card_names_what_was_done_with_it_and_what_is_left_out() -> None:
     assert "2 MB before that were not read" in text
     assert "Subagents ran too" in text
     assert "Subagents ran too" not in plain
-    assert card.card(record(branch="HEAD")) == ""
-    assert "1 MB before" in card.card(record(branch="b", unread_bytes=10))
+    assert card.card_text(record(branch="HEAD")) == ""
+    assert "1 MB before" in card.card_text(record(branch="b", unread_bytes=10))
 
 
 def test_tasks_are_told_by_their_state_and_those_that_are_done_in_one_line() -> None:
     """The last one that was completed comes first."""
     tasks = {"1": ["completed", "a"], "2": ["pending", "b"], "3": ["in_progress", "c"]}
-    text = card.card(record(tasks=tasks | {"4": ["completed", "d"]}))
+    text = card.card_text(record(tasks=tasks | {"4": ["completed", "d"]}))
 
     assert "Tasks:\n- in progress: c\n- pending: b\n- completed: d; a" in text
 
@@ -245,7 +249,7 @@ def test_checks_commands_and_commits_are_told_the_latest_first() -> None:
         worked=[["deploy --right", "deploy --wrong"]],
     )
 
-    text = card.card(made)
+    text = card.card_text(made)
 
     assert "- `mypy`: passed, before later edits\n- `pytest -q`: failed, ended: 1 failed" in text
     assert "without an error:\n- `serve` (in the background)\n- `make docs`" in text
@@ -261,9 +265,9 @@ def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out()
     ledger.add_note(made, ledger.KEEP, "of the user", None)
     ledger.add_note(made, ledger.KEEP, "Port 5433", None, "person")
 
-    alone = card.after_moving_out(ledger.Ledger("s"), {"results": 1})
-    both = card.after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
-    inputs = card.after_moving_out(made, {"inputs": 2})
+    alone = card.card_after_moving_out(ledger.Ledger("s"), {"results": 1})
+    both = card.card_after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
+    inputs = card.card_after_moving_out(made, {"inputs": 2})
 
     assert "Moved out: 1 old result." in alone
     assert len(alone.split("\n")) == 2
@@ -276,7 +280,7 @@ def test_of_what_is_pinned_as_much_is_shown_as_there_is_room_for() -> None:
     """How much more there is, is said."""
     texts = [f"{number} " + "x" * 280 for number in range(6)]
 
-    text = card.card(record(branch="b"), pinned=[texts, ["short"]])
+    text = card.card_text(record(branch="b"), pinned=[texts, ["short"]])
 
     shown = text.partition("Pinned in the budget:\n")[2].partition("\n\n")[0].split("\n")
     assert [line[:3] for line in shown] == ["- 0", "- 1", "- 2", "- 3", "- [", "- s"]
@@ -289,7 +293,7 @@ def test_a_message_that_stands_in_a_later_one_is_not_shown_again() -> None:
     short, long = "x" * 39, "y" * 40
     say(made, short, long, f"{short} and {long} again")
 
-    text = card.card(made)
+    text = card.card_text(made)
 
     assert text.count(long) == 1
     assert text.count(short) == 2
@@ -308,4 +312,131 @@ def test_an_answer_or_a_refusal_is_marked_as_one(kind: str, shown: str) -> None:
     made = ledger.Ledger("s")
     ledger.add_message(made, "text", None, kind)
 
-    assert card.card(made).endswith(shown)
+    assert card.card_text(made).endswith(shown)
+
+
+@pytest.mark.parametrize(
+    ("most", "fields"),
+    [
+        (20, lambda text: {"tasks": {"1": [text, "a task"]}}),
+        (130, lambda text: {"tasks": {"1": ["pending", text]}}),
+        (60, lambda text: {"tasks": {"1": ["completed", text]}}),
+        (200, lambda text: {"plan": text}),
+        (12, lambda text: {"commits": [[text, "subject"]]}),
+        (70, lambda text: {"commits": [["1234567", text]]}),
+        (90, lambda text: {"checks": {"a": {"command": text, "result": "failed"}}}),
+        (60, lambda text: {"checks": {"a": {"command": "make", "result": text}}}),
+        (80, lambda text: {"checks": {"a": {"command": "x", "result": "failed", "end": text}}}),
+        (130, lambda text: {"commands": {"a": {"line": text, "first": 1, "last": 2}}}),
+        (130, lambda text: {"worked": [[text, "before"]]}),
+        (400, lambda text: {"changed": {text: 1}}),
+        (601, lambda text: {"notes": {"1": {"kind": "keep", "text": text}}}),
+    ],
+)
+def test_what_is_told_of_one_thing_has_its_most_characters(
+    most: int, fields: Callable[[str], dict[str, object]]
+) -> None:
+    """What is longer is cut, and says so."""
+    whole, longer = [card.card_text(record(**fields("x" * length))) for length in (most, most + 1)]
+
+    assert "x" * most in whole
+    assert f"{'x' * (most - 1)}…" in longer
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        lambda last: {
+            "tasks": {str(n): ["pending", "x" * 108] for n in range(4)}
+            | {"last": ["pending", "y" * (107 + last)]}
+        },
+        lambda last: {"pulls": ["y" * (195 + last), "x" * 200]},
+        lambda last: {
+            "notes": {
+                str(at): {"kind": "keep", "text": text}
+                for at, text in enumerate(("y" * (490 + last), "x" * 491, "x" * 491))
+            }
+        },
+        lambda last: {
+            "checks": {
+                text: {"command": text, "result": "passed"}
+                for text in ("y" * (86 + last), *[str(n) + "x" * 86 for n in range(4)])
+            }
+        },
+        lambda last: {
+            "changed": dict.fromkeys(
+                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 5)]], 1
+            )
+        },
+        lambda last: {
+            "read": dict.fromkeys(
+                [f"f0/{'y' * (91 + last)}", *[f"f{n}/{'x' * 92}" for n in range(1, 3)]], 1
+            )
+        },
+    ],
+    ids=["tasks", "git", "notes", "checks", "changed", "read"],
+)
+def test_each_part_of_a_card_has_its_room(fields: Callable[[int], dict[str, object]]) -> None:
+    """A line that needs one character more than there is gives way."""
+    fits, is_too_long = [card.card_text(record(**fields(last))) for last in (1, 2)]
+
+    assert "yyy" in fits
+    assert "yyy" not in is_too_long
+    assert "xxx" in is_too_long
+
+
+def test_eight_repeated_commands_and_three_that_worked_are_told() -> None:
+    """The latest of each."""
+    commands = {str(n): {"line": f"run {n}.", "first": 1, "last": 2} for n in range(10)}
+    text = card.card_text(record(commands=commands, worked=[[f"try {n}.", "x"] for n in range(5)]))
+
+    assert [n for n in range(10) if f"`run {n}.`" in text] == list(range(2, 10))
+    assert [n for n in range(5) if f"`try {n}.`" in text] == [2, 3, 4]
+
+
+def test_a_title_has_a_line_under_it_or_is_left_out() -> None:
+    """Where there is room for the first of two lines, that is told."""
+    plan = record(plan="p" * 150)
+    tasks = record(tasks={"1": ["pending", "first"], "2": ["pending", "s" * 100]})
+    budget = len(card.OPENING) + 40
+
+    assert card.card_text(plan, budget=budget) == ""
+    assert card.card_text(tasks, budget=budget) == f"{card.OPENING}\n\nTasks:\n- pending: first"
+
+
+@pytest.mark.parametrize(
+    ("unread", "told"), [(1, "1 MB"), (1_000_000, "1 MB"), (3_400_000, "3 MB")]
+)
+def test_what_was_not_read_is_told_in_megabytes(unread: int, told: str) -> None:
+    """At least one."""
+    text = card.card_text(record(plan="x", unread_bytes=unread))
+
+    assert f": {told} before that were not read." in text
+
+
+def test_the_users_own_instructions_have_what_the_client_lets_through() -> None:
+    """Ten thousand characters."""
+    whole, cut = [card.summary_instructions(record(), "x" * size) for size in (10_000, 10_001)]
+
+    assert whole == "x" * 10_000
+    assert cut == "x" * 9_999 + "…"
+
+
+def test_of_what_is_pinned_each_text_has_three_hundred_characters() -> None:
+    """In the card and after a compaction without a model."""
+    made = record(plan="x")
+    for text, shown in (("p" * 300, "p" * 300), ("p" * 301, "p" * 299 + "…")):
+        assert f"\n- {shown}\n" in card.card_text(made, pinned=[[text]])
+        assert card.card_after_moving_out(made, {"results": 1}, pinned=[[text]]).endswith(
+            f"- {shown}"
+        )
+
+
+@pytest.mark.parametrize(
+    ("length", "told"), [(794, f"- {'r' * 794} (F)"), (795, "- 1 marked in F")]
+)
+def test_marked_rules_are_told_whole_up_to_eight_hundred_characters(length: int, told: str) -> None:
+    """With their files; beyond that the files are named, which the client reloads."""
+    text = card.card_text(record(), [["F", "r" * length]])
+
+    assert text.endswith(f"Rules that are always in force:\n{told}")

@@ -48,6 +48,37 @@ def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) 
         save(home_dir, project_dir, write=never)
 
 
+def test_a_checkpoint_says_when_where_and_how_full(home_dir: str, project_dir: str) -> None:
+    """What is not known is left out."""
+    known, unknown = [
+        checkpoint.markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
+        for document in (save(home_dir, project_dir), save(home_dir, project_dir, figures={}))
+    ]
+
+    head = [
+        f"# Checkpoint of session {SESSION}",
+        "",
+        "- saved: 1970-01-01 00:00:00 UTC (auto)",
+        f"- project: {project_dir}",
+        "- transcript: /t.jsonl",
+    ]
+    assert unknown.splitlines() == head
+    assert known.splitlines() == [*head, "- tokens in use: 160,000"]
+
+
+def test_a_critical_file_is_kept_up_to_eight_megabytes(home_dir: str, project_dir: str) -> None:
+    """One that is named twice is kept once."""
+    for name, size in (("exact", 8 << 20), ("larger", (8 << 20) + 1)):
+        Path(project_dir, name).write_bytes(b"\0" * size)
+
+    exact, larger = save(home_dir, project_dir, critical_files=["exact", "larger", "exact"])[
+        "files"
+    ]
+
+    assert (exact["bytes"], bool(exact["key"])) == (8 << 20, True)
+    assert (larger["key"], larger["problem"]) == (None, "larger than 8 MB")
+
+
 @pytest.mark.row("S4-22", "S4-25")
 def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> None:
     """A conductor's state without being asked; what is missing is said to be."""

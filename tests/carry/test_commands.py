@@ -63,7 +63,7 @@ def test_a_check_that_counts_failures_did_not_pass(session: SessionBuilder, outp
     ran(session, "npm test", f"running\n{output}")
 
     told = f"- `npm test`: exit 0, though its output tells of failures, ended: {output}"
-    assert told in card.card(recorded(session)).split("\n")
+    assert told in card.card_text(recorded(session)).split("\n")
 
 
 def test_a_folder_that_is_not_there_is_no_failed_check(session: SessionBuilder) -> None:
@@ -166,7 +166,7 @@ def test_a_command_is_on_the_card_once_its_shape_has_run_twice(session: SessionB
         call = session.tool_call(9, "Bash", command="npm start", run_in_background=True)
         session.tool_result(call, "started", toolUseResult={"backgroundTaskId": "b1"})
 
-    assert card.card(recorded(session)).partition("without an error:\n")[2].split("\n") == [
+    assert card.card_text(recorded(session)).partition("without an error:\n")[2].split("\n") == [
         "- `npm start` (in the background)",
         "- `deploy --to 2`",
         "- `git show 99ffee1`",
@@ -217,13 +217,13 @@ def test_a_check_before_later_edits_says_so(session: SessionBuilder) -> None:
     """What passed then need not pass now; a plan that was written is no edit."""
     ran(session, "make test", "ok")
     answered(session, session.tool_call(9, "Write", file_path="/home/dev/.claude/plans/p.md"), "ok")
-    assert ": passed\n" in card.card(recorded(session)) + "\n"
+    assert ": passed\n" in card.card_text(recorded(session)) + "\n"
 
     answered(session, session.tool_call(9, "Edit", file_path="/a.py"), "ok")
-    assert "`make test`: passed, before later edits" in card.card(recorded(session))
+    assert "`make test`: passed, before later edits" in card.card_text(recorded(session))
 
     ran(session, "make test", "ok")
-    assert "before later edits" not in card.card(recorded(session))
+    assert "before later edits" not in card.card_text(recorded(session))
 
 
 def test_what_is_not_known_of_subagents_and_others_is_not_claimed(
@@ -233,7 +233,7 @@ def test_what_is_not_known_of_subagents_and_others_is_not_claimed(
     ran(session, "deploy --fast || deploy --slow")
     ran(session, "git push")
     assert list(recorded(session).commands) == ["git push"]
-    assert "Subagents" not in card.card(recorded(session))
+    assert "Subagents" not in card.card_text(recorded(session))
 
     answered(session, session.tool_call(9, "Task", prompt="x"), "done")
-    assert "Subagents ran too" in card.card(recorded(session))
+    assert "Subagents ran too" in card.card_text(recorded(session))

@@ -297,7 +297,7 @@ def test_any_rows_can_be_taken_in(rows: list[Any]) -> None:
     record = ledger.Ledger("s")
 
     for row in rows:
-        fold.fold(record, row)
+        fold.fold_row(record, row)
 
     document = json.loads(json.dumps(ledger.to_document(record)))
     assert ledger.to_document(ledger.from_document(document, "s")) == document
@@ -311,5 +311,5 @@ def test_a_damaged_ledger_is_gone_on_with(document: Any) -> None:
 
     record = ledger.from_document(document, "s")
 
-    fold.fold(record, {"type": "user", "message": {"role": "user", "content": "hello"}})
+    fold.fold_row(record, {"type": "user", "message": {"role": "user", "content": "hello"}})
     assert record.messages[-1]["text"] == "hello"

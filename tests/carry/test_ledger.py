@@ -23,7 +23,9 @@ def after(command: str, count: int, output: str = "", *, failed: bool = False) -
     record = ledger.Ledger("s")
     for number in range(count):
         text = output.replace("#", f"{number:07d}")
-        commands.ran(record, command.replace("#", str(number)), text, str(number), failed=failed)
+        commands.note_run(
+            record, command.replace("#", str(number)), text, str(number), failed=failed
+        )
     return record
 
 
@@ -41,7 +43,7 @@ def test_of_many_commands_the_last_forty_shapes_are_known() -> None:
     for number in range(41):
         name = chr(ord("a") + number // 20) + chr(ord("a") + number % 20)
         for run in ("1", "22"):
-            commands.ran(record, f"deploy {name} --step {run}", "", run, failed=False)
+            commands.note_run(record, f"deploy {name} --step {run}", "", run, failed=False)
 
     kept = list(record.commands.values())
     assert len(kept) == 40
@@ -65,7 +67,7 @@ def test_the_last_five_commands_that_failed_wait_for_one_that_works() -> None:
     for number in range(9):
         for flag, is_failed in (("--wrong", True), ("--right", False)):
             line = f"deploy the whole part {number} now {flag}"
-            commands.ran(worked, line, "", None, failed=is_failed)
+            commands.note_run(worked, line, "", None, failed=is_failed)
 
     assert numbers(failed.failed) == [1, 2, 3, 4, 5]
     assert [int(line.split()[4]) for line, _ in worked.worked] == list(range(1, 9))
@@ -86,8 +88,8 @@ def test_a_command_that_works_belongs_to_a_similar_one_that_failed(
 ) -> None:
     """The same program with most of its words; the same line again has merely worked this time."""
     record = ledger.Ledger("s")
-    commands.ran(record, tried, "", None, failed=True)
-    commands.ran(record, "deploy --to stage", "", None, failed=False)
+    commands.note_run(record, tried, "", None, failed=True)
+    commands.note_run(record, "deploy --to stage", "", None, failed=False)
 
     assert bool(record.worked) is is_similar
 
@@ -188,3 +190,40 @@ def test_a_result_of_which_only_the_end_is_kept_still_tells_of_failures(
 
     results = [check["result"] for check in recorded(session).checks.values()]
     assert results == [commands.DOUBTFUL, commands.PASSED]
+
+
+@pytest.mark.parametrize(
+    ("field", "sound", "damaged"),
+    [
+        ("queued", ["a"], [[5], ["a", None]]),
+        ("pulls", ["a"], [["a", None]]),
+        ("tasks", {"1": ["pending", "a"]}, [{"1": ["pending"]}, {"1": "ab"}, {"1": ["a", 5]}]),
+        ("commits", [["1", "a"]], [[["1", "a", "b"]], ["ab"], [{"1": 1, "2": 2}]]),
+        ("messages", [{"text": "a", "id": "b"}], [[{"text": "a"}], [{"text": 5, "id": "b"}], [5]]),
+        ("checks", {"a": {"result": "passed"}}, [{"a": {}}, {"a": "result"}]),
+        ("commands", {"a": {"line": "b"}}, [{"a": {"line": None}}, {"a": 5}]),
+        ("plan", "a", []),
+    ],
+)
+def test_a_record_that_is_damaged_anywhere_begins_anew(
+    field: str, sound: Any, damaged: list[Any]
+) -> None:
+    """A field of another kind is left out; one with something else in it spoils the whole."""
+    document = {"v": ledger.FORMAT, "session": "other", "branch": "main"}
+
+    taken = ledger.from_document(document | {field: sound}, "s")
+
+    assert (taken.session, taken.branch, getattr(taken, field)) == ("s", "main", sound)
+    for value in damaged:
+        anew = ledger.from_document(document | {field: value}, "s")
+        assert anew.__dict__ == ledger.Ledger("s").__dict__, value
+    left_out = ledger.from_document(document | {field: 5}, "s")
+    assert (left_out.branch, getattr(left_out, field)) == ("main", type(sound)())
+
+
+@pytest.mark.parametrize(
+    "document", [None, [], {}, {"v": -1, "branch": "main"}, {"branch": "main"}]
+)
+def test_what_is_no_record_of_this_format_says_nothing(document: Any) -> None:
+    """A later version may have written it."""
+    assert ledger.from_document(document, "s").__dict__ == ledger.Ledger("s").__dict__

@@ -32,12 +32,12 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     """What another session of the project left open stays."""
     links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     links.note_unfinished(home_dir, project_dir, left_open(SECOND))
-    still = links.unfinished(home_dir, project_dir)
+    still = links.unfinished_session(home_dir, project_dir)
     links.note_unfinished(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
-    assert links.unfinished(home_dir, project_dir) is None
+    assert links.unfinished_session(home_dir, project_dir) is None
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.pointer_after_clear(home_dir, SECOND, FIRST)
+    text = links.pointer_text_after_clear(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -72,7 +72,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.pointer_after_clear(home_dir, session, previous))
+        bool(links.pointer_text_after_clear(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -151,4 +151,75 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     assert counted == [{"files": 1}, {"files": 1}]
     assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
     assert [links.session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
-    assert links.unfinished(home_dir, project_dir) is None
+    assert links.unfinished_session(home_dir, project_dir) is None
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "",
+        "[]",
+        "[",
+        '{"v": 1}',
+        '{"v": 1, "session": 5}',
+        '{"v": 2, "session": "a"}',
+        '{"session": "a"}',
+    ],
+)
+def test_what_cannot_be_read_of_a_project_says_nothing(
+    home_dir: str, project_dir: str, kept: str
+) -> None:
+    """Another format, another shape, no session."""
+    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
+    path.write_text(kept, encoding="utf-8")
+
+    assert links.unfinished_session(home_dir, project_dir) is None
+
+
+def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_dir: str) -> None:
+    """A hundred and sixty characters."""
+    for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
+        record = left_open(FIRST, tasks=1)
+        ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
+        links.note_unfinished(home_dir, project_dir, record)
+
+        assert (links.unfinished_session(home_dir, project_dir) or {})["message"] == shown
+
+
+def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(
+    home_dir: str, world: Path
+) -> None:
+    """A link may lead anywhere; a folder is as old as the youngest file in it."""
+    outside = world / "outside"
+    names = ["old", "young", "running", "empty", links.CLIENTS, links.PROJECTS]
+    folders = {name: Path(paths.carry_dir(home_dir), name) for name in names}
+    for name, folder in {**folders, "outside": outside}.items():
+        folder.mkdir(parents=True)
+        for file in () if name == "empty" else ("a", "b"):
+            (folder / file).write_bytes(b"x")
+            os.utime(folder / file, (1, 1))
+        os.utime(folder, (1, 1))
+    os.utime(folders["young"] / "b")
+    folders["linked"] = Path(paths.carry_dir(home_dir), "linked")
+    folders["linked"].symlink_to(outside)
+
+    links.drop_old_sessions(home_dir, "running", 3_600.0, float("-inf"))
+    assert folders["old"].exists()
+    links.drop_old_sessions(home_dir, "running", 3_600.0, float("inf"))
+
+    assert [name for name, folder in folders.items() if not folder.exists()] == ["old"]
+    assert sorted(os.listdir(outside)) == ["a", "b"]
+
+
+def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: str) -> None:
+    """Neither without a transcript nor without a compaction; once is enough."""
+    fresh, done = ledger.Ledger(FIRST), ledger.Ledger(FIRST)
+    done.forked_from, done.adopted = SECOND, "-"
+
+    assert links.adopt_origin(home_dir, fresh, "/no/such.jsonl") is False
+    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is False
+    done.adopted = ""
+    assert links.adopt_origin(home_dir, done, None) is False
+    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is True
+    assert done.adopted

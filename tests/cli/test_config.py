@@ -128,6 +128,8 @@ def test_a_setting_that_has_no_effect_is_pointed_out(
     brimline("config", "set", "--project", "context_window", "5000")
     done = brimline("config", "set", "context_window", "6000")
     assert done.err == "note: context_window is overridden by project\n"
+    done = brimline("config", "set", "memory.exclude", "/")
+    assert done.err.startswith("note: `brimline memory index` brings the search in line")
 
     monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "7000")
     done = brimline("config", "set", "--project", "context_window", "8000")

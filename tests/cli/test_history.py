@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -275,9 +276,9 @@ def test_a_figure_that_only_the_status_line_knew_is_shown(world: Path, brimline:
 
 
 def test_a_compaction_without_a_model_is_named_among_the_others(
-    recorded_session: str, home_dir: str, brimline: Run
+    recorded_session: str, home_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At a glance, and in the list with what it moved out."""
+    """At a glance, and in the list with what it moved out; inside the client times are whole."""
     moved = {"results": 15, "inputs": 0, "freed_tokens": 36_000, "seconds": 0.4}
     lines: list[dict[str, Any]] = [
         {"event": "UserPromptSubmit", "occupancy": 166_000, "offset": 50},
@@ -294,3 +295,7 @@ def test_a_compaction_without_a_model_is_named_among_the_others(
     glance = " ".join(brimline("history").out.split())
     assert "1 of 2 compactions without a model: nothing was summarised, 15 results moved" in glance
     assert "without a model, 15 results moved out" in brimline("history", "--compactions").out
+    monkeypatch.setenv("COLUMNS", "70")
+    narrow = brimline("history", "--compactions").out
+    assert re.search(r"^\d\d-\d\d \d\d:\d\dZ  ", narrow, re.MULTILINE)
+    assert "…" not in narrow

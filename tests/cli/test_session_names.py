@@ -21,7 +21,9 @@ COMMANDS = {
     "session inspect": ("session", "inspect", "{}", "--json"),
     "session inspect --session": ("session", "inspect", "--session", "{}", "--json"),
     "report": ("report", "{}", "-o", "report.html", "--json"),
+    "report --session": ("report", "--session", "{}", "--json"),
     "session replay": ("session", "replay", "{}", "--json"),
+    "session replay --session": ("session", "replay", "--session", "{}", "--json"),
     "cost": ("cost", "--session", "{}", "--json"),
     "history": ("history", "--session", "{}", "--json"),
     "forget": ("forget", "--session", "{}", "--dry-run", "--json"),
@@ -72,3 +74,11 @@ def test_a_file_that_is_no_session_is_refused(
     reason = refused(*command.split(), "--session", path)
 
     assert ("is not a session's transcript" in reason) == is_there
+
+
+def test_a_report_needs_no_words(session: SessionBuilder, brimline: Run) -> None:
+    """It is of the newest session, in a file that has the start of its id."""
+    done = brimline("report")
+
+    assert done.out.startswith(f"brimline-{SESSION_ID[:8]}.html: 1 request")
+    assert Path(f"brimline-{SESSION_ID[:8]}.html").read_bytes().startswith(b"<!doctype html>")

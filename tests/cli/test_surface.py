@@ -63,7 +63,7 @@ def test_the_surface_is_exactly_this() -> None:
 
     assert [name for name in PLAIN if not ALL[name].hidden] == wanted
     assert [name for name in PLAIN if ALL[name].hidden] == HIDDEN
-    assert list(surface.tree()) == wanted
+    assert list(surface.command_names()) == wanted
 
 
 def test_the_help_marks_what_needs_a_missing_extra(
@@ -120,14 +120,13 @@ def test_every_help_text_is_as_it_was(brimline: Run, golden: Golden) -> None:
         ("carry ad", "There is no command 'ad': did you mean `brimline carry add`?"),
         ("statuslin", "There is no command 'statuslin': did you mean `brimline status`?"),
         ("tout", "There is no command 'tout'. See `brimline --help`."),
-        ("help", "There is no command 'help': did you mean `brimline --help`?"),
-        ("session help", "did you mean `brimline session --help`?"),
+        ("compact", "There is no command 'compact': type `/compact` in a session, or run `brim"),
         ("frobnicate", "There is no command 'frobnicate'. See `brimline --help`."),
         ("gateway --port 99999", "99999 is not in the range 0<=x<=65535"),
         ("gateway --port -3", "-3 is not in the range 0<=x<=65535"),
         ("status --jsn", "No such option '--jsn'"),
         ("store get", "Missing argument 'KEY'. See `brimline store get --help`."),
-        ("status more", "Got unexpected extra argument (more)"),
+        ("status more", "extra argument (more): name a session by --session. See `brimline st"),
         ("status --jso\x1b[2J", "No such option '--jso"),
     ],
 )
@@ -139,6 +138,15 @@ def test_a_mistyped_command_is_answered_in_one_line(
 
     assert told in err
     assert err.rstrip("\n").isprintable()
+
+
+@pytest.mark.parametrize("words", ["", "status", "session", "session purge"])
+def test_help_before_other_words_is_their_help(words: str, brimline: Run) -> None:
+    """As many programs have it; inside a group as well."""
+    *group, name = words.split() or [""]
+    shown = brimline(*words.split(), "--help")
+    assert brimline("help", *words.split()) == shown
+    assert brimline(*group, "help", *filter(None, [name])) == shown
 
 
 def test_a_group_alone_shows_its_help(brimline: Run) -> None:

@@ -210,6 +210,20 @@ def test_what_the_client_brings_too_is_not_judged_again(
     assert count(run, installed, "PostToolUse") == 4
 
 
+@pytest.mark.parametrize("damage", ["rm -r {}", "echo '{{' > {}/brimline.json"])
+def test_what_happens_to_the_mods_files_in_mid_session_does_not_matter(
+    damage: str, client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Removed or torn: the module is loaded, and knows what to start."""
+    folder = installed.data / "mod" / "brimline"
+    stub.script(bash(damage.format(folder), filled(40_000)))
+    climb(stub)
+
+    run = client.run_print("go")
+
+    check_judged(run, installed, 2)
+
+
 @pytest.mark.parametrize("script", ["kill -9 $$", "exec sleep 60", "echo nonsense", "exit 3", ""])
 def test_a_program_that_fails_costs_its_own_answer(
     script: str, client: Client, stub: StubApi, installed: Installed

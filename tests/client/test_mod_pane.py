@@ -66,7 +66,7 @@ def check_pane(shown: str, report: dict[str, Any]) -> None:
     """The pane has the figures of `status`, in its words."""
     assert wording.in_use(report) in shown
     assert wording.next_request(report) in shown
-    assert f"{wording.ending(report)}, {wording.room(report)}" in shown
+    assert f"{wording.ending(report)}, {wording.margin(report)}" in shown
     assert wording.requests_left(report) in shown
     assert f"What the {report['occupancy_tokens']:,} tokens are" in shown
 
@@ -144,5 +144,14 @@ def test_a_tier_is_a_line_above_the_prompt_until_the_next_request_is_answered(
         gate.set()
         live.wait_for(lambda screen: "ANSWER-ONE" in screen and "from here on" not in screen)
         live.say("/brim-pane", "125,000 of 200,000", "What the 125,000 tokens are")
+        # The pane takes the room above the prompt, so it shows what a command answers.
+        live.say("/brim-status", "Session ", "125,000 of 200,000", "compactions   0 so far")
+        assert "How it filled" not in live.text
+        live.say("/brim-recall 0123456789ab", "is not in the store", "file again")
+        live.say("/brim-pane", "How it filled")
+        # Until the next request nobody knows how full it is, and every door says so.
+        live.say("/compact", "unknown: no model request since", "from 125,020 tokens, by a summary")
+        live.wait_for(lambda screen: "What the" not in screen)
+        assert " 125,000 " not in live.text
 
     assert installed.errors() == ""

@@ -51,13 +51,13 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     call, prose, shown = blocks.read({"messages": said}) or []
 
     taken = [
-        blocks.estimate(call, {"input": CALL["input"]}),
-        blocks.estimate(prose, {"text": TEXT}),
-        blocks.estimate(shown, {"content": "x" * 285}),
+        blocks.estimate_tokens(call, {"input": CALL["input"]}),
+        blocks.estimate_tokens(prose, {"text": TEXT}),
+        blocks.estimate_tokens(shown, {"content": "x" * 285}),
     ]
 
     assert taken == pytest.approx([125, 104, 112])
-    assert blocks.estimate(prose, None) == prose.tokens
+    assert blocks.estimate_tokens(prose, None) == prose.tokens
 
 
 WANTED = "Your task is to create a detailed summary of the conversation so far"
@@ -144,7 +144,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
     start, prose = said("user", "Go"), said("assistant", "Done")
 
     begins = [
-        blocks.last_round({"messages": messages})
+        blocks.last_round_start({"messages": messages})
         for messages in (
             [start],
             [start, prose],
@@ -163,8 +163,8 @@ def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     """It goes before the user's words, or is a message of its own before the model's."""
     messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
 
-    before_model = blocks.begun_with({"messages": messages, "model": "m"}, 1, "sum")
-    before_user = blocks.begun_with({"messages": messages}, 2, "sum")
+    before_model = blocks.replace_beginning({"messages": messages, "model": "m"}, 1, "sum")
+    before_user = blocks.replace_beginning({"messages": messages}, 2, "sum")
 
     assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
     assert before_model["model"] == "m"
@@ -179,7 +179,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
     thoughts = [block for block in blocks.read(body) or [] if block.is_thinking]
 
-    left = blocks.leave_out(body, thoughts)["messages"]
+    left = blocks.drop_thoughts(body, thoughts)["messages"]
 
     assert [block.message for block in thoughts] == [1, 3]
     assert left == [
@@ -188,8 +188,8 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
         said("user", "c"),
         said("assistant", "b"),
     ]
-    assert blocks.behind_thinking(blocks.read(body) or []) == 4
-    assert blocks.behind_thinking(blocks.read({"messages": left}) or []) == 0
+    assert blocks.first_behind_thinking(blocks.read(body) or []) == 4
+    assert blocks.first_behind_thinking(blocks.read({"messages": left}) or []) == 0
 
 
 @pytest.mark.parametrize(
@@ -224,3 +224,113 @@ def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> N
     assert names(is_error=True)[1] != result
     assert names(is_error=False)[1] != names(is_error=True)[1]
     assert names(cache_control={"type": "ephemeral"}) == [call, result]
+
+
+def test_what_a_client_takes_away_of_thinking_leaves_the_names_of_other_blocks() -> None:
+    """A block is known by what was said up to it, thinking left out."""
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
+    answer = {"type": "text", "text": "Yes."}
+    with_it, without = [
+        blocks.read({"messages": [said("user", "Hi"), {"role": "assistant", "content": content}]})
+        for content in ([thinking, answer], [answer])
+    ]
+
+    assert with_it
+    assert without
+    assert [block.is_thinking for block in with_it] == [False, True, False]
+    assert (with_it[0].id, with_it[2].id) == (without[0].id, without[1].id)
+
+
+@pytest.mark.parametrize("is_error", [True, False, None, "yes"])
+def test_a_failed_result_may_hold_the_users_words(is_error: Any) -> None:
+    """A refusal counts as one only where the client says that the call failed."""
+    refusal = "The user doesn't want to proceed with this tool use. The user said:\nNo."
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": refusal, "is_error": is_error}
+    messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
+
+    _, read = blocks.read({"messages": messages}) or []
+
+    assert read.is_error is (is_error is True)
+    assert read.kind == (blocks.OTHER if is_error is True else blocks.RESULT)
+
+
+def test_a_result_in_parts_is_one_text_and_with_a_picture_is_none() -> None:
+    """A line per part."""
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
+    read = [
+        (blocks.read({"messages": [{"role": "assistant", "content": [CALL]}, message]}) or [])[1]
+        for message in (
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", **content}]}
+            for content in ({"content": parts}, {"content": [*parts, PICTURE]}, {})
+        )
+    ]
+
+    assert [block.kind for block in read] == [blocks.RESULT, blocks.OTHER, blocks.OTHER]
+    assert read[0].text == "one\ntwo"
+
+
+MARKED = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+
+
+def test_a_marker_of_the_cache_is_no_part_of_what_a_block_says() -> None:
+    """The client moves it from request to request."""
+    plain, marked = [
+        (blocks.read({"messages": [{"role": "user", "content": [block]}]}) or [])[0]
+        for block in (PICTURE, PICTURE | MARKED)
+    ]
+
+    assert plain.id == marked.id
+
+
+@pytest.mark.parametrize(
+    ("contents", "marked"),
+    [
+        ([["a"], ["b"], ["c*"]], (1, 0)),
+        ([["a", "b"], ["c*"]], (0, 1)),
+        ([["a"], "b", ["c*"]], (0, 0)),
+        ([["a"], ["b"], ["c"]], None),
+        ([["a"], ["b*"], ["c*"]], None),
+        ([["a"], [""], ["c*"]], None),
+        ([["a*"], ["b*", "c*", "d", "e*"], ["f"]], None),
+        (["a", "b", ["c*"]], None),
+    ],
+    ids=[
+        "the last block before it",
+        "of a message",
+        "a plain text takes none",
+        "no marker at all",
+        "one is there already",
+        "an empty text takes none",
+        "four are there",
+        "nothing takes one",
+    ],
+)
+def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
+    contents: list[Any], marked: tuple[int, int] | None
+) -> None:
+    """With the lifetime of the marker behind it; else the request stays as it is."""
+    messages = [
+        {
+            "role": "user" if number % 2 == 0 else "assistant",
+            "content": content
+            if isinstance(content, str)
+            else [
+                {"type": "text", "text": text.removesuffix("*"), **(MARKED if "*" in text else {})}
+                for text in content
+            ],
+        }
+        for number, content in enumerate(contents)
+    ]
+    body = {"messages": messages}
+    read = blocks.read(body) or []
+
+    after = blocks.mark(body, read, len(read) - 1)
+
+    if marked is None:
+        assert after is body
+    else:
+        number, place = marked
+        assert (
+            after["messages"][number]["content"][place]["cache_control"] == MARKED["cache_control"]
+        )
+        assert "cache_control" not in messages[number]["content"][place]

@@ -345,7 +345,7 @@ def test_near_the_brim_an_edit_does_not_wait() -> None:
     """A compaction would cost more than any break."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.observe(state, {}, {"input_tokens": 9_000})
+    compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
     talk.idle(1)
 
     body = talk.body()
@@ -478,13 +478,13 @@ def test_a_refused_request_is_shortened_once_and_then_the_breaker_is_open() -> N
     compactor.compact(body, state, Settings(), now=0.0)
     told = "prompt is too long: 40000 tokens > 20000 maximum"
 
-    harder = compactor.refused(body, state, Settings(), told)
+    harder = compactor.compact_harder(body, state, Settings(), told)
 
     assert harder is not None
     assert [(one.layer, one.outcome) for one in harder.report.layers] == [(4, "applied")]
     assert harder.report.sent_tokens < harder.report.original_tokens / 2
-    compactor.gave_up(state, body)
-    assert compactor.refused(body, state, Settings(), told) is None
+    compactor.note_second_refusal(state, body)
+    assert compactor.compact_harder(body, state, Settings(), told) is None
     small = Talk()
     small.read("/w/one.py")
     compactor.compact(small.body(), state, Settings(), now=1.0)
@@ -496,7 +496,7 @@ def test_other_errors_are_no_business_of_layer_4() -> None:
     talk = Talk()
     talk.read("/w/alpha.py", 20_000)
 
-    assert compactor.refused(talk.body(), State(), Settings(), "overloaded") is None
+    assert compactor.compact_harder(talk.body(), State(), Settings(), "overloaded") is None
 
 
 words = st.text(max_size=40)
@@ -543,7 +543,7 @@ def test_any_input_keeps_its_shape(body: dict[str, Any], is_refused: bool, is_bo
     outcome = compactor.compact(body, state, rules, now=1e9)
     if is_refused:
         told = "prompt is too long: 9 tokens > 1 maximum"
-        outcome = compactor.refused(body, state, rules, told) or outcome
+        outcome = compactor.compact_harder(body, state, rules, told) or outcome
 
     assert body == original
     sent = outcome.body["messages"]
@@ -591,10 +591,10 @@ def test_the_lifetime_of_a_cache_is_told_by_usage_or_markers() -> None:
     hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
     body = {"system": [hour], "messages": []}
 
-    assert blocks.lifetime_s(body) == 3_600
+    assert blocks.cache_lifetime_s(body) == 3_600
     usage = {"cache_creation": {"ephemeral_5m_input_tokens": 9, "ephemeral_1h_input_tokens": 0}}
-    assert blocks.lifetime_s(body, usage) == 300
-    assert blocks.lifetime_s({"messages": []}) is None
+    assert blocks.cache_lifetime_s(body, usage) == 300
+    assert blocks.cache_lifetime_s({"messages": []}) is None
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_a_cache_is_warm_to_the_last_second_of_its_lifetime(
     state = State()
     talk, _ = cooled(state, 17)
     written = {f"ephemeral_{'1h' if lifetime_s > 300 else '5m'}_input_tokens": 9}
-    compactor.observe(state, talk.body(), {"cache_creation": written})
+    compactor.learn_from_answer(state, talk.body(), {"cache_creation": written})
     talk.idle(1)
 
     outcome = played(talk, state, now=float(later_s))
@@ -621,9 +621,9 @@ def test_an_answer_without_figures_leaves_what_was_known() -> None:
     """Of the size and of the cache's lifetime."""
     state = State()
     hour = {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
-    compactor.observe(state, {}, hour)
+    compactor.learn_from_answer(state, {}, hour)
 
-    compactor.observe(state, {}, {})
+    compactor.learn_from_answer(state, {}, {})
 
     assert (state.prompt_tokens, state.lifetime_s) == (5, 3_600)
 
@@ -637,7 +637,7 @@ def test_the_brim_is_near_from_its_share_on(used: int, brim: int | None, reason:
     """As the service counted, with what has come since."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.observe(state, {}, {"input_tokens": used})
+    compactor.learn_from_answer(state, {}, {"input_tokens": used})
 
     outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=brim), now=0.0)
 
@@ -650,7 +650,7 @@ def test_near_the_brim_what_has_come_since_counts_in_the_models_own_tokens() -> 
     for factor in (1.0, 1.5):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.observe(state, {}, {"input_tokens": 8_000})
+        compactor.learn_from_answer(state, {}, {"input_tokens": 8_000})
         talk.step("Bash", {"command": "ls"}, "x" * 800)
         hard = Settings(brim_tokens=10_000, token_factor=factor)
         reasons.append(compactor.compact(talk.body(), state, hard, now=0.0).report.reason)
@@ -664,7 +664,7 @@ def test_near_the_brim_an_edit_that_frees_little_waits() -> None:
     for share in (0.0, 1.0):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.observe(state, {}, {"input_tokens": 9_000})
+        compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
         hard = Settings(brim_tokens=10_000, worth_ratio=share)
         saved.append(compactor.compact(talk.body(), state, hard, now=0.0).is_changed)
 
@@ -679,7 +679,7 @@ def refused_files(message: str) -> tuple[compactor.Outcome, State, Any]:
         talk.idle(2)
     body = talk.body()
     compactor.compact(body, state, Settings(brim_tokens=None), now=0.0)
-    outcome = compactor.refused(body, state, Settings(), message)
+    outcome = compactor.compact_harder(body, state, Settings(), message)
     assert outcome
     return outcome, state, body
 
@@ -708,16 +708,16 @@ def test_without_its_layer_a_refusal_is_passed_on() -> None:
     told = "prompt is too long: 40000 tokens > 20000 maximum"
     without = Settings(layers=LAYERS[:3])
 
-    assert compactor.refused(talk.body(), State(), without, told) is None
-    assert compactor.refused(small.body(), State(), Settings(), told) is None
-    assert compactor.refused(talk.body(tools=[]), State(), Settings(), told) is None
-    assert compactor.refused(talk.body(), State(), Settings(), told)
+    assert compactor.compact_harder(talk.body(), State(), without, told) is None
+    assert compactor.compact_harder(small.body(), State(), Settings(), told) is None
+    assert compactor.compact_harder(talk.body(tools=[]), State(), Settings(), told) is None
+    assert compactor.compact_harder(talk.body(), State(), Settings(), told)
 
 
 def test_the_breaker_closes_when_the_conversation_is_smaller_than_what_was_refused() -> None:
     """Not when it is as large as that."""
     _, state, body = refused_files("prompt is too long")
-    compactor.gave_up(state, body)
+    compactor.note_second_refusal(state, body)
     compactor.compact(body, state, Settings(), now=1.0)
     as_large = state.refused_tokens
     shorter = {**body, "messages": body["messages"][:-2]}
@@ -733,7 +733,7 @@ def test_what_could_not_be_kept_is_not_sent_again() -> None:
     names = list(outcome.fresh)
     assert all(state.standing[name] for name in names)
 
-    compactor.undo(state, outcome)
+    compactor.undo_stand_ins(state, outcome)
 
     assert not any(state.standing[name] for name in names)
     assert not compactor.compact(body, state, Settings(brim_tokens=None), now=0.0).is_changed
@@ -744,8 +744,8 @@ def test_what_was_sent_before_is_the_same_bytes_again() -> None:
     outcome, state, body = refused_files("prompt is too long")
     found = blocks.read(body) or []
 
-    same = compactor.again(body, found, state.standing, outcome.marked)
-    bare = compactor.again(body, found, {}, None)
+    same = compactor.repeat_sent(body, found, state.standing, outcome.marked)
+    bare = compactor.repeat_sent(body, found, {}, None)
 
     assert same.body == outcome.body
     assert same.report.sent_tokens == pytest.approx(outcome.report.sent_tokens)
@@ -769,9 +769,9 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
     def left_out(*, all_of_it: bool, is_edited: bool = True) -> list[int] | None:
         fresh = {edited.id: stand_in} if is_edited else {}
         state = State(standing={**fresh})
-        outcome = compactor.again(body, found, state.standing, None)
+        outcome = compactor.repeat_sent(body, found, state.standing, None)
         outcome.fresh = fresh
-        made = compactor.without_thinking(body, found, state, outcome, all_of_it=all_of_it)
+        made = compactor.drop_thinking(body, found, state, outcome, all_of_it=all_of_it)
         if made is None:
             return None
         return [thoughts.index(name) for name in made.fresh if name in thoughts]
@@ -785,16 +785,23 @@ def test_two_requests_share_what_they_begin_with() -> None:
     """Up to the first block that differs, or to the end of the shorter one."""
     pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
 
-    assert [compactor.shared(list(one), list(other)) for one, other in pairs] == [3, 2, 2, 1, 0, 0]
+    assert [compactor.count_shared(list(one), list(other)) for one, other in pairs] == [
+        3,
+        2,
+        2,
+        1,
+        0,
+        0,
+    ]
 
 
 def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_of_blocks() -> None:
     """What the one does later is not the other's."""
     state = State()
     cooled(state, 12)
-    compactor.observe(state, {}, {"input_tokens": 9_000})
+    compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
 
-    parted = compactor.branch(state)
+    parted = compactor.branch_state(state)
 
     assert parted.standing == {}
     assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)
@@ -816,3 +823,14 @@ def test_a_preview_that_nothing_refers_to_becomes_a_line_and_stays_one() -> None
     assert shown[0].startswith("[brimline stored ")
     assert shown[1].startswith("[brimline: Bash journalctl -u web: ")
     assert shown[2] == shown[1]
+
+
+def test_what_layers_go_by_where_nobody_says_otherwise() -> None:
+    """Shares of the brim, of what is sent and of what a preview is made from."""
+    usual = Settings()
+
+    assert (usual.brim_tokens, usual.near_brim_ratio, usual.worth_ratio) == (167_000, 0.838, 0.06)
+    assert (usual.waiting_weight, usual.token_factor, usual.is_bound) == (2.0, 1.0, False)
+    assert (usual.bound_read_ratio, usual.bound_near_brim_ratio) == (0.8, 0.9)
+    assert (usual.bound_hot_requests, usual.bound_worth_ratio) == (3, 0.2)
+    assert State().lifetime_s == 300

@@ -24,7 +24,7 @@ def read_of(role: str, block: dict[str, Any], *before: dict[str, Any]) -> tuple[
 
 def line_for(role: str, block: dict[str, Any], *before: dict[str, Any]) -> Any:
     """The fields of the line in its place; None where it stays."""
-    stand_in = stand_ins.line(*read_of(role, block, *before), 5)
+    stand_in = stand_ins.line_of(*read_of(role, block, *before), 5)
     return stand_in.fields if stand_in else None
 
 
@@ -92,7 +92,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     answer = {"role": "user", "content": [result]}
     clock.read_conversation(blocks.read({"messages": [before, answer, later]}) or [])
 
-    stand_in = stand_ins.line(block, clock, 2)
+    stand_in = stand_ins.line_of(block, clock, 2)
 
     assert stand_in
     said = stand_in.fields["content"]
@@ -104,3 +104,14 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     assert len(names.split(" ")) > 10
     assert stand_in.layer == 2
     assert stand_in.tokens < block.tokens / 4
+
+
+def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:
+    """Once is enough."""
+    long_text = "The first line\n" + "see total_of_orders and more of it\n" * 20
+    fields = line_for("assistant", write(file_path="/a", content=long_text, other=long_text))
+
+    assert fields
+    assert "total_of_orders" in fields["input"]["content"]
+    assert "total_of_orders" not in fields["input"]["other"]
+    assert fields["input"]["other"].startswith(f"The first line… [brimline: {len(long_text):,} ")

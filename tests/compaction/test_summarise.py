@@ -95,4 +95,17 @@ def test_the_last_round_begins_with_a_call_or_the_users_words(
     """Where there is neither, with the conversation itself."""
     messages = [{"role": role, "content": [{"type": kind}]} for role, kind in roles]
 
-    assert blocks.last_round({"messages": messages}) == begins_at
+    assert blocks.last_round_start({"messages": messages}) == begins_at
+
+
+@pytest.mark.parametrize("body", [{}, {"messages": []}, {"messages": [5]}])
+def test_where_there_is_no_conversation_there_is_nothing_to_sum_up(body: Any) -> None:
+    """Nobody is asked."""
+    model = Model("A summary")
+
+    result = summarise.summarise(body, State(), model)
+
+    assert result.body is body
+    assert result.layer == (3, "nothing", 0, 0.0)
+    assert result.summary == ""
+    assert model.asked == []

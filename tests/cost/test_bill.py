@@ -71,7 +71,7 @@ def test_each_kind_of_token_has_its_price(
     """Both lifetimes of the cache, and prices that depend on the size of the prompt."""
     ask(built(project_dir, model=model), "msg_1", told)
 
-    (row,) = bill.grouped(spent(home_dir), ("model",))
+    (row,) = bill.group_rows(spent(home_dir), ("model",))
 
     assert row["model"] == model
     assert row["dollars"] == pytest.approx(dollars, abs=1e-9)
@@ -88,7 +88,7 @@ def test_a_request_counts_once_wherever_it_is_written(home_dir: str, project_dir
     ask(fork, "msg_1", usage(0, 0, 0, 1_000), forkedFrom={"sessionId": FIRST})
     ask(fork, "msg_2", usage(0, 0, 0, 2_000))
 
-    rows = {row["session"]: row for row in bill.grouped(spent(home_dir), ("session",))}
+    rows = {row["session"]: row for row in bill.group_rows(spent(home_dir), ("session",))}
 
     assert {name: row["requests"] for name, row in rows.items()} == {FIRST: 1, SECOND: 1}
     assert [rows[name]["output_tokens"] for name in (FIRST, SECOND)] == [1_000, 2_000]
@@ -105,7 +105,7 @@ def test_subagents_belong_to_their_session(home_dir: str, project_dir: str) -> N
         agent = SessionBuilder(path, FIRST, project_dir, "claude-haiku-4-5")
         ask(agent, f"msg_a{number}", usage(0, 0, 0, 1_000), isSidechain=True)
 
-    (row,) = bill.grouped(spent(home_dir), ("session",))
+    (row,) = bill.group_rows(spent(home_dir), ("session",))
 
     assert (row["session"], row["requests"]) == (FIRST, 3)
     assert (row["dollars"], row["subagent_dollars"]) == (0.03, 0.01)

@@ -6,6 +6,8 @@ import re
 from importlib import resources
 from typing import TYPE_CHECKING
 
+import pytest
+
 from brimline.dashboard import chart, story
 
 if TYPE_CHECKING:
@@ -21,17 +23,17 @@ def test_a_forecast_is_drawn_as_a_closed_band_around_its_middle(
     played: Played, home_dir: str
 ) -> None:
     """In both sizes, whatever the session; every path is one that a browser can draw."""
-    shown = story.tell(played.session.path, home_dir).moments
+    shown = story.tell_story(played.session.path, home_dir).moments
 
     for size in chart.LOW_SIZES:
-        band, middle, *others = chart.forecasts(shown, size).shapes
+        band, middle, *others = chart.forecast_plot(shown, size).shapes
         assert (band.style, middle.style) == ("fill band", "line middle")
         assert band.path.startswith("M")
         assert band.path.endswith("Z")
         assert band.path.count("H") == 2 * len(shown)
         for shape in (band, middle, *others):
             assert PATH.fullmatch(shape.path), shape.path
-        assert chart.forecasts([], size).shapes[0].path == ""
+        assert chart.forecast_plot([], size).shapes[0].path == ""
 
 
 def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_for() -> None:
@@ -39,7 +41,7 @@ def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_fo
     days = [f"2026-11-{day:02d}" for day in range(1, 31)]
     series = [(f"model-{number}", [0.8] * len(days)) for number in range(10)]
 
-    wide, narrow = chart.by_day(days, series, "$")
+    wide, narrow = chart.daily_plots(days, series, "$")
 
     styles = [f"fill s{number}" for number in (0, 1, 2, 3, 4, 5, 6, 7, 8, 8)]
     assert [shape.style for shape in wide.shapes] == styles
@@ -47,7 +49,7 @@ def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_fo
     assert [label for _, label in narrow.below] == [f"11-{day:02d}" for day in range(1, 30, 6)]
     assert wide.below[:2] == [(58.0, "11-01"), (152.2, "11-04")]
     assert wide.rules == [(106.0, "$0"), (55.1, "$5")]
-    (few, _) = chart.by_day(days[:2], [("one", [0.1, 0.2])])
+    (few, _) = chart.daily_plots(days[:2], [("one", [0.1, 0.2])])
     assert [label for _, label in few.rules] == ["0.0", "0.2", "0.4"]
 
 
@@ -64,7 +66,7 @@ def test_a_number_is_short() -> None:
     """One digit behind the point below ten of a unit."""
     values = (0, 999, 1_000, 1_949, 9_999, 10_000, 999_999, 1_000_000, 12_500_000)
     shown = ["0", "999", "1.0k", "1.9k", "10.0k", "10k", "1000k", "1M", "12M"]
-    assert [chart.short(value) for value in values] == shown
+    assert [chart.short_number(value) for value in values] == shown
 
 
 def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -> None:
@@ -77,25 +79,25 @@ def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -
 
 
 def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
-    """Each is as wide as its day; the highest ends a little below the edge."""
+    """Each is a seventh of the width at the most; the highest ends a little below the edge."""
     days = ["2026-11-01", "2026-11-02"]
     series = [("a", [1.0, 3.0]), ("none", [0.0, 0.0]), ("b", [1.0, 0.0])]
 
-    wide, narrow = chart.by_day(days, series, "$")
+    wide, narrow = chart.daily_plots(days, series, "$")
 
     assert [(shape.name, shape.style, shape.path) for shape in wide.shapes] == [
-        ("a", "fill s0", "M58.0 78.8H529.0V24.5H1000.0V106.0H529.0V106.0H58.0Z"),
-        ("b", "fill s2", "M58.0 51.7H529.0V24.5H1000.0V24.5H529.0V78.8H58.0Z"),
+        ("a", "fill s0", "M58.0 78.8H192.6V24.5H327.1V106.0H192.6V106.0H58.0Z"),
+        ("b", "fill s2", "M58.0 51.7H192.6V24.5H327.1V24.5H192.6V78.8H58.0Z"),
     ]
     assert wide.rules == [(106.0, "$0"), (78.8, "$1"), (51.7, "$2"), (24.5, "$3")]
     assert narrow.rules == [(96.0, "$0"), (71.9, "$1"), (47.9, "$2"), (23.8, "$3")]
-    assert narrow.shapes[0].path == "M46.0 71.9H203.0V23.8H360.0V96.0H203.0V96.0H46.0Z"
+    assert narrow.shapes[0].path == "M46.0 71.9H90.9V23.8H135.7V96.0H90.9V96.0H46.0Z"
 
 
 def test_nine_models_have_nine_colours() -> None:
     """The stylesheet fills each of them otherwise."""
     series = [(str(number), [1.0]) for number in range(9)]
-    wide, _ = chart.by_day(["2026-11-01"], series)
+    wide, _ = chart.daily_plots(["2026-11-01"], series)
     rules = resources.files("brimline.dashboard").joinpath("static/page.css").read_text()
     fills = dict(re.findall(r"\.(s\d) { fill: (.*?); }", rules))
 
@@ -108,7 +110,7 @@ def test_ticks_are_round_numbers_and_about_four() -> None:
     """Whatever the values are; below one they have a digit behind the point."""
     labels = []
     for top in (0.0, 1.0, 4.0, 7.0, 18.0, 30.0, 90.0, 450.0, 167_000.0, 3_000_000.0):
-        wide, _ = chart.by_day(["2026-11-01"], [("a", [top])])
+        wide, _ = chart.daily_plots(["2026-11-01"], [("a", [top])])
         labels.append(" ".join(label for _, label in wide.rules))
 
     assert labels == [
@@ -127,9 +129,9 @@ def test_ticks_are_round_numbers_and_about_four() -> None:
 
 def test_a_small_curve_is_as_high_as_its_share_of_the_window() -> None:
     """Of the fullest that it was where nothing more is known."""
-    assert chart.curve([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
-    assert chart.curve([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
-    assert chart.curve([0], 0) == "M0 28V28.0H120.0V28Z"
+    assert chart.small_curve([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
+    assert chart.small_curve([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
+    assert chart.small_curve([0], 0) == "M0 28V28.0H120.0V28Z"
 
 
 def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
@@ -140,10 +142,10 @@ def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
         session.reply(tokens)
     session.compact(150_000)
     session.reply(30_000)
-    told = story.tell(session.path, home_dir)
+    told = story.tell_story(session.path, home_dir)
 
-    plot = chart.occupancy(told, told.moments, chart.SIZES[0])
-    early = chart.occupancy(told, told.moments[-1:], chart.SIZES[0])
+    plot = chart.occupancy_plot(told, told.moments, chart.SIZES[0])
+    early = chart.occupancy_plot(told, told.moments[-1:], chart.SIZES[0])
     first = told.moments[0].reading
 
     assert first
@@ -168,9 +170,9 @@ def test_the_cache_is_drawn_as_read_written_and_not_cached_and_where_it_broke(
     session.reply(52_000)
     session.compact(54_000)
     session.reply(9_000)
-    shown = story.tell(session.path, home_dir).moments
+    shown = story.tell_story(session.path, home_dir).moments
 
-    plot = chart.cache(shown, chart.LOW_SIZES[0])
+    plot = chart.cache_plot(shown, chart.LOW_SIZES[0])
 
     assert [shape.style for shape in plot.shapes] == ["fill read", "fill written", "fill fresh"]
     assert plot.piled == [50_000, 52_000, 9_000]
@@ -179,7 +181,7 @@ def test_the_cache_is_drawn_as_read_written_and_not_cached_and_where_it_broke(
     assert (mark.x, mark.style, mark.letter) == (843.0, "break", "×")
     assert mark.name.startswith("request 3: ")
     assert mark.name.endswith(" written again: compaction")
-    assert chart.cache([], chart.LOW_SIZES[0]).shapes == []
+    assert chart.cache_plot([], chart.LOW_SIZES[0]).shapes == []
 
 
 def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
@@ -190,9 +192,9 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         session.reply(tokens)
     session.compact(54_000)
     session.reply(9_000)
-    shown = story.tell(session.path, home_dir).moments
+    shown = story.tell_story(session.path, home_dir).moments
 
-    plot = chart.forecasts(shown, chart.LOW_SIZES[0])
+    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
 
     (came,) = [shape.path for shape in plot.shapes if shape.style == "line came"]
     heights = [plot.y(left) for left in (2, 1, 0)]
@@ -201,3 +203,46 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
         f"V{heights[2]}H{columns[3]}"
     )
+
+
+@pytest.mark.parametrize(
+    ("size", "corners"),
+    [
+        (chart.SIZES[0], (58, 1_000, 256, 137)),
+        (chart.SIZES[1], (46, 360, 206, 112)),
+        (chart.LOW_SIZES[0], (58, 1_000, 106, 62)),
+        (chart.LOW_SIZES[1], (46, 360, 96, 57)),
+    ],
+)
+def test_a_drawing_leaves_room_for_its_labels(
+    size: chart.Size, corners: tuple[float, float, float, float]
+) -> None:
+    """At its left, below and above; no value leaves it."""
+    plot = chart.Plot(size, 4, 100.0)
+    left, right, bottom, middle = corners
+
+    assert (plot.x(0), plot.x(4), plot.y(0), plot.y(50)) == (left, right, bottom, middle)
+    assert (plot.y(100), plot.y(200), plot.y(-5)) == (18, 18, bottom)
+    empty = chart.Plot(size, 0, 1.0)
+    assert (empty.x(0), empty.x(1)) == (left, right)
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([10.0], ["$0", "$5", "$10"]),
+        ([3.0], ["$0", "$1", "$2", "$3"]),
+        ([6.0, 4.0], ["$0", "$5", "$10"]),
+        ([0.1], ["$0.0", "$0.2", "$0.4"]),
+        ([0.0], ["$0.0", "$0.2", "$0.4"]),
+        ([74.0], ["$0", "$20", "$40", "$60"]),
+    ],
+)
+def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) -> None:
+    """Of all names together, each upon the others."""
+    series = [(str(at), [value]) for at, value in enumerate(values)]
+
+    wide, narrow = chart.daily_plots(["2026-01-01"], series, "$")
+
+    assert [label for _, label in wide.rules] == labels
+    assert [label for _, label in narrow.rules] == labels

@@ -35,7 +35,7 @@ def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
     known = index.Index(home_dir)
     known.refresh()
     spendings = spending.read_all(home_dir, spending.transcripts())
-    return overall.values(spendings, known.rows(), [], span)
+    return overall.figures(spendings, known.rows(), [], span)
 
 
 def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -> None:
@@ -53,7 +53,7 @@ def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -
     assert values["period"].total == total
     assert values["tokens"] >= 110_000
     wide = values["plots"]["dollars"][0]
-    assert (wide.count, len(wide.shapes), len(wide.below)) == (4, 2, 4)
+    assert (wide.count, len(wide.shapes), len(wide.below)) == (7, 2, 4)
     assert {shape.name for shape in wide.shapes} == {"claude-opus-4-6", "claude-sonnet-4-6"}
     assert shown(home_dir, 1)["period"].total["requests"] == 1
 
@@ -188,8 +188,8 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
-    (row,) = bill.grouped(spendings, ("session",))
-    assert values["cost"] == bill.dollars(row)
+    (row,) = bill.group_rows(spendings, ("session",))
+    assert values["cost"] == bill.dollars_text(row)
     assert row["dollars"] > subagent["dollars"] > 0
 
 
@@ -235,7 +235,7 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     made.prompt("go")
     made.reply(50_000)
 
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
     assert told.is_running
     assert "in use; " in pages.headline(told)
     told.is_running = False
@@ -258,9 +258,9 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
 
-    texts = [text for _, text in pages.came_in(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items(told, told.moments[1])]
     (change,) = [text for text in texts if "three" in text]
 
     lines = pages.environment().filters["hunks"](change)
@@ -278,9 +278,9 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell(made.path, home_dir)
+    told = story.tell_story(made.path, home_dir)
     moment = told.moments[1]
-    values = {"story": told, "moment": moment, "rows": pages.came_in(told, moment)}
+    values = {"story": told, "moment": moment, "rows": pages.new_items(told, moment)}
     values |= {"within": "", "label": "", "replaced": []}
     around = {"navigation": (), "here": "", "busy": None, "title": ""}
 
@@ -304,3 +304,47 @@ def test_sessions_with_a_request_within_the_days_are_counted(home_dir: str, fold
 
     assert shown(home_dir)["sessions"] == 2
     assert shown(home_dir, 90)["sessions"] == 3
+
+
+def test_the_five_projects_that_cost_most_are_shown(home_dir: str, folder: Path) -> None:
+    """The dearest first."""
+    for number in range(7):
+        name = f"{number}f0c2d3e-aaaa-4bbb-8ccc-000000000002"
+        made = SessionBuilder(str(folder / f"{name}.jsonl"), name, f"/home/dev/p{number}")
+        for _ in range(number + 1):
+            made.reply(50_000)
+
+    projects = shown(home_dir)["projects"]
+
+    assert [row["project"] for row in projects] == [f"/home/dev/p{n}" for n in (6, 5, 4, 3, 2)]
+    dollars = [row["dollars"] for row in projects]
+    assert dollars == sorted(dollars, reverse=True)
+
+
+@pytest.mark.parametrize(("span", "unit"), [(30, "day"), (90, "day"), (91, "week"), (365, "week")])
+def test_more_than_ninety_days_are_drawn_in_weeks(
+    home_dir: str, folder: Path, span: int, unit: str
+) -> None:
+    """As many bars as there is room for."""
+    session(folder).reply(50_000)
+
+    assert shown(home_dir, span)["unit"] == unit
+
+
+def test_a_day_has_its_compactions_and_its_share_of_the_cache(home_dir: str, folder: Path) -> None:
+    """In percent of all that was sent."""
+    made = session(folder)
+    made.reply(50_000)
+    made.reply(60_000)
+    made.compact(60_000)
+    made.reply(9_000)
+
+    values = shown(home_dir)
+
+    total, plots = values["period"].total, values["plots"]
+    share = 100 * total["cache_read_tokens"] / values["period"].sent_tokens
+    assert plots["compactions"][0].piled == [1.0]
+    assert plots["cache"][0].piled == [pytest.approx(share)]
+    used = values["period"].sent_tokens + total["output_tokens"]
+    assert plots["tokens"][0].piled == [used]
+    assert plots["dollars"][0].piled == [pytest.approx(total["dollars"])]

@@ -100,6 +100,29 @@ def test_a_long_name_and_a_long_subject_are_cut() -> None:
     assert exact.endswith(f"{'n' * 60} {'s' * 80}")
 
 
+@pytest.mark.parametrize(
+    ("model", "shared"),
+    [
+        ("claude-opus-4-1", "claude-opus-4-1"),
+        ("claude-opus-4-1[1m]", "claude-opus-4-1[1m]"),
+        ("acme-secret-7", None),
+        ("claude-Acme", None),
+    ],
+)
+def test_a_shared_page_hides_a_model_that_is_not_everybodys(
+    session: SessionBuilder, home_dir: str, model: str, shared: str | None
+) -> None:
+    """The user's own page names it, and the project."""
+    session.model = model
+    session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+
+    own, redacted = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+
+    assert (own["model"], redacted["model"]) == (model, shared)
+    assert (own["project"], redacted["project"]) == (told.project, "")
+
+
 def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     session: SessionBuilder, home_dir: str
 ) -> None:
@@ -108,7 +131,7 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
         session.reply(tokens)
     session.compact(70_000)
     session.reply(9_000)
-    told = story.tell(session.path, home_dir)
+    told = story.tell_story(session.path, home_dir)
 
     first, _, third, fourth = [pages.label(moment, single=True) for moment in told.moments]
 
@@ -136,9 +159,9 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     session.tool_result(calls[0], "ok")
     session.tool_result(calls[1], "found it\n" * 400)
     session.reply(25_000)
-    told = story.tell(session.path, home_dir)
+    told = story.tell_story(session.path, home_dir)
 
-    found = {moment.number: pages.came_in(told, moment) for moment in told.moments}
+    found = {moment.number: pages.new_items(told, moment) for moment in told.moments}
 
     texts = [text for rows in found.values() for _, text in rows]
     sizes = [[sum(item.tokens for item in items) for items, _ in rows] for rows in found.values()]
@@ -146,6 +169,33 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     assert any("/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three" in text for text in texts)
     assert any('"pattern": "p"' in text for text in texts)
     assert all(row == sorted(row, reverse=True) for row in sizes)
-    ((number, item), *others) = pages.largest(told, 2)
+    ((number, item), *others) = pages.largest_items(told, 2)
     assert (len(others), number) == (1, 3)
     assert item.tokens == max(size for row in sizes for size in row)
+
+
+def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home_dir: str) -> None:
+    """At the request that was the first to carry it; of a compaction the card that it got."""
+    session.prompt("Go")
+    session.reply(20_000)
+    session.compact(20_000)
+    for text in ("Always answer in French.", "[brimline card] What was said"):
+        attached = {
+            "type": "hook_additional_context",
+            "hookName": "SessionStart",
+            "content": [text],
+        }
+        session.row("attachment", attachment=attached)
+    session.reply(9_000)
+    session.reply(10_000)
+    told = story.tell_story(session.path, home_dir)
+
+    texts = [text for _, text in pages.new_items(told, told.moments[1])]
+
+    assert any("Always answer in French." in text for text in texts)
+    assert not any("French" in text for _, text in pages.new_items(told, told.moments[0]))
+    own, shared = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+    ((number, card),) = own["cards"]
+    assert number == 2
+    assert card.startswith("[brimline card] What was said")
+    assert shared["cards"] == []

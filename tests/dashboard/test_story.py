@@ -14,6 +14,9 @@ from tests.dashboard.played import NAME
 from brimline.cli.surface import program
 from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
+from brimline.errors import SessionError
+from brimline.state.session import SessionState
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -32,7 +35,7 @@ def test_a_page_tells_what_status_tells(played: Played, home_dir: str) -> None:
     """Occupancy, window, brim, margin, tier and forecast, each from the same reading."""
     told = document("status", "--transcript", played.session.path)
 
-    found = story.tell(played.session.path, home_dir).now
+    found = story.tell_story(played.session.path, home_dir).now
 
     assert found is not None
     outlook = found.forecast()
@@ -54,7 +57,7 @@ def test_every_request_is_there_with_what_it_consists_of(played: Played, home_di
     inspected = document("session", "inspect", played.session.path)
     composed = document("status", "--composition", "--transcript", played.session.path)
 
-    found = story.tell(played.session.path, home_dir)
+    found = story.tell_story(played.session.path, home_dir)
 
     assert [one.tokens for one in found.moments] == inspected["occupancy_tokens"]
     assert found.turns == inspected["turns"]
@@ -71,7 +74,7 @@ def test_a_page_tells_what_history_tells(played: Played, home_dir: str) -> None:
     """Compactions, warnings, and what was kept out."""
     told = document("history", "--session", NAME)
 
-    found = story.tell(played.session.path, home_dir)
+    found = story.tell_story(played.session.path, home_dir)
 
     assert [one.tier for one in found.figures.messages] == [one["tier"] for one in told["messages"]]
     assert told["messages"]
@@ -86,7 +89,7 @@ def test_injections_add_up_and_are_the_same_on_the_page(played: Played, home_dir
     """By source, ours apart from others'; the sum is the whole."""
     told = document("history", "--injections")
 
-    found = story.tell(played.session.path, home_dir).injections
+    found = story.tell_story(played.session.path, home_dir).injections
 
     assert sum(one["tokens"] for one in told["injections"]) == told["injected_tokens"] > 0
     assert {(one["name"], one["ours"]): one["tokens"] for one in told["injections"]} == {
@@ -122,13 +125,15 @@ def test_an_index_is_read_once_and_again_where_something_changed(
     found.refresh()
 
     assert found.total > 0
-    rows = story.tell(played.session.path, home_dir).moments
+    rows = story.tell_story(played.session.path, home_dir).moments
     (row,), count = found.sessions(index.Filter(), 50)
     assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
-    assert row["saved_tokens"] == story.tell(played.session.path, home_dir).saved.kept_out_tokens
+    assert (
+        row["saved_tokens"] == story.tell_story(played.session.path, home_dir).saved.kept_out_tokens
+    )
     assert found.sessions(index.Filter(model="another"), 50) == ([], 0)
     spendings = spending.read_all(home_dir, spending.transcripts())
-    (compaction,) = overall.values(spendings, found.rows(), [], 30)["period"].compactions
+    (compaction,) = overall.figures(spendings, found.rows(), [], 30)["period"].compactions
     assert compaction["summary_characters"] == 8
 
 
@@ -139,7 +144,7 @@ def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, hom
     session.compact(54_000)
     session.reply(9_000)
 
-    found = story.tell(session.path, home_dir)
+    found = story.tell_story(session.path, home_dir)
 
     assert [one.broke and one.broke.cause for one in found.moments] == [None, None, "compaction"]
 
@@ -151,7 +156,7 @@ def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
     for number in range(1_000):
         session.reply(20_000 + 100 * number + (70_000 if number == 333 else 0))
 
-    shown = chart.columns(story.tell(session.path, home_dir).moments)
+    shown = chart.choose_moments(story.tell_story(session.path, home_dir).moments)
 
     assert len(shown) == chart.MOST_COLUMNS
     assert 334 in [one.number for one in shown]
@@ -164,13 +169,95 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
     session.compact(54_000)
     for tokens in (9_000, 11_000, 13_000):
         session.reply(tokens)
-    shown = chart.columns(story.tell(session.path, home_dir).moments)
+    shown = chart.choose_moments(story.tell_story(session.path, home_dir).moments)
     known = [one.outlook is not None for one in shown]
 
-    plot = chart.forecasts(shown, chart.LOW_SIZES[0])
+    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
 
     (middle,) = [shape.path for shape in plot.shapes if shape.style == "line middle"]
     stretches = "".join("x" if one else " " for one in known).split()
     assert not all(known)
     assert middle.count("M") == len(stretches)
     assert f" {plot.y(0)}" not in middle
+
+
+def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_model(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A command is no title; a line that is cut off is counted and passed over."""
+    session.prompt("/review all of it")
+    session.prompt("w" * 201)
+    session.prompt("Another wish")
+    session.reply(50_000)
+    session.model = "claude-opus-4-6"
+    session.reply(60_000)
+    session.reply(70_000)
+    with open(session.path, "ab") as file:
+        file.write(b'{"type": "user", "mess\n')
+
+    told = story.tell_story(session.path, home_dir)
+
+    assert told.title == "w" * 200
+    assert told.models == {"claude-sonnet-4-6": 1, "claude-opus-4-6": 2}
+    assert [moment.number for moment in told.moments] == [1, 2, 3]
+    assert [moment.tokens for moment in told.moments] == [50_000, 60_000, 70_000]
+    assert told.broken_lines == 1
+    assert told.size_bytes == os.path.getsize(session.path)
+
+
+@pytest.mark.parametrize(("content", "said"), [(b"no session\n", "is not a session's"), (b"", "")])
+def test_a_file_of_another_kind_is_no_story(
+    world: Path, home_dir: str, content: bytes, said: str
+) -> None:
+    """An empty one is a session in which nothing has happened yet."""
+    path = world / "a.jsonl"
+    path.write_bytes(content)
+
+    if said:
+        with pytest.raises(SessionError, match=said):
+            story.tell_story(str(path), home_dir)
+    else:
+        assert story.tell_story(str(path), home_dir).moments == []
+    with pytest.raises(SessionError, match=r"cannot read .*: No such file"):
+        story.tell_story(str(world / "missing.jsonl"), home_dir)
+
+
+def test_what_a_tool_brought_in_is_told_by_its_name_and_subject(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """With the request that took it in."""
+    call = session.tool_call(20_000, "Read", file_path="/src/app.py")
+    session.tool_result(call, "line\n" * 500)
+    session.reply(25_000)
+
+    told = story.tell_story(session.path, home_dir)
+
+    items = [(item.kind, item.name, item.subject) for item in told.moments[1].items]
+    assert ("tool_result", "Read", "/src/app.py") in items
+    assert list(told.tools) == ["Read"]
+    assert told.tools["Read"] == sum(
+        item.tokens for item in told.moments[1].items if item.kind == "tool_result"
+    )
+
+
+def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """By what it took, then by the moment; nothing of a subagent's, nothing unsound."""
+    for tokens in (50_000, 60_000, 70_000):
+        session.reply(tokens)
+    at = story.tell_story(session.path, home_dir).moments[1].at
+    fresh = [2, "sha256:" + "a" * 64, 300]
+    lines: list[dict[str, Any]] = [
+        {"at": at + 1, "prompt": 60_000, "saved": 500, "fresh": [fresh, [2, "x", 3], [1], 5]},
+        {"at": at, "prompt": 50_000, "saved": 900, "agent": "a1"},
+        {"at": at - 3_600, "prompt": 70_000, "saved": 700},
+    ]
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    for line in lines:
+        state.add_line("Gateway", line)
+
+    moments = story.tell_story(session.path, home_dir).moments
+
+    assert [moment.shorter_by for moment in moments] == [0, 500, 0]
+    assert [moment.replaced for moment in moments] == [[], [fresh], []]

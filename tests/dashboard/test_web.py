@@ -115,12 +115,12 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
         known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare(raw_of(bulky()), headers, time.time())
-        known.answered(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
+        known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.tell(played.session.path, home_dir).moments
+    moments = story.tell_story(played.session.path, home_dir).moments
 
     page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 

@@ -128,3 +128,68 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
     assert list(io.lines_backward(str(path))) == [(4, b"two"), (0, b"one")]
     with pytest.raises(OSError, match="not a regular file"):
         list(io.lines_backward(str(world)))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("5", 5),
+        ("0", None),
+        ("007", 7),
+        ("9" * 12, int("9" * 12)),
+        ("9" * 13, None),
+        ("-5", None),
+        ("5.0", None),
+        ("٥", None),
+        ("", None),
+    ],
+)
+def test_a_number_is_plain_digits(text: str, number: int | None) -> None:
+    """Twelve at most; 0 says nothing."""
+    assert io.whole_number(text) == number
+
+
+def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some may be left out."""
+    monkeypatch.setenv("XYZ_A", "1")
+    monkeypatch.setenv("XYZ_B", "2")
+
+    assert sorted(io.env_names("XYZ_")) == ["XYZ_A", "XYZ_B"]
+    assert io.env_names("XYZ_", ("XYZ_A",)) == ["XYZ_B"]
+    assert (io.env("XYZ_A"), io.env("XYZ_C")) == ("1", None)
+
+
+@pytest.mark.parametrize(("size", "rotated"), [(10, False), (11, True)])
+def test_a_log_is_put_aside_beyond_its_limit(world: Path, size: int, rotated: bool) -> None:
+    """The one before it is dropped, and one that is missing is fine."""
+    path = world / "log"
+    io.rotate(str(path), 10)
+    (world / "log.old").write_bytes(b"older")
+    path.write_bytes(b"x" * size)
+
+    io.rotate(str(path), 10)
+
+    assert path.exists() is not rotated
+    assert ((world / "log.old").read_bytes() == b"older") is not rotated
+
+
+@pytest.mark.parametrize("limit", [0, 1, 3, 4, None])
+def test_a_file_is_read_up_to_a_limit(world: Path, limit: int | None) -> None:
+    """Or whole."""
+    (world / "a").write_bytes(b"abc")
+
+    assert io.read_file(str(world / "a"), limit) == b"abc"[:limit]
+
+
+def test_a_file_is_created_once_and_for_the_user_alone(world: Path) -> None:
+    """With the folders above it."""
+    path = world / "x" / "y" / "z"
+    assert io.create_exclusively(str(path), b"1") is True
+    assert io.create_exclusively(str(path), b"2") is False
+    assert path.read_bytes() == b"1"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+    assert path.parent.parent.stat().st_mode & 0o777 == 0o700
+    io.replace_file(str(path), b"3", 0o644)
+    assert path.stat().st_mode & 0o777 == 0o644
+    io.make_folders(str(path.parent))

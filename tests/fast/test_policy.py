@@ -25,7 +25,7 @@ def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, projec
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
-    assert policy.stored(home_dir, project_dir) is None
+    assert policy.load_compiled(home_dir, project_dir) is None
     assert policy.load(home_dir, project_dir).values == defaults()
 
 
@@ -77,6 +77,40 @@ def test_the_clients_own_variables_are_on_top_of_its_files(
     assert client["autocompact_window_by_model"] == {}
     assert client["autocompact_pct"] == 50
     assert client["model"] == "sonnet[1m]"
+
+
+@pytest.mark.parametrize(
+    ("variables", "known"),
+    [
+        ({}, {}),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "0"}, {}),
+        ({"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "x"}, {}),
+        ({"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"}, {"autocompact_pct": 50}),
+        ({"CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "7"}, {"idle_least_tokens": 7}),
+        ({"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "9"}, {"most_tokens": 9}),
+        (
+            {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "9"},
+            {"autocompact_window": 9, "autocompact_window_by_model": {}},
+        ),
+        ({"CLAUDE_CODE_DISABLE_1M_CONTEXT": "1"}, {"large_window_off": True}),
+        ({"CLAUDE_CODE_DISABLE_1M_CONTEXT": "0"}, {}),
+        ({"CLAUDE_CODE_DISABLE_1M_CONTEXT": "5"}, {}),
+        ({"DISABLE_COMPACT": "true"}, {"autocompact_enabled": False}),
+        ({"DISABLE_AUTO_COMPACT": "yes"}, {"autocompact_enabled": False}),
+        ({"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}, {"memory_off": True}),
+        ({"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "0"}, {"memory_off": None}),
+        ({"ANTHROPIC_MODEL": "m"}, {"model": "m"}),
+    ],
+)
+def test_each_variable_of_the_client_says_one_thing(
+    variables: dict[str, str], known: dict[str, Any]
+) -> None:
+    """A number or a yes; anything else says nothing."""
+    client: dict[str, Any] = {}
+
+    policy.apply_client_environment(client, variables.get)
+
+    assert client == known
 
 
 @pytest.mark.row("S3-30")

@@ -33,7 +33,7 @@ def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -
         assert passing.known is not None
         learned = []
         for usage in (None, COUNTED, None):
-            conversations.answered(passing, usage)
+            conversations.note_answer(passing, usage)
             learned.append(passing.known.state.prompt_tokens)
 
     assert learned == [None, 49_000, 49_000]
@@ -70,7 +70,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
         policy = config.live_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         first = conversations.prepare(raw, {}, time.time())
-        conversations.answered(first, COUNTED)
+        conversations.note_answer(first, COUNTED)
         second = conversations.prepare(longer, {}, time.time())
 
     assert first.settings
@@ -109,12 +109,12 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
     """And nothing is learned from its answer."""
     passing = conversations.prepare(raw, {}, time.time())
 
-    conversations.answered(passing, COUNTED)
+    conversations.note_answer(passing, COUNTED)
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
     assert conversations.count(raw, {}, time.time()) == raw
-    assert not conversations.harder(passing, b"prompt is too long")
-    assert not conversations.without_thinking(passing, all_of_it=True)
+    assert not conversations.shorten_refused(passing, b"prompt is too long")
+    assert not conversations.drop_thinking(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -126,16 +126,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.harder(passing, told)
+    first = conversations.shorten_refused(passing, told)
     shorter = len(passing.raw)
-    second = conversations.harder(passing, told)
+    second = conversations.shorten_refused(passing, told)
     conversations.gave_up(passing)
     talk.idle(1)
     later = conversations.prepare(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.harder(later, told)
+    assert not conversations.shorten_refused(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -160,7 +160,7 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
     """Its past is left alone from then on."""
     first = conversations.prepare(raw_of(bulky()), {}, time.time())
     assert first.settings
-    conversations.answered(first, COUNTED, has_dropped_thinking=True)
+    conversations.note_answer(first, COUNTED, has_dropped_thinking=True)
     again = conversations.prepare(raw_of(bulky(1)), {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         bound = sticky.bound_models()

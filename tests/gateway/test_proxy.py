@@ -671,7 +671,7 @@ def test_a_body_is_read_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None
         async def receive() -> dict[str, Any]:
             return told.pop(0)
 
-        return asyncio.run(proxy._read(receive))
+        return asyncio.run(proxy._read_body(receive))
 
     assert read(b"01234", b"56789") == b"0123456789"
     assert read(b"01234", b"56789", b"x") is None

@@ -80,7 +80,7 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
 
     assert done.returncode == 7
     (line,) = done.stderr.splitlines()
-    assert "resume this one with `brimline run -- --resume`" in line
+    assert "resume it with `brimline run -- --resume`" in line
     first, _, *rest = start.read_text().splitlines()
     assert (first, rest) == ("--settings", ["-p", "hi"])
     told = settings(start)
@@ -91,6 +91,15 @@ def test_the_client_gets_its_arguments_and_gives_its_exit_code(start: Path) -> N
         "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "70",
         "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "1000000",
     }
+
+
+def test_a_client_that_begins_no_session_is_told_nothing_about_sessions(start: Path) -> None:
+    """Of `--version` there is nothing to resume."""
+    words = command("--", "--version")
+
+    done = subprocess.run(words, check=False, timeout=TIMEOUT_S, capture_output=True, text=True)
+
+    assert (done.returncode, done.stderr) == (7, "")
 
 
 @pytest.mark.parametrize(

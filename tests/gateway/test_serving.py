@@ -31,10 +31,10 @@ from brimline.gateway.proxy import Proxy
 def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bool) -> None:
     """Anything else is told with the name of the setting that says it."""
     if is_service:
-        assert serving.service(url, "X") == url.strip()
+        assert serving.check_service(url, "X") == url.strip()
     else:
         with pytest.raises(BrimlineError, match=r"X is .* which is no URL of a service"):
-            serving.service(url, "X")
+            serving.check_service(url, "X")
 
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:

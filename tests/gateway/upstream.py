@@ -134,6 +134,7 @@ class Gateway:
         assert self.process.stdout is not None
         self.url = self.process.stdout.readline().decode().strip()
         assert self.url.startswith("http://127.0.0.1:"), self.url
+        assert b"Ctrl-C stops it." in self.process.stdout.readline()
 
     def __enter__(self) -> Self:
         """It serves already."""

@@ -256,3 +256,81 @@ def test_a_few_large_steps_are_a_pace_unless_a_single_one_stands_out() -> None:
         assert found is not None
         assert (found.pace_requests, found.ops > 10) == (pace, not pace)
         assert found.low <= 47_000 / (velocity(large) or 1) <= found.high
+
+
+# Low end, middle, high end, and how many of its own requests each rests on.
+MEASURED: list[tuple[list[int], float, tuple[int, int, int, int]]] = [
+    (uneven(1_000), 60_000, (37, 66, 103, 0)),
+    (uneven(1_000), 5_000, (2, 7, 16, 0)),
+    (uneven(3_000), 200_000, (143, 205, 269, 0)),
+    (uneven(300), 800_000, (678, 817, 941, 0)),
+    (uneven(9_000), 100_000, (50, 100, 145, 0)),
+    (uneven(1_000), 2_000_000_000, (994_718, 1_000_008, 1_004_082, 0)),
+    ([80_000, 90_000, 70_000, 60_000], 100_000, (64, 104, 150, 0)),
+    ([80_000, 82_000], 60_000, (30, 65, 101, 0)),
+    ([80_000, 82_000, 84_000], 60_000, (19, 30, 41, 2)),
+    ([80_000, 82_000, 84_000], 1_000, (0, 1, 1, 2)),
+    ([80_000, 81_000, 83_000, 84_000], 30_000, (14, 23, 31, 3)),
+    ([80_000, 82_000, 84_000, 88_000], 30_000, (7, 11, 16, 3)),
+    ([80_000, 80_700, 81_800, 82_700], 30_000, (21, 33, 46, 3)),
+]
+
+
+@pytest.mark.parametrize(("occupancies", "tokens_left", "expected"), MEASURED)
+def test_the_figures_are_those_that_were_measured(
+    occupancies: list[int], tokens_left: float, expected: tuple[int, int, int, int]
+) -> None:
+    """A weight, a doubt or a horizon that changes must be measured anew."""
+    answer = forecast(occupancies, tokens_left, 1_000.0)
+
+    assert answer is not None
+    assert (answer.low, answer.ops, answer.high, answer.pace_requests) == expected
+
+
+def test_a_steep_session_goes_on_as_it_did() -> None:
+    """By its last three steps; where they are uneven it may go back to the usual pace."""
+    steep = forecast([80_000, 90_000, 91_000], 60_000, 1_000.0, is_steep=True)
+
+    assert steep is not None
+    assert (steep.low, steep.ops, steep.high, steep.pace_requests) == (7, 11, 63, 2)
+
+
+def test_a_usual_speed_is_shipped_for_each_generation() -> None:
+    """Fifteen segments of one's own count as much as that."""
+    speeds = [round(usual_speed(name)) for name in ("before-4.5", "4.5", "4.7", "")]
+    assert speeds == [1_274, 1_153, 1_224, 1_188]
+    assert round(usual_speed("4.5", {"4.5": (15, 8.0)})) == 2_351
+    assert round(usual_speed("4.5", {"4.7": (15, 8.0)})) == 1_799
+    assert round(usual_speed("x", {"y": (5, 7.5)})) == 1_319
+    assert round(usual_speed("4.5", {"4.5": (1, 8.0)}, shipped={})) == 2_981
+
+
+@pytest.mark.parametrize(
+    ("occupancies", "expected"),
+    [
+        ([60_000, 70_000, 80_000], 8.06),
+        ([60_000, 70_000, 79_999], None),
+        ([60_000, 80_000], None),
+        ([60_000, 90_000, 120_000], 8.06),
+        ([60_000, 90_000, 120_001], None),
+        ([*range(60_000, 90_000, 100)], 6.06),
+        ([60_000, 60_000, 62_000, 62_000, *range(64_000, 84_000, 2_000)], math.log(2_000)),
+        ([50_000, 59_999, *range(62_000, 84_000, 2_000)], math.log(2_000)),
+        ([50_000, 60_000, *range(62_000, 84_000, 2_000)], math.log(2_000)),
+        ([60_000, 89_000, *range(91_000, 131_000, 2_000)], math.log(2_000)),
+    ],
+)
+def test_a_segment_tells_its_speed_where_it_grew_enough(
+    occupancies: list[int], expected: float | None
+) -> None:
+    """20,000 tokens in two requests, at most the last 60,000; strange speeds are bounded."""
+    assert log_speed(occupancies) == (None if expected is None else pytest.approx(expected))
+
+
+def test_segments_of_a_generation_are_averaged() -> None:
+    """Those that tell nothing are left out."""
+    slow, fast = [*range(60_000, 90_000, 100)], [60_000, 70_000, 80_000]
+
+    found = summarise([("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])])
+    assert {name: count for name, (count, _) in found.items()} == {"a": 2, "b": 1}
+    assert [mean for _, mean in found.values()] == pytest.approx([7.06, 8.06])

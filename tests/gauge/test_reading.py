@@ -122,12 +122,14 @@ def test_a_compaction_counts_before_it_is_written(session: SessionBuilder, home_
     for size in (5, os.path.getsize(session.path)):
         SessionState(home_dir, session.session_id).remember_compaction(size)
     state.claim_level(1, 0)
+    shown = Snapshot(at=session.now + 0.5, window_tokens=200_000, occupancy_tokens=166_000)
+    state.save_snapshot(shown)
 
     assert _measured(session, home_dir).occupancy_tokens is None
     session.reply(40_000)
     assert _measured(session, home_dir).occupancy_tokens == 40_000
     marks = sorted(name for name in os.listdir(state.folder))
-    assert marks == [f"compacted-{size}", "spoke-L1"]
+    assert marks == [f"compacted-{size}", "spoke-L1", "statusline.json"]
     os.unlink(session.path)
     session.reply(30_000)  # rewritten since, and shorter: its offsets mean something else now
     assert _measured(session, home_dir).occupancy_tokens == 30_000

@@ -141,3 +141,14 @@ def _stamp(talk: Talk) -> tuple[int, int]:
     """What changes whenever the file is replaced."""
     found = talk.kept("telemetry.json").stat()
     return found.st_ino, found.st_mtime_ns
+
+
+@pytest.mark.parametrize(("growth", "is_news"), [(1_999, False), (2_000, True), (-2_000, True)])
+def test_a_hundredth_of_the_window_is_worth_telling(growth: int, is_news: bool, talk: Talk) -> None:
+    """In either direction; a smaller step waits for the end of the turn."""
+    talk.after_tool(40_000)
+    talk.after_tool(40_000 + growth)
+
+    assert _told(talk)["occupancy_tokens"] == (40_000 + growth if is_news else 40_000)
+    talk.at_stop(40_000 + growth)
+    assert _told(talk)["occupancy_tokens"] == 40_000 + growth

@@ -230,9 +230,9 @@ def test_a_tier_is_left_past_the_slack(
     unit: str, ladder: list[float], stays: float, left: float
 ) -> None:
     """Two points of the window, whatever the unit; a tier that is gone is left."""
-    assert not brim.has_left(stays, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left(left, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left(stays, 3, ladder, unit, 2, 200_000)
+    assert not brim.has_left_tier(stays, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left_tier(left, 2, ladder, unit, 2, 200_000)
+    assert brim.has_left_tier(stays, 3, ladder, unit, 2, 200_000)
 
 
 def _window(**known: Any) -> Window:
@@ -251,3 +251,144 @@ def _point(**known: Any) -> CompactionPoint:
     }
     facts = usual | known
     return resolve_compaction(**(facts | {"model": models.lookup(facts["model"])}))
+
+
+@pytest.mark.parametrize(
+    ("occupancy", "window"),
+    [
+        (None, None),
+        (0, None),
+        (200_000, None),
+        (200_001, 1_000_000),
+        (1_000_000, 1_000_000),
+        (1_000_001, 2_000_000),
+    ],
+)
+def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int | None) -> None:
+    """Above 200,000 tokens, by millions."""
+    assert brim.proved_window(occupancy) == window
+
+
+@pytest.mark.parametrize(
+    ("version", "numbers"),
+    [("2.1.42", (2, 1, 42)), ("2.x", (2, 0)), ("", (0,)), (None, (0,))],
+)
+def test_a_version_can_be_compared(version: str | None, numbers: tuple[int, ...]) -> None:
+    """An unknown one is the oldest."""
+    assert brim.parse_client_version(version) == numbers
+
+
+@pytest.mark.parametrize(
+    ("client", "version", "tokens"),
+    [
+        ({}, "2.1.298", None),
+        ({}, "2.1.299", 200_000),
+        ({"idle_least_tokens": 99_999}, "2.1.299", 100_000),
+        ({"idle_least_tokens": 150_000}, "3.0", 150_000),
+        ({"idle_enabled": True}, "3.0", 200_000),
+        ({"idle_enabled": False}, "3.0", None),
+        ({"autocompact_enabled": False}, "3.0", None),
+    ],
+)
+def test_an_idle_session_is_compacted_by_newer_clients(
+    client: dict[str, Any], version: str, tokens: int | None
+) -> None:
+    """From 200,000 tokens on, or as the user says, but not below 100,000."""
+    assert brim.idle_tokens(client, version) == tokens
+
+
+def _brim_of(window: int = 200_000, version: str = "2.1.42", **known: Any) -> CompactionPoint:
+    known = {"configured": None, "client": {}, "learned": None} | known
+    model = models.lookup(known.pop("model", SONNET))
+    return resolve_compaction(
+        window=Window(window, "config"), model=model, version=version, **known
+    )
+
+
+@pytest.mark.parametrize(
+    ("known", "tokens", "source", "ending", "enforced"),
+    [
+        ({}, 167_000, "window", "compaction", True),
+        ({"window": 30_000}, 0, "window", "compaction", True),
+        ({"client": {"autocompact_enabled": False}}, 177_000, "settings", "stop", False),
+        ({"client": {"autocompact_enabled": False}, "window": 20_000}, 0, "settings", "stop", 0),
+        ({"client": {"autocompact_window": 150_000}}, 117_000, "settings", "compaction", True),
+        ({"client": {"autocompact_window": 250_000}}, 167_000, "settings", "compaction", True),
+        (
+            {"client": {"autocompact_window_by_model": {SONNET: 100_000}}},
+            *(67_000, "settings", "compaction", True),
+        ),
+        (
+            {"client": {"autocompact_window": 150_000, "autocompact_pct": 50}},
+            *(65_000, "settings", "compaction", True),
+        ),
+        (
+            {"client": {"autocompact_window": 150_000, "autocompact_pct": 99}},
+            *(117_000, "settings", "compaction", True),
+        ),
+        ({"configured": 90_000, "learned": {"200000:200000": 5}}, 90_000, "config", *"x1"),
+        ({"learned": {"200000:200000": 150_000}}, 150_000, "learned", *"x1"),
+        ({"learned": {"200000:100000": 150_000}}, 167_000, "window", *"x1"),
+        ({"remaining_percent": 25}, 150_000, "preset", *"x1"),
+        ({"remaining_percent": 0}, 200_000, "preset", *"x1"),
+        (
+            {"client": {"autocompact_enabled": False}, "remaining_percent": 25},
+            *(177_000, "settings", "stop", False),
+        ),
+    ],
+)
+def test_the_brim_is_where_the_first_source_says(
+    known: dict[str, Any], tokens: int, source: str, ending: str, enforced: object
+) -> None:
+    """What was learned holds for these settings alone; a percentage can only lower it."""
+    point = _brim_of(**known)
+
+    assert (point.tokens, point.source) == (tokens, source)
+    if ending != "x":
+        assert (point.ending, point.enforced) == (ending, bool(enforced))
+
+
+def test_newer_clients_compact_the_windows_that_were_seen() -> None:
+    """Above them the API refuses; without a version nobody knows."""
+    opus = models.lookup(OPUS)
+    most = opus.compacts_up_to_tokens
+    assert most is not None
+    for window, ending in ((most, "compaction"), (most + 1, "refusal")):
+        point = _brim_of(window, "2.1.43", model=OPUS)
+        assert (point.ending, point.enforced) == (ending, ending == "compaction")
+    assert _brim_of(1_000_000, "2.1.42", model=OPUS).enforced is True
+    assert _brim_of(200_000, "2.1.43", model="gpt-9").enforced is None
+
+
+def test_a_learned_point_is_kept_by_its_settings_and_ending() -> None:
+    """A compaction needs no name."""
+    assert brim.learned_key(1, 2, "compaction") == "1:2"
+    assert brim.learned_key(1, 2, "stop") == "1:2:stop"
+
+
+@pytest.mark.parametrize(
+    ("at", "unit", "tier"),
+    [
+        (None, "used", None),
+        (50, "used", 1),
+        (49.9, "used", 0),
+        (70, "used", 2),
+        (70, "remaining", 1),
+        (70.1, "remaining", 0),
+        (50, "to_compaction", 2),
+        (50, "tokens", 1),
+    ],
+)
+def test_a_threshold_belongs_to_its_tier(at: float | None, unit: str, tier: int | None) -> None:
+    """From whichever side it is reached."""
+    assert brim.tier_of(at, [50, 70], unit) == tier
+
+
+def test_an_ending_of_another_version_is_a_compaction() -> None:
+    """As far as words go."""
+    assert brim.goal_of("new") == "compaction"
+    assert brim.describe_ending("stop", 1_000) == "the client ends the session at about 1,000"
+    assert brim.describe_ending(None, 1_000) == "compaction expected at 1,000"
+    point = CompactionPoint(5, "x", 9)
+    assert (point.expected_tokens, point.enforced, point.ending) == (5, None, "compaction")
+    assert CompactionPoint(5, "x", 9, expected_tokens=0).expected_tokens == 0

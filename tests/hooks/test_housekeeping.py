@@ -110,7 +110,7 @@ def test_a_failure_is_logged_and_all_goes_on(broken: str, task: str, old: Path, 
 
     assert "No preambles." in note
     assert set(os.listdir(old)) == LASTING
-    assert policy.stored(talk.home_dir, talk.session.cwd) is not None
+    assert policy.load_compiled(talk.home_dir, talk.session.cwd) is not None
     assert task in {line["event"] for line in logs.recent_failures(talk.home_dir, 0)}
 
 

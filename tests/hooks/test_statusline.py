@@ -14,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline.fast import paths
+from brimline.hooks import statusline
 from brimline.hooks.entry import respond
 from brimline.state import logs
 from brimline.state.session import SessionState
@@ -36,7 +37,7 @@ FRESH = SMALL | {"context_window": SMALL["context_window"] | {"current_usage": N
 COMPACTED = SMALL | {
     "context_window": SMALL["context_window"] | {"current_usage": dict.fromkeys(USAGE, 0)}
 }
-UNKNOWN = "– of 200k window\n"
+UNKNOWN = "200k window, not measured yet\n"
 
 
 @pytest.fixture(autouse=True)
@@ -195,7 +196,7 @@ def test_any_field_may_be_missing_or_foreign(
 
     line = _shown(payload, talk.home_dir)
 
-    assert " of " in line or " to " in line
+    assert any(words in line for words in (" of ", " to ", "not measured yet"))
     assert line.count("\n") == 1
     assert logs.recent_failures(talk.home_dir, 0) == []
 
@@ -257,7 +258,7 @@ def test_recent_hook_errors_are_shown_and_old_ones_are_for_the_doctor(home_dir: 
     assert _shown(FRESH, home_dir) == UNKNOWN
     for told in ("1 hook error: doctor", "2 hook errors: doctor"):
         logs.record_failure(home_dir, "PostToolUse", ValueError("one"))
-        assert _shown(FRESH, home_dir) == f"– of 200k window · {told}\n"
+        assert _shown(FRESH, home_dir) == f"200k window, not measured yet · {told}\n"
 
 
 @pytest.mark.parametrize(("columns", "shown"), [("80", True), ("60", False)])
@@ -299,3 +300,84 @@ def _table(payload: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 def _shown(payload: dict[str, Any], home_dir: str) -> str:
     return respond("statusline", json.dumps(payload).encode(), home_dir).decode()
+
+
+@pytest.mark.parametrize(
+    ("value", "count"),
+    [
+        (0, 0),
+        (5, 5),
+        (5.0, 5),
+        (5.5, None),
+        (-1, None),
+        (True, None),
+        ("5", None),
+        (10**12, 10**12),
+        (10**12 + 1, None),
+    ],
+)
+def test_a_count_is_whole_and_plausible(value: Any, count: int | None) -> None:
+    """Of a window or a prompt; 0 is unknown there."""
+    payload = {"context_window": {"context_window_size": value}}
+
+    assert statusline.snapshot_of(payload, 1.0).window_tokens == (count or None)
+
+
+def test_a_snapshot_has_what_the_client_told() -> None:
+    """A prompt of which a part is unknown is unknown."""
+    usage = dict.fromkeys(
+        ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"), 7
+    )
+    payload = {
+        "context_window": {"current_usage": usage | {"output_tokens": 3}},
+        "model": {"id": "m"},
+        "cost": {"total_cost_usd": 0.5},
+        "rate_limits": {"five_hour": {"used_percentage": 5}},
+    }
+    found = statusline.snapshot_of(payload, 1.5)
+    assert (found.at, found.occupancy_tokens, found.output_tokens) == (1.5, 21, 3)
+    assert (found.model, found.cost_usd, found.source) == ("m", 0.5, "statusline")
+    assert found.rate_limits == {"five_hour": {"used_percentage": 5}}
+    del usage["input_tokens"]
+    partial = payload | {"context_window": {"current_usage": usage}}
+    assert statusline.snapshot_of(partial, 1.5).occupancy_tokens is None
+    assert statusline.snapshot_of({}, 1.5).rate_limits is None
+
+
+def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
+    """Where the last request was the one that it is about."""
+    state = SessionState(home_dir, SMALL["session_id"])
+    state.switch(off=True)
+    assert " · off: /brim:on · " in _shown(SMALL, home_dir)
+    state.switch(off=False)
+    used = statusline.snapshot_of(SMALL, 1.0).occupancy_tokens
+    (Path(state.folder) / "gateway-saved").write_text(f"7000 {used}", encoding="utf-8")
+    assert " · gateway −7k · " in _shown(SMALL, home_dir)
+    (Path(state.folder) / "gateway-saved").write_text("7000 5", encoding="utf-8")
+    assert "gateway" not in _shown(SMALL, home_dir)
+
+
+def test_names_are_cut_and_the_branch_is_that_of_the_project(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forty characters, printable; what the client does not tell is left out."""
+    monkeypatch.setenv("BRIMLINE_STATUSLINE_FORMAT", "model,branch,cost,limits")
+    git = Path(project_dir) / ".git"
+    git.mkdir()
+    (git / "HEAD").write_text("ref: refs/heads/a/b\n", encoding="utf-8")
+    payload = LARGE | {
+        "workspace": {"project_dir": project_dir},
+        "model": {"id": LARGE["model"]["id"], "display_name": "x" * 39 + "\x07yz"},
+        "cost": {"total_cost_usd": 1.239},
+        "rate_limits": {
+            "five_hour": {"used_percentage": 4.6},
+            "seven_day": {"used_percentage": "9"},
+        },
+    }
+
+    shown = _shown(payload, home_dir).strip().split(" · ")[1:]
+
+    assert shown == ["x" * 39, "a/b", "$1.24", "5h 5%"]
+    (git / "HEAD").write_text("0123abcd\n", encoding="utf-8")
+    bare = {"workspace": {"project_dir": project_dir}, "model": {"id": "m" * 50}}
+    assert _shown(bare, home_dir).strip().split(" · ")[1:] == ["m" * 40]

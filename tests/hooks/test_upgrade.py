@@ -92,7 +92,7 @@ def test_a_session_that_runs_while_brimline_is_upgraded_goes_on(
     assert before == ["SessionStart", "PostToolUse", "Advised"]
     assert since == ["PostToolUse", "Advised", "PostToolUse"]
     _tell(world, event("SessionStart", session, source="startup"))
-    stored = policy.stored(home_dir, session.cwd)
+    stored = policy.load_compiled(home_dir, session.cwd)
     assert stored is not None
     assert (stored.preset["name"], stored.values["guard.ceiling_percent"]) == ("adr11", 30)
     assert "gone.setting" not in stored.values

@@ -84,13 +84,14 @@ def test_every_text_says_what_it_must_within_the_columns() -> None:
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
         assert bool(text.get("why")) is (text["level"] != "ok"), name
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
-        finding = doctor.finding(name, **fields)._replace(level="note")
+        finding = doctor.make_finding(name, **fields)._replace(level="note")
         assert "{" not in "".join(finding)
-        assert max(map(len, doctor.render({"findings": [finding._asdict()]}).splitlines())) <= 80, (
-            name
-        )
+        assert (
+            max(map(len, doctor.findings_text({"findings": [finding._asdict()]}).splitlines()))
+            <= 80
+        ), name
     long = doctor.Finding("x", "broken", "word " * 40, "why " * 40, "fix " * 40)
-    assert max(map(len, doctor.render({"findings": [long._asdict()]}).splitlines())) <= 80
+    assert max(map(len, doctor.findings_text({"findings": [long._asdict()]}).splitlines())) <= 80
 
 
 # --- the installation --------------------------------------------------------------------------
@@ -362,15 +363,15 @@ def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> No
 @pytest.mark.parametrize(
     ("values", "level", "said"),
     [
-        ({}, "ok", "ceiling 80,000, first tier 107,000, last tier 161,000, compaction 167,000"),
+        ({}, "ok", "ceiling 80,000, L1 107,000, L4 161,000, compaction 167,000"),
         ({"guard.preset": "off"}, "note", "switched off"),
         ({"compaction_tokens": "300000"}, "warning", "beyond the window of 200,000"),
         ({"guard.tier_unit": "tokens", "guard.tiers": "90000,170000"}, "warning", "not in this"),
         ({"guard.tier_unit": "tokens"}, "warning", "config explain guard.tiers"),
-        ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "first tier 60,000"),
-        ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "first tier 100,000"),
-        ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, first tier 107,000"),
-        ({"guard.ceiling": "off"}, "ok", "first tier 107,000"),
+        ({"guard.tier_unit": "used", "guard.tiers": "30,60"}, "warning", "L1 60,000"),
+        ({"guard.tier_unit": "remaining", "guard.tiers": "50,40"}, "ok", "L1 100,000"),
+        ({"guard.ceiling_percent": "90"}, "warning", "ceiling 180,000, L1 107,000"),
+        ({"guard.ceiling": "off"}, "ok", "L1 107,000"),
     ],
 )
 def test_what_brimline_says_comes_in_order(

@@ -212,7 +212,12 @@ def test_the_diff_is_the_exact_change(home: Home, tmp_path: Path) -> None:
     dry = home.run("install", "--dry-run", "--diff")
     patch = home.run("install", "--dry-run", "--json").report["diff"]
     assert home.everything() == before
-    assert patch in dry.out
+    shown = dry.out.partition("\nwrite   ")[0]
+    assert "register.js: new, " in shown
+    assert "export const register" in patch
+    assert "export const register" not in shown
+    settings = patch[patch.index(f"--- {home.settings}") :].partition("\n--- ")[0]
+    assert settings in shown
     home.install()
     written = home.settings.read_bytes()
     (tmp_path / "settings.json").write_bytes(b'{"model": "x"}')
@@ -328,7 +333,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     wired = parts.wiring_for(home.python, home.data)._replace(root="/new", launcher=None)
     piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", die)
+        patch.setattr(settingsfile, "replace_settings", die)
         with pytest.raises(Killed):
             piece.install(do=True)
 
@@ -341,7 +346,7 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
 
 def _racing(home: Home, times: int) -> Callable[..., str]:
     """Another program writes the settings just before we do, so many times."""
-    real, left = settingsfile.replace, list(range(times))
+    real, left = settingsfile.replace_settings, list(range(times))
 
     def raced(*arguments: Any, **named: Any) -> str:
         if left:
@@ -359,15 +364,15 @@ def test_a_write_of_another_program_leads_to_a_new_try(
     The one value that `config autocompact` writes is no exception.
     """
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 99))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 99))
         assert "another program" in home.run("install", "--yes").err
     assert "hooks" not in home.value
     before = home.value
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 3))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 3))
         home.install()
     with monkeypatch.context() as patch:
-        patch.setattr(settingsfile, "replace", _racing(home, 4))
+        patch.setattr(settingsfile, "replace_settings", _racing(home, 4))
         home.run("config", "autocompact", "200000")
     assert {"hooks", "theirs0", "theirs1", "theirs2", "theirs3"} <= set(home.value)
 
@@ -582,7 +587,7 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
 def test_the_plan_says_what_waits_for_the_client(home: Home, no_client: Path) -> None:
     """Its own command registers the server, which is no line of the plan without it."""
-    waits = "later   `claude` is not on PATH: `brimline install` again once it is"
+    waits = "later   the MCP server: `claude` is not on PATH; install again once it is"
     assert waits in home.run("install", "--dry-run").out
 
     fake_claude.put_on_path(no_client)

@@ -135,7 +135,7 @@ def test_every_form_is_known_again(
     program: str, arguments: list[str], found: tuple[str | None, ...] | None
 ) -> None:
     """Of any version, with the launcher there or gone; what is not ours is not."""
-    assert entries.parse(program, arguments) == found
+    assert entries.parse_command(program, arguments) == found
 
 
 def test_without_the_package_the_users_own_status_line_is_shown(
@@ -159,9 +159,9 @@ def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path)
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
 
-    assert entries.parse(str(pipe), ["Stop"]) is None
+    assert entries.parse_command(str(pipe), ["Stop"]) is None
     holder = os.open(pipe, os.O_RDWR)
-    assert entries.parse(str(pipe), ["Stop"]) is None
+    assert entries.parse_command(str(pipe), ["Stop"]) is None
     os.close(holder)
 
 

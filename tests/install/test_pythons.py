@@ -19,7 +19,7 @@ from . import fake_claude
 if TYPE_CHECKING:
     from pathlib import Path
 
-REAL_PROGRAM = pythons.program
+REAL_PROGRAM = pythons.our_program
 
 
 def test_a_named_interpreter_must_be_usable(
@@ -35,12 +35,12 @@ def test_a_named_interpreter_must_be_usable(
     for path, said in problems.items():
         assert said in (pythons.problem_with(path) or ""), path
     with pytest.raises(InstallError, match="cannot run the hooks: it is a shim"):
-        pythons.choose(str(shim))
+        pythons.choose_interpreter(str(shim))
     link = tmp_path / "python3"
     link.symlink_to(python)
 
-    assert pythons.choose(str(link)) == str(link)
-    monkeypatch.setattr(pythons, "probe", lambda path: ((3, 10, 9), path))
+    assert pythons.choose_interpreter(str(link)) == str(link)
+    monkeypatch.setattr(pythons, "probe_interpreter", lambda path: ((3, 10, 9), path))
     assert "3.10.9, and 3.11" in (pythons.problem_with(python) or "")
 
 
@@ -50,14 +50,14 @@ def test_an_earlier_choice_is_kept_while_it_works(
     """Else the first that can be used, a binary of the system before the one that runs now."""
     link = tmp_path / "python3"
     link.symlink_to(python)
-    assert pythons.choose(None, str(link)) == str(link)
+    assert pythons.choose_interpreter(None, str(link)) == str(link)
     monkeypatch.setattr(pythons, "_CANDIDATES", (str(tmp_path / "none"), str(link)))
-    assert pythons.choose(None, "/gone/python3") == str(link)
+    assert pythons.choose_interpreter(None, "/gone/python3") == str(link)
     monkeypatch.setattr(pythons, "_CANDIDATES", ())
-    assert os.path.realpath(pythons.choose()) == python
+    assert os.path.realpath(pythons.choose_interpreter()) == python
     monkeypatch.setattr(pythons, "problem_with", lambda _: "none is good")
     with pytest.raises(InstallError, match="--interpreter"):
-        pythons.choose()
+        pythons.choose_interpreter()
 
 
 def test_the_command_starts_as_this_process_does(
@@ -94,11 +94,11 @@ def test_a_line_is_offered_only_where_the_client_can_check_it() -> None:
 
 def test_a_client_that_does_not_do_it_is_told(no_client: Path) -> None:
     """A grandchild that keeps the output open does not make us wait."""
-    assert client.run(["mcp"]) == "there is no `claude` on PATH"
+    assert client.run_client(["mcp"]) == "there is no `claude` on PATH"
     for script, said in (
         ("#!/gone/interpreter\n", "No such file or directory"),
         ("#!/bin/sh\nexit 7\n", "it ended with code 7"),
         ("#!/bin/sh\nsleep 20 &\nwait\n", "it did not end within 1 seconds"),
     ):
         fake_claude.script(no_client, script)
-        assert client.run(["mcp"], timeout_s=1) == said
+        assert client.run_client(["mcp"], timeout_s=1) == said

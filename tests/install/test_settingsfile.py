@@ -16,7 +16,7 @@ from brimline.install import settingsfile
 def replace(path: Path, new: bytes) -> None:
     """Swap in new content, with a backup elsewhere."""
     backups = str(path.parents[1] / "backups")
-    settingsfile.replace(settingsfile.read(str(path)), new, backups)
+    settingsfile.replace_settings(settingsfile.read(str(path)), new, backups)
 
 
 @pytest.fixture
@@ -74,12 +74,12 @@ def test_a_change_in_between_is_not_overwritten(folder: Path, tmp_path: Path) ->
     path.write_text("theirs")
     before = settingsfile.read(str(path))
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.replace(absent, b"ours", str(tmp_path))
+        settingsfile.replace_settings(absent, b"ours", str(tmp_path))
     path.write_text("theirs again")
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.replace(before, b"ours", str(tmp_path))
+        settingsfile.replace_settings(before, b"ours", str(tmp_path))
     with pytest.raises(settingsfile.ChangedMeanwhileError):
-        settingsfile.replace(before, None, str(tmp_path))
+        settingsfile.replace_settings(before, None, str(tmp_path))
 
     assert path.read_text() == "theirs again"
     assert os.listdir(folder) == ["settings.json"]

@@ -65,7 +65,7 @@ def test_without_a_settings_file_one_is_made(home: Home) -> None:
     autocompact(home, "200000")
 
     assert home.settings.read_bytes() == b'{\n  "autoCompactWindow": 200000\n}\n'
-    stored = policy.stored(home.data, home.project)
+    stored = policy.load_compiled(home.data, home.project)
     assert stored is not None
     assert stored.client["autocompact_window"] == 200_000
 

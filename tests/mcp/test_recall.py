@@ -28,7 +28,7 @@ def ask(home_dir: str, **arguments: Any) -> str:
     """What the model gets."""
     answer = recall.answer(home_dir, PROJECT, arguments)
     assert answer.startswith("[brimline recall")
-    assert recall.width(answer) <= recall.LARGEST_CHARACTERS
+    assert recall.client_width(answer) <= recall.LARGEST_CHARACTERS
     return answer
 
 
@@ -182,6 +182,28 @@ def test_arguments_that_do_not_fit_are_refused(home_dir: str, arguments: dict[st
         ask(home_dir, **arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"key": 5}, "key must be a text"),
+        ({"query": "x", "everywhere": 1}, "everywhere must be true or false"),
+        ({"query": "x", "lines": 1.5}, "lines must be a text"),
+        ({"question": "x"}, "recall takes key, query, lines, everywhere, not 'question'"),
+        ({"x" * 41: 1}, f"recall takes key, query, lines, everywhere, not '{'x' * 40}'"),
+        ({"key": None, "query": " "}, "give key, of one stored output, or query, to find some"),
+        ({"key": "k" * 81}, f"'{'k' * 80}' is no key: give sha256: and its digits"),
+    ],
+)
+def test_who_asks_wrongly_is_told_how_to_ask(
+    home_dir: str, arguments: dict[str, Any], said: str
+) -> None:
+    """One sentence, about the first thing that is wrong."""
+    with pytest.raises(StoreError) as raised:
+        recall.answer(home_dir, "/p", arguments)
+
+    assert str(raised.value) == said
+
+
 def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")
@@ -329,8 +351,8 @@ def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], r
     asked = f"1:{len(lines)}"
     shown = ""
     for _ in range(2_000):
-        page = recall.fill(lines, span(asked, len(lines)), room)
-        assert recall.width(page.text) <= room
+        page = recall.fill_page(lines, span(asked, len(lines)), room)
+        assert recall.client_width(page.text) <= room
         shown += page.text
         asked = page.rest
         if not asked:

@@ -49,9 +49,9 @@ def answered(home_dir: str, session: SessionBuilder, name: str, **fields: Any) -
 def test_what_was_said_is_found_with_project_session_time_and_source(
     project_dir: str, brimline: Run
 ) -> None:
-    """Messages, replies that closed a turn, summaries; nothing of tools, no secret."""
+    """Messages, replies, summaries; nothing of tools, no secret."""
     talked(project_dir)
-    assert brimline("memory", "index", "--json").document["added"] == 5
+    assert brimline("memory", "index", "--json").document["added"] == 6
     assert brimline("memory", "index", "--json").document["added"] == 0
 
     best = found(brimline, "why was the store dropped")[0]
@@ -63,9 +63,40 @@ def test_what_was_said_is_found_with_project_session_time_and_source(
     asked = ("middleware", "quibbling", "token deadline")
     everything = json.dumps([found(brimline, words, "--limit", "50") for words in asked])
     assert "quibbling" not in everything
-    assert "look at the middleware" not in everything
+    assert "look at the middleware" in everything
     assert "ghp_" not in everything
     assert "[masked]" in everything
+
+
+def test_what_was_said_between_calls_is_one_hit_that_names_its_rows(
+    project_dir: str, brimline: Run
+) -> None:
+    """Read while the turn goes on and again later; the answer still follows the question."""
+    session = recorded(project_dir)
+    session.prompt(QUESTION)
+    lines = ("The walrus cache is cold.", "The walrus lock is stale.", "Now the walrus tests.")
+    for line in lines[:2]:
+        session.reply(5_000, text_block(line))
+        session.tool_result(session.tool_call(5_000, command="ls"), "output")
+    brimline("memory", "index")
+    session.reply(5_000, text_block(lines[2]))
+    session.tool_result(session.tool_call(5_000, command="ls"), "output")
+    session.reply(6_000, text_block(ANSWER))
+    brimline("memory", "index")
+
+    (hit,) = found(brimline, "walrus lock")
+    assert (hit["text"], hit["source"]) == ("\n".join(lines), "step")
+    rows = map(json.loads, Path(session.path).read_text(encoding="utf-8").splitlines())
+    said = {row["uuid"]: row["message"]["content"] for row in rows}
+    assert [said[name][0]["text"] for name in hit["rows"]] == list(lines)
+    answer = found(brimline, "server of its own")[0]
+    assert (answer["text"], answer["rows"]) == (ANSWER, [])
+    shown = brimline("memory", "show", answer["key"], "--json").document["entries"]
+    assert [entry["text"] for entry in shown] == [QUESTION, ANSWER]
+    brimline("forget", "--session", SESSION, "--yes")
+    with contextlib.closing(sqlite3.connect(f"{paths.home()}/search/1-1.sqlite3")) as base:
+        names = "SELECT name FROM facts WHERE name GLOB 'rows:*'"
+        assert base.execute(names).fetchall() == []
 
 
 @pytest.mark.parametrize(
@@ -220,7 +251,7 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     assert [hit["source"] for hit in found(brimline, "flamingo")] == ["topic"]  # at once
     shown = brimline("memory", "search", "flamingo").out
     assert ("From the flamingo branch." in shown, "type:" in shown) == (True, False)
-    assert "6 entries added, 7 in all." in brimline("memory", "index", "--rebuild").out
+    assert "8 entries added, 9 in all." in brimline("memory", "index", "--rebuild").out
 
     assert found(brimline, "ostrich")[0]["source"] == "note"
     assert found(brimline, "flamingo")[0]["source"] == "topic"

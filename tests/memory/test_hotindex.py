@@ -98,3 +98,25 @@ def test_the_archive_has_each_entry_once_behind_its_own_head() -> None:
     assert added == [*archive[:4], "- b", "  below b", "- a", "  below a"]
     assert hotindex.with_moved(["---", "- a"], [["- b"]]) == ["---", "- b", "- a"]
     assert hotindex.with_moved([], [["- b"]]) == ["- b"]
+
+
+@pytest.mark.parametrize(
+    ("archive", "at"),
+    [
+        (["- old"], 0),
+        (["# Old", "- old"], 1),
+        (["---", "name: x", "---", "", "- old"], 4),
+        (["---", "---", "- old"], 2),
+        (["---", "tags:", "- x", "---", "- old"], 4),
+        (["x", "---", "- old"], 2),
+        (["---", "- old"], 1),
+        ([], 0),
+    ],
+)
+def test_what_moves_stands_before_the_first_entry_behind_the_head(
+    archive: list[str], at: int
+) -> None:
+    """A list in the head is no entry."""
+    moved = hotindex.with_moved(archive, [["- new", "  more"]])
+
+    assert moved == [*archive[:at], "- new", "  more", *archive[at:]]

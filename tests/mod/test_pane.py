@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from brimline.fast import paths, policy
 from brimline.gauge import session_status
 from brimline.mod import request
-from brimline.state.session import SessionState
+from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -25,11 +26,17 @@ def session(project_dir: str, *tokens: int) -> SessionBuilder:
     return built
 
 
-def rows(home_dir: str, project_dir: str, columns: int = 60, height: int = 40) -> list[Any]:
+def answer(home_dir: str, project_dir: str, columns: int = 60, height: int = 40) -> dict[str, Any]:
     """What Python answers for a pane of that size."""
     question = {"session": ID, "cwd": project_dir, "columns": columns, "rows": height}
-    answer = request.respond("pane", json.dumps(question).encode(), home_dir)
-    made: list[Any] = json.loads(json.dumps(answer))["rows"]
+    made = request.respond("pane", json.dumps(question).encode(), home_dir)
+    document: dict[str, Any] = json.loads(json.dumps(made))
+    return document
+
+
+def rows(home_dir: str, project_dir: str, columns: int = 60, height: int = 40) -> list[Any]:
+    """The rows of that answer."""
+    made: list[Any] = answer(home_dir, project_dir, columns, height)["rows"]
     return made
 
 
@@ -86,7 +93,7 @@ def test_a_low_pane_has_the_parts_beside_the_bars(home_dir: str, project_dir: st
 
 
 def test_a_low_pane_says_how_many_parts_it_has_no_room_for(home_dir: str, project_dir: str) -> None:
-    """A part with next to no share has no row in any pane."""
+    """In a row with their sum; a part with next to no share has no row in any pane."""
     built = session(project_dir, 10_000)
     for at in range(8):
         call = built.tool_call(30_000 + at * 10_000, f"Tool{at}")
@@ -97,14 +104,16 @@ def test_a_low_pane_says_how_many_parts_it_has_no_room_for(home_dir: str, projec
     low = text(rows(home_dir, project_dir, columns=76, height=14))
 
     assert not any(" 0.0%" in line for line in high)
-    assert not any(" more: " in line for line in high)
-    hidden = int(low[-1].split("… ")[1].split()[0])
+    assert not any(" more " in line for line in high)
+    assert low[-1].endswith(" more (status --composition)")
     assert len(low) == 14
-    assert _shares(low) == _shares(high)[:-hidden]
+    assert _sum(low) == _sum(high) > 119_880
 
 
-def _shares(lines: list[str]) -> list[str]:
-    return [line[26:] for line in lines if line.find("%", 26) > 0]
+def _sum(lines: list[str]) -> int:
+    """The tokens of the parts, those of single tools left out."""
+    found = [re.search(r"([\d,]+) +[\d.]+%  \w", line[26:]) for line in lines]
+    return sum(int(match[1].replace(",", "")) for match in found if match)
 
 
 def test_a_request_that_the_client_alone_knows_is_the_last_bar(
@@ -143,7 +152,7 @@ def test_the_last_compaction_is_told_with_what_the_next_request_took(
     built.reply(30_000)
     late = " ".join(text(rows(home_dir, project_dir, columns=100)))
 
-    assert "unknown to" not in early
+    assert "compacted  from 165,000 tokens, by a summary of 4,000 characters" in early
     assert "compacted     from 165,000 to 30,000 tokens, by a summary of 4,000 characters" in late
 
 
@@ -163,9 +172,16 @@ def test_after_a_compaction_nothing_is_told_of_what_was_before(
 ) -> None:
     """As `status` does: the hook knows of it before the session's file tells."""
     built = session(project_dir, 100_000, 165_000)
-    SessionState(home_dir, ID).remember_compaction(Path(built.path).stat().st_size)
+    state = SessionState(home_dir, ID)
+    state.save_snapshot(Snapshot(at=built.now + 0.5, occupancy_tokens=165_000))
+    state.remember_compaction(Path(built.path).stat().st_size)
 
-    lines = text(rows(home_dir, project_dir, columns=100))
+    early = answer(home_dir, project_dir, columns=100)
+    built.compact(165_000)
+    late = answer(home_dir, project_dir, columns=100)
 
+    lines = text(early["rows"])
     assert lines[0] == "  in use  unknown: no model request since the session began or compacted"
     assert "165,000" not in " ".join(lines)
+    # So it is asked for again until the file has it.
+    assert (early["is_behind"], late["is_behind"]) == (True, False)

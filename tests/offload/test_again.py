@@ -131,6 +131,24 @@ def test_pages_and_recalls_that_add_up_to_the_file_lift_the_guard(player: Player
         assert (player.write(path) is None) == (last == len(lines))
 
 
+@pytest.mark.parametrize(
+    ("second", "passes"),
+    [(100, True), (101, True), (102, False)],
+)
+def test_one_line_between_two_pages_is_a_line_that_was_not_seen(
+    player: Player, second: int, *, passes: bool
+) -> None:
+    """Pages that overlap or touch are all of the file, in whichever order they came."""
+    lines = SOURCE[:40_000].split("\n")
+    assert player.read("/p/a.py", "\n".join(lines)) is not None
+    for first, last in ((200, len(lines)), (second, 199), (1, 100)):
+        for part in range(first, last + 1, 100):
+            rows = lines[part - 1 : min(part + 99, last)]
+            player.read("/p/a.py", "\n".join(rows), offset=part, total=len(lines))
+
+    assert (player.write("/p/a.py") is None) == passes
+
+
 @pytest.mark.row("S3-57", "S3-19")
 def test_what_we_recall_ourselves_is_never_replaced(player: Player) -> None:
     """By command, alone or in a pipe, and by the tool."""

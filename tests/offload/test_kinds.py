@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.offload import hook
+from brimline.offload import hook, kinds
 
 from .conftest import LOG, SOURCE, cut, cut_as_sent
 
@@ -214,3 +214,126 @@ def test_the_reference_says_what_it_stands_for_and_leads_back_to_every_byte(play
     assert first.endswith("] Preview, not the whole:")
     assert "store get sha256:" in last
     assert len(text) > 200_000
+
+
+def plain(count: int) -> list[str]:
+    """Lines of prose that are all different."""
+    words = [chr(97 + n % 26) + chr(97 + n // 26) for n in range(count)]
+    return [f"the {word} thing stays as it was" for word in words]
+
+
+def kind(lines: list[str], tool: str = "Bash", files: list[str] | None = None) -> str:
+    """The kind of such an output."""
+    return kinds.kind_of("\n".join(lines), lines, tool, files or [])
+
+
+TIMES = "10:11:12 something"
+TITLES = "## A title"
+HIT = "src/app.py:12: hit"
+CELLS = "one,two,three,four of them"
+
+
+@pytest.mark.parametrize(
+    ("line", "fewest", "taken_for", "otherwise"),
+    [
+        (TIMES, 16, kinds.LOG, kinds.PROSE),
+        ("it all passed", 10, kinds.LOG, kinds.PROSE),
+        (CELLS, 28, kinds.DUMP, kinds.LOG),
+        (HIT, 19, kinds.FOUND, kinds.PROSE),
+        ("./src/app.py", 28, kinds.PATHS, kinds.LOG),
+    ],
+)
+def test_so_many_lines_of_a_kind_make_a_text_of_that_kind(
+    line: str, fewest: int, taken_for: str, otherwise: str
+) -> None:
+    """Of thirty; one line fewer is content, or a log where nearly all are alike."""
+    assert kind([line] * fewest + plain(30 - fewest)) == taken_for
+    assert kind([line] * (fewest - 1) + plain(31 - fewest)) == otherwise
+
+
+def test_a_short_text_of_a_command_is_content_and_a_long_one_that_repeats_itself_a_log() -> None:
+    """From thirty lines on; a third of them may differ by more than their numbers."""
+    assert kind([TIMES] * 29) == kinds.PROSE
+    assert kind([TIMES] * 30) == kinds.LOG
+    assert kind(plain(14) + [f"all alike {n}" for n in range(26)]) == kinds.PROSE
+    assert kind(plain(13) + [f"all alike {n}" for n in range(27)]) == kinds.LOG
+    assert kind(["", "  "]) == kinds.LOG
+
+
+def test_a_file_of_no_known_kind_is_code_unless_it_has_three_titles() -> None:
+    """By its text; a name that tells the kind comes first."""
+    assert kind([*plain(28), *[TITLES] * 2], "Read") == kinds.CODE
+    assert kind([*plain(28), *[TITLES] * 3], "Read") == kinds.PROSE
+    assert kind(plain(30), "Read", ["/p/notes.md"]) == kinds.PROSE
+    assert kind(plain(30), "Read", ["/p/notes.md", "/p/a.log"]) == kinds.CODE
+    assert kind(plain(30), "Read", ["/p/x.rs"]) == kinds.CODE
+    assert kind(plain(30), "Glob") == kinds.PATHS
+    assert kind(plain(30), "Grep") == kinds.FOUND
+    assert kind(plain(30), "WebFetch") == kinds.PROSE
+
+
+def test_code_has_definitions_and_lines_that_end_like_statements() -> None:
+    """More than one line in a hundred, and more than four in ten."""
+    statements = [f"{line};" for line in plain(50)]
+
+    assert kind(["def one():", *statements[:12], *plain(18)]) == kinds.CODE
+    assert kind(["def one():", *statements[:11], *plain(18)]) == kinds.PROSE
+    assert kind(["def one(x) of", *statements[:12], *plain(17)]) == kinds.PROSE
+    assert kind(["def one():", *(f"{line};" for line in plain(99))]) == kinds.PROSE
+
+
+@pytest.mark.parametrize(
+    ("text", "taken_for"),
+    [
+        ("x" * 2_001, kinds.DUMP),
+        ("x" * 2_000, kinds.PROSE),
+        ("x" * 2_001 + "\n" + "y\n" * 999, kinds.DUMP),
+        ("x" * 2_001 + "\n" + "y\n" * 1_000, kinds.LOG),
+        ("\0" + "x" * 99, kinds.BINARY),
+        ("\x01" * 2 + "x" * 98, kinds.PROSE),
+        ("\x01" * 3 + "x" * 97, kinds.BINARY),
+        ("\ufffd" * 10 + "x" * 90, kinds.PROSE),
+        ("\ufffd" * 11 + "x" * 89, kinds.BINARY),
+    ],
+)
+def test_what_is_minified_or_no_text_at_all_is_bulk(text: str, taken_for: str) -> None:
+    """Half of it in lines of more than 2,000 characters; one letter in fifty that no text has."""
+    assert kinds.kind_of(text, text.split("\n"), "Bash", []) == taken_for
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "rest"),
+    [
+        (' {"a": 1}', 1, ""),
+        ('{"a": 1}\n[2]\n', 2, ""),
+        ('{"a": 1} and', 1, "and"),
+        ('{"a": 1}' + "x" * 15, 1, "x" * 15),
+        ('{"a": 1}' + "x" * 16, 0, ""),
+        ('{"a": 1} 5', 1, "5"),
+        ("5", 0, ""),
+        ("[1", 0, ""),
+        ("text", 0, ""),
+        ("[1]" * 400, 400, ""),
+        ("[1]" * 401, 400, "[1]"),
+    ],
+)
+def test_documents_are_most_of_a_text_and_at_its_beginning(
+    text: str, count: int, rest: str
+) -> None:
+    """Objects and lists, as many as are ever looked at; what follows is told."""
+    values, following = kinds.documents(text) or ([], "")
+
+    assert (len(values), following) == (count, rest)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fails"),
+    [(49_000, 60_000, True), (60_000, 49_000, True), (60_000, 60_000, False), (0, 0, True)],
+)
+def test_a_failure_is_seen_at_either_end_of_a_large_output(
+    before: int, after: int, *, fails: bool
+) -> None:
+    """Fifty thousand characters of each; what failed in the middle was got over."""
+    text = f"{'x' * before}\nFAILED tests/test_x.py\n{'y' * after}"
+
+    assert kinds.says_failure(text) is fails

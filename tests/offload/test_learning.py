@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brimline.offload import hook, savings
+from brimline.state.session import SessionState
 from brimline.store import put
 
 from .conftest import LOG, Player
@@ -110,6 +111,32 @@ def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
     player.bash(f"brimline store get {key}", BUILD)
 
     assert savings.saved_by(player.home_dir, "s1") == savings.Saved()
+
+
+def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player: Player) -> None:
+    """As far as its figures are numbers; of several sessions all together."""
+    for session_id in ("a", "b"):
+        state = SessionState(player.home_dir, session_id)
+        state.add_line("Stop", {"said": "Offloaded"})
+        state.add_line("Offloaded", {"key": "k", "bytes": 900, "would": 500, "shown": "many"})
+        state.add_line("Offloaded", {"key": "l", "bytes": 100, "would": 50, "shown": 30})
+        state.add_line("Recalled", {"key": "k", "shown": 70})
+        state.add_line("Recalled", {"key": "of another", "shown": 7_000})
+
+    alone = savings.saved_by(player.home_dir, "a")
+
+    assert alone == savings.Saved(2, 1_000, 550, 30, 1, 70)
+    assert (alone.kept_out, alone.kept_out_tokens) == (450, 158)
+    assert savings.kept_out(player.home_dir, ["a", "b"]) == {
+        "references": 4,
+        "stored_bytes": 2_000,
+        "recalls": 2,
+        "would_have_shown_characters": 1_100,
+        "reference_characters": 60,
+        "recalled_characters": 140,
+        "tokens_estimated": 316,
+        "gateway_tokens": 0,
+    }
 
 
 @pytest.mark.row("S3-01")

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
             "run (ENFORCED):\n  ```\n  make\n  ```",
         ),
         ("# A\n## B (CRITICAL)\none\n### C\ntwo\n## D\nx", "B (CRITICAL)\none\n### C\ntwo"),
+        ("# B (CRITICAL)\n\none\n\ntwo\n# C\nx", "B (CRITICAL)\n\none\n\ntwo"),
         (
             "# B (CRITICAL)\n```\n# no heading\n```\nend",
             "B (CRITICAL)\n```\n# no heading\n```\nend",

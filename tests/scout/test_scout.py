@@ -14,12 +14,19 @@ from hypothesis import strategies as st
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS
 from brimline.errors import ConfigError
+from brimline.fast import paths
 from brimline.hooks.table import EVENTS
+from brimline.hooks.turn import Turn
+from brimline.hooks.wire import Event
 from brimline.install.switches import init
-from brimline.scout import reads
+from brimline.scout import hook, reads
+from brimline.settings import config
+from brimline.state.history import spooled
+from brimline.testing import event
 
 if TYPE_CHECKING:
     from brimline.decision import Decision
+    from brimline.testing import SessionBuilder
 
 # The checklist: what is found and what passes, by tool and form.
 CASES = json.loads((Path(__file__).parent / "golden" / "cases.json").read_text(encoding="utf-8"))
@@ -236,3 +243,105 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
     assert '"node_modules/"' in forced.output
     assert tuple(p.text for p in reads.load_ignored(os.getcwd()).patterns) == reads.DEFAULTS
     assert sorted(os.listdir(".")) == [".brimlineignore", ".ckignore"]
+
+
+def test_a_file_is_read_up_to_its_limits() -> None:
+    """500 patterns, of 256 characters each, in 64 KB."""
+    ignore(*[f"p{number}/" for number in range(499)], "x" * 257, "y" * 256, "last/")
+    read = [pattern.text for pattern in reads.load_ignored(os.getcwd()).patterns]
+    assert (len(read), read[-1]) == (500, "y" * 256)
+    for size, is_used in ((65_536, True), (65_537, False)):
+        Path(".brimlineignore").write_bytes(b"own/\n" + b"#" * (size - 5))
+        assert refused("Read", "own/a") is is_used
+        assert bool(reads.load_ignored(os.getcwd()).problem) is not is_used
+
+
+def test_a_few_folders_are_offered_by_name() -> None:
+    """Four at most, none that is hidden or bulk."""
+    for name in ("e", "d", "c", "b", "a", ".h", "dist"):
+        Path(name).mkdir()
+    Path("0").write_text("", encoding="utf-8")
+
+    found = decided("Read", "dist/x")
+
+    assert found is not None
+    assert "Look in `a/`, `b/`, `c/`, `d/`, or ask" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("ls", False),
+        ("cd dist && ls", True),
+        ("cd dist && make", False),
+        ("cd dist; cd ..; cat a", True),
+        ("cd dist && npm ci && ls", True),
+        ("cd src; cat ../dist/a", True),
+        ("cd; cat dist/a", False),
+        ("cat dist/a > out", False),
+        ("cat dist/a 2> out", True),
+        ("cat < dist/a", True),
+        ("grep dist src", False),
+        ("grep x dist", True),
+        ("rg --files dist", True),
+        ("sed -i s/a/b/ dist/a", False),
+        ("sed -n 1p dist/a", True),
+        ("find . -path dist", False),
+        ("find dist -delete", False),
+        ("sort -o dist/a b", False),
+        ("du -sh dist", True),
+    ],
+)
+def test_a_command_reads_what_it_would_print(command: str, expected: bool) -> None:
+    """Going somewhere to build is no read, and what goes to a file is not seen."""
+    assert refused("Bash", command) is expected
+
+
+def test_other_tools_and_fields_are_none_of_its_business() -> None:
+    """A Read needs a file, a Glob a pattern, a listing its folder."""
+    assert decided("Write", {"file_path": "dist/a", "pattern": "**"}) is None
+    assert decided("Edit", {"file_path": "dist/a"}) is None
+    assert decided("Read", {"path": "dist"}) is None
+    assert decided("Glob", {"path": "dist"}) is None
+    assert refused("Bash", "ls", cwd=f"{os.getcwd()}/dist")
+    assert not refused("Bash", "cat", cwd=f"{os.getcwd()}/dist")
+    assert decided("Read", ["dist/a"]) is None
+    nowhere = reads.decide(
+        "Read", {"file_path": "dist/a"}, cwd="", project_dir="/nowhere", mode="block"
+    )
+    assert nowhere is None
+
+
+def test_the_ignore_file_can_be_read_by_others() -> None:
+    """It belongs to the repository."""
+    path = reads.write_ignore_file(os.getcwd())
+
+    assert os.stat(path).st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("mode", ["off", "advise", "block"])
+def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
+    mode: str, session: SessionBuilder, home_dir: str, project_dir: str
+) -> None:
+    """Switched off it is silent; a call that reads no bulk is not on record."""
+    os.makedirs(os.path.dirname(paths.user_config(home_dir)), exist_ok=True)
+    Path(paths.user_config(home_dir)).write_text(f'scout.mode = "{mode}"\n', encoding="utf-8")
+    config.compile_policy(home_dir, project_dir)
+    session.cwd = project_dir
+
+    def ask(path: str) -> Decision | None:
+        fields = {"tool_name": "Read", "tool_input": {"file_path": path}}
+        payload = json.dumps(event("PreToolUse", session, **fields)).encode()
+        return hook.pre_tool_use(Turn(Event("PreToolUse", payload), home_dir))
+
+    assert ask("src/a.py") is None
+    decision = ask("dist/a.js")
+    lines = [(line["event"], line.get("blocked")) for line in spooled(home_dir, session.session_id)]
+
+    if mode == "off":
+        assert (decision, lines) == (None, [])
+    else:
+        assert decision is not None
+        assert decision.permission == ("deny" if mode == "block" else "")
+        assert lines == [("Blocked", True) if mode == "block" else ("Advised", None)]
+    assert os.path.exists(paths.audit_log(home_dir)) is (mode == "block")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import memory
-from brimline.search import vectors
+from brimline.search import floor, vectors
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +18,7 @@ SAID = (
     "Paul asked for a larger font in the report.",
     "CODEOWNERS names the platform group.",
     "We still use the clock on the wall.",
+    "Never touch the folder of the auditors.",
 )
 
 
@@ -31,6 +32,9 @@ SAID = (
         ("how do we deploy the Django admin?", False),
         ("which camera lens suits a report about safaris?", False),
         ("the recipe with aubergines", False),
+        ("what must I not touch?", True),
+        ("which drawer must I never touch?", True),
+        ("is there a Lisbon report?", False),
         ("which paint did we use for the bedroom walls?", False),
     ],
 )
@@ -61,3 +65,44 @@ def test_a_long_text_is_one_hit_by_its_best_part(world: Path) -> None:
 
     assert [hit.id for hit in hits] == ["a#2", "b"]
     assert len(store.search("retry limit of the importer", 5)) == 4
+
+
+def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> None:
+    """What stands further down says nothing about all of them."""
+    store = memory.open(str(world / "m"))
+    bad = dict.fromkeys(range(1, 5), "something else")
+    good = "retry limit of the importer"
+    words = ["retry", "limit", "importer"]
+
+    def above(texts: dict[int, str]) -> list[int]:
+        return store.use(lambda base: floor.above(base, " ".join(words), words, texts))
+
+    assert above(bad | {5: good}) == [5]
+    assert above(bad | {5: "x", 6: good}) == []
+    assert above({1: good, 2: "x", 3: "a limit", 4: "one importer"}) == [1, 3, 4]
+    assert store.use(lambda base: floor.above(base, "", [], {1: good})) == []
+    assert above({}) == []
+
+
+def test_words_that_tell_little_count_where_there_are_no_others(world: Path) -> None:
+    """Whatever their case."""
+    store = memory.open(str(world / "m"))
+
+    def above(*words: str) -> list[int]:
+        texts = {1: "use the thing", 2: "otter"}
+        return store.use(lambda base: floor.above(base, "", words, texts))
+
+    assert above("Use", "otter") == [2]
+    assert above("Use") == [1]
+
+
+def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) -> None:
+    """Half of its weight is the same for all."""
+    store = memory.open(str(world / "m"))
+    store.add([{"id": str(number), "text": f"report {number}"} for number in range(1_200)])
+
+    def above(text: str) -> list[int]:
+        return store.use(lambda base: floor.above(base, "", ["report", "otter"], {1: text}))
+
+    assert above("otter") == [1]
+    assert above("report") == []

@@ -30,17 +30,16 @@ def test_what_fits_best_in_every_way_has_one_and_what_fits_worst_nothing() -> No
 
     assert scores[1] == pytest.approx(1)
     assert scores[2] == 0
-    assert scores[3] == pytest.approx(0.25)
+    assert scores[3] == pytest.approx(0.2)
 
 
-def test_meaning_counts_most_and_as_much_as_words_and_pairs_together() -> None:
+def test_meaning_counts_most_but_less_than_words_and_pairs_together() -> None:
     """Where all candidates are alike in one way, that way tells nothing."""
     found = {1: Found(1, 0, 0), 2: Found(0, 1, 0), 3: Found(0, 0, 1), 4: Found(1, 1, 0)}
 
     scores = ranking.fused(found, {})
 
-    assert sorted(scores, key=lambda key: scores[key])[:2] == [2, 1]
-    assert scores[3] == pytest.approx(scores[4])
+    assert sorted(scores, key=lambda key: scores[key]) == [2, 1, 3, 4]
     assert ranking.fused({1: Found(5, 5, 5), 2: Found(5, 5, 5)}, {}) == {1: 0, 2: 0}
 
 
@@ -99,3 +98,57 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
     assert list(ranking.blended(own, before) @ query) == pytest.approx(
         [near[number] for number in (1, 2, 3, 4)], abs=0.03
     )
+
+
+def test_what_was_not_found_in_a_way_has_nothing_in_it() -> None:
+    """So that the only candidate found that way has all of it."""
+    assert Found() == (0.0, 0.0, 0.0)
+    assert ranking.fused({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx({1: 0.36, 2: 0})
+    assert ranking.fused({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx({1: 0.24, 2: 0})
+    assert ranking.fused({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx({1: 0.4, 2: 0})
+    assert ranking.fused({}, {}) == {}
+
+
+def test_a_neighbour_gives_fifteen_hundredths_of_its_score() -> None:
+    """In both directions, once."""
+    scores = ranking.fused({1: Found(words=1.0), 2: Found()}, {2: 1})
+
+    assert scores == pytest.approx({1: 0.36, 2: 0.054})
+
+
+def test_what_is_kept_of_a_vector_is_near_what_it_was() -> None:
+    """To a hundredth of its largest part, however small."""
+    own = [[0.6, -0.8, 0.0], [0.001, 0.0005, -0.001]]
+    known = vectors([(1, 0, 1), (2, 0, 1)], own, [[0.0] * 3] * 2)
+
+    for place in range(PLACES):
+        query = np.eye(PLACES)[place]
+        scanned = known.scan(query)
+        assert scanned[1] == pytest.approx(own[0][place], abs=0.003)
+        assert scanned[2] == pytest.approx(own[1][place], abs=0.000_004)
+
+
+def test_the_entry_before_lends_six_tenths_of_its_vector() -> None:
+    """One that points the other way leaves what is left, at full length."""
+    east, west = np.array([[1.0, 0, 0]]), np.array([[-1.0, 0, 0]])
+
+    assert ranking.blended(east, west)[0] == pytest.approx([2.0, 0, 0])
+    north = np.array([[0, 1.0, 0]])
+    long = (1 + 0.36) ** 0.5
+    assert ranking.blended(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
+    known = vectors([(1, 2, 1), (2, 0, 1)], [[1.0, 0, 0], [-1.0, 0, 0]], [[-1.0, 0, 0], [0.0] * 3])
+    assert known.near(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
+
+
+def test_more_blocks_than_fit_into_one_scan_are_all_scanned() -> None:
+    """Each block at its place; a block that is missing is empty."""
+    rows = ranking.records([(5_000, 0, 1)], np.array([[1.0, 0, 0]]), np.zeros((1, 3)))
+    size = len(rows[0])
+    last = 5_000 // 256
+    block = bytearray(256 * size)
+    start = 5_000 % 256 * size
+    block[start : start + size] = rows[0]
+
+    known = ranking.Vectors([(last, bytes(block))], last, 256, size)
+
+    assert set(known.near(np.array([1.0, 0, 0]), None, 3, ())) == {5_000}

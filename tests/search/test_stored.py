@@ -13,6 +13,7 @@ from brimline.errors import StoreError
 from brimline.search import documents, found_outputs, stored, traces, turns, vectors
 from brimline.state.forgotten import Asked
 from brimline.store import put
+from brimline.store.contents import Span
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -232,3 +233,37 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     assert sound.dimensions == 2
     assert sound.pieces_of("a red fox") == [0, 1]
     assert vectors.read(world) is None
+
+
+def test_without_a_store_nothing_is_found(home_dir: str) -> None:
+    """And no file is made."""
+    found = stored.find(home_dir, "x", None, lambda count: Span(1, count), until=math.inf)
+
+    assert found == (0, (), Span(1, 0), True, (), 0)
+    assert not os.path.exists(stored.folder(home_dir))
+
+
+def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
+    """Which is named by the next number; the work finds it empty."""
+    folder = str(tmp_path / "search")
+    documents.use(folder, lambda base: base.execute("SELECT 1").fetchall())
+    (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
+
+    assert documents.use(folder, lambda base: documents.states(base, "x")) == {}
+    assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
+    assert documents.renewed == [f"{folder}/1-1.sqlite3"]
+
+
+@pytest.mark.parametrize(
+    ("within", "bounds"),
+    [
+        (documents.Within("/a/"), {"project": "/a", "below": "/a/", "above": "/a0", "also": "[]"}),
+        (documents.Within("/"), {"project": "/", "below": "/", "above": "0", "also": "[]"}),
+        (documents.EVERYWHERE, {"project": None, "below": None, "above": None, "also": "[]"}),
+    ],
+)
+def test_a_project_is_itself_and_what_is_below_it(
+    within: documents.Within, bounds: dict[str, Any]
+) -> None:
+    """Not what merely begins with its name."""
+    assert documents.bounds(within) == bounds

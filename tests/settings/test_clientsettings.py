@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from brimline.fast import paths
 from brimline.settings import clientsettings
 
 
@@ -119,6 +120,68 @@ def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
 
     assert facts["autocompact_window_by_model"] == {"a": 5}
     assert facts["autocompact_window"] is None
+
+
+@pytest.mark.parametrize(
+    ("projects", "trusted"),
+    [
+        ({"{project}": {"hasTrustDialogAccepted": True}}, True),
+        ({"{parent}": {"hasTrustDialogAccepted": True}}, True),
+        ({"{project}/sub": {"hasTrustDialogAccepted": True}}, False),
+        ({"{project}": {"hasTrustDialogAccepted": 1}}, False),
+        ({"{project}": {"hasTrustDialogAccepted": False}}, False),
+        ({"{project}": True}, False),
+        ({}, False),
+        ([], False),
+    ],
+)
+def test_a_folder_is_trusted_where_the_client_was_told_so_of_it_or_one_above(
+    project_dir: str, projects: Any, *, trusted: bool
+) -> None:
+    """By the client's own notes, in its configuration folder if a variable names that."""
+    parent = os.path.dirname(project_dir)
+    text = json.dumps({"projects": projects})
+    text = text.replace("{project}", project_dir).replace("{parent}", parent)
+    notes = Path(os.environ["CLAUDE_CONFIG_DIR"], ".claude.json")
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.write_text(text, encoding="utf-8")
+
+    assert clientsettings.is_trusted(project_dir) is trusted
+
+
+def test_the_clients_notes_lie_beside_its_folder_where_no_variable_names_that(
+    project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the home folder itself."""
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")
+    told = {"projects": {project_dir: {"hasTrustDialogAccepted": True}}}
+    Path(os.environ["HOME"], ".claude.json").write_text(json.dumps(told), encoding="utf-8")
+
+    assert clientsettings.is_trusted(project_dir) is True
+
+
+@pytest.mark.parametrize(
+    ("scopes", "folder"),
+    [
+        ({"user": "/mine"}, "/mine"),
+        ({"user": "/mine", "local": "/here"}, "/here"),
+        ({"user": "/mine", "local": "relative"}, "/mine"),
+        ({"local": "/here", "managed": "/theirs"}, "/theirs"),
+        ({"user": "~/mine"}, "{home}/mine"),
+        ({"project": "/strangers"}, None),
+        ({"user": 5}, None),
+    ],
+)
+def test_the_memory_lies_where_the_user_says_and_not_where_a_repository_says(
+    project_dir: str, scopes: dict[str, Any], folder: str | None
+) -> None:
+    """A path that is not absolute does not count."""
+    for scope, chosen in scopes.items():
+        _write(project_dir, scope, {"autoMemoryDirectory": chosen})
+    usual = f"{paths.project_transcripts(project_dir)}/memory"
+
+    wanted = folder.replace("{home}", os.environ["HOME"]) if folder else usual
+    assert clientsettings.memory_folder(project_dir) == wanted
 
 
 def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:

@@ -248,6 +248,53 @@ def test_a_link_of_the_users_is_followed_and_a_projects_is_not(
     assert (world / "target-1.toml").read_text() == "context_window = 5000\n"
 
 
+def test_what_is_taken_out_leaves_no_empty_table_and_a_project_no_empty_file(
+    home_dir: str, project_dir: str
+) -> None:
+    """Says whether it was there; other settings stay as they are."""
+    mine, projects = paths.user_config(home_dir), paths.project_config(project_dir)
+    for path, is_project in ((mine, False), (projects, True)):
+        config.change(path, "guard.preset", "off", project=is_project)
+        config.change(path, "guard.velocity_points", "2", project=is_project)
+        config.change(path, "context_window", "6000", project=is_project)
+
+        assert config.remove(path, "guard.preset", project=is_project) is True
+        assert config.remove(path, "guard.preset", project=is_project) is False
+        assert config.remove(path, "carry.enabled", project=is_project) is False
+        left = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        assert left == {"guard": {"velocity_points": 2.0}, "context_window": 6000}
+        assert config.remove(path, "guard.velocity_points", project=is_project) is True
+        assert tomllib.loads(Path(path).read_text(encoding="utf-8")) == {"context_window": 6000}
+        assert config.remove(path, "context_window", project=is_project) is True
+
+    assert Path(mine).read_text(encoding="utf-8").strip() == ""
+    assert not Path(projects).exists()
+
+
+def test_a_projects_file_stays_readable_for_others(project_dir: str) -> None:
+    """As it was, or as files of a repository are."""
+    path = Path(paths.project_config(project_dir))
+    for mode in (0o644, 0o664):
+        config.change(str(path), "context_window", "6000", project=True)
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+        path.chmod(0o664)
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("guard.prest", "; did you mean guard.preset?"),
+        ("zzz", "; `brimline config list` has them all"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_named_with_the_nearest(key: str, hint: str) -> None:
+    """Whoever is far off is told where the list is."""
+    with pytest.raises(ConfigError) as raised:
+        config.find(key)
+
+    assert str(raised.value) == f"there is no setting {key!r}{hint}"
+
+
 def test_a_refresh_compiles_only_after_a_change(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.settings.values import BY_KEY, SETTINGS, coerce
+from brimline import models
+from brimline.settings.values import BY_KEY, SETTINGS, coerce, complete_model
 
 toml_values = st.recursive(
     st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
@@ -35,7 +36,32 @@ accepted: list[tuple[str, Any, Any]] = [
     ("carry.enabled", False, False),
     ("reminder.file", "~/notes.md", "~/notes.md"),
     ("reminder.every", "5", 5),
+    ("context_window", "999_999_999_999", 999_999_999_999),
+    ("guard.velocity_points", 10**12 - 1, 10**12 - 1),
+    ("reminder.every", 0, 0),
+    ("store.max_mb", 1, 1),
 ]
+PRICES = dict.fromkeys(models.PRICE_NAMES, 0)
+# Fields of a user's row of models, with values that they take and values that they refuse.
+fields: dict[str, tuple[list[Any], list[Any]]] = {
+    "families": ([["opus"], ["opus", "mythos"]], [[], ["opus", 5]]),
+    "versions": ([["6"], ["6.1", "7"]], [[], "6", ["6", "new"], [6]]),
+    "window_tokens": ([1, 10**12 - 1], [0, -1, 1.5, 10**12, True, "5"]),
+    "output_tokens": ([1], [0, 1.5]),
+    "compacts_up_to_tokens": ([0, 1], [-1, 0.5]),
+    "characters_per_token": ([3.5, 4], [0, -1.5, True]),
+    "binds_thinking": ([True, False], [0, "yes"]),
+    "generation": (["5", ""], [5, True]),
+    "prices": (
+        [PRICES, PRICES | {"input": 2.5}],
+        [5, {}, PRICES | {"tokens": 5}, PRICES | {"input": -1}, PRICES | {"input": 10**12}],
+    ),
+    "prices_above": (
+        [PRICES | {"tokens": 200_000}],
+        [PRICES, {"tokens": 5}, PRICES | {"tokens": "5"}],
+    ),
+    "colour": ([], ["red"]),
+}
 refused: dict[str, list[Any]] = {
     "context_window": [0, -5, 12, True, 1.5, "many", "²", 10**400, "9" * 5_000],
     "guard.preset": ["loud", 5],
@@ -91,3 +117,25 @@ def test_every_default_is_a_value_the_setting_takes() -> None:
 def test_there_are_few_enough_settings_to_read() -> None:
     """Thirty at most, each with a use that somebody can name."""
     assert len(SETTINGS) <= 30
+
+
+@pytest.mark.parametrize("field", fields)
+def test_a_row_of_models_takes_what_its_fields_are_about(field: str) -> None:
+    """What it does not name is that of the nearest model; a value of another kind is refused."""
+    row = {"families": ["haiku"]}
+    taken, refused_values = fields[field]
+    for value in taken:
+        completed = complete_model(row | {field: value})
+
+        assert completed[field] == value
+        assert completed.keys() == models.UNKNOWN.keys()
+    for value in refused_values:
+        with pytest.raises(ValueError, match=f"cannot have {field} = "):
+            complete_model(row | {field: value})
+
+
+@pytest.mark.parametrize("row", [5, {}, {"families": "opus"}])
+def test_a_row_of_models_needs_the_names_that_it_is_about(row: Any) -> None:
+    """A list of words."""
+    with pytest.raises(ValueError, match="needs families"):
+        complete_model(row)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.state import figures
 from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
 from brimline.transcript.compactions import Recorded, Request
 
@@ -205,3 +206,127 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
 
     assert [(one.tier, one.occupancy_tokens) for one in found.messages] == [(1, None), (2, 140_000)]
     assert [(one.tool, one.occupancy_tokens) for one in found.blocks] == [("Skill", 140_000)]
+
+
+def test_fields_of_another_kind_are_left_out() -> None:
+    """A true is no number; whether a call was blocked is a yes or nothing."""
+    line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}
+    assert sound(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
+    assert sound(line | {"blocked": 1, "other": "x"})["blocked"] is True
+    assert "blocked" not in sound(line | {"blocked": 0})
+
+
+def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
+    """What was said or refused is."""
+    events = story(
+        reading("PostToolUse", 1),
+        ("PostToolUse", {"spoke": 1}),
+        ("PreToolUse", {"blocked": True}),
+        ("UserPromptSubmit", {}),
+        reading("PostToolUse", 2),
+        reading("Stop", 3),
+    )
+
+    assert [event["at"] for event in worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
+    assert worth_keeping([]) == []
+
+
+def test_what_a_gateway_did_is_told_by_its_lines() -> None:
+    """When it edited and why; the most that it saved, and all that was written again."""
+    lines: list[dict[str, Any]] = [
+        {"event": "Gateway", "at": 1.0, "broke": "due", "saved": 5, "rewritten": 2},
+        {"event": "Gateway", "at": 2.0, "saved": 9, "rewritten": 3},
+        {"event": "Gateway", "at": 3.0, "saved": "x"},
+        {"event": "Stop", "at": 4.0, "broke": "no", "saved": 99, "rewritten": 99},
+    ]
+    assert figures.gateway_edits(lines) == {1.0: "due"}
+    assert figures.gateway_savings(lines) == (9, 5)
+    assert figures.gateway_savings([]) == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("values", "spread"),
+    [
+        ([], None),
+        ([7], (1, 7, 7, 7, 7)),
+        ([2, 1], (2, 1, 2, 2, 2)),
+        (list(range(100, 0, -1)), (100, 50, 95, 99, 100)),
+        (list(range(1, 102)), (101, 51, 96, 100, 101)),
+    ],
+)
+def test_a_spread_is_of_values_that_occurred(
+    values: list[int], spread: tuple[int, ...] | None
+) -> None:
+    """The nearest rank; nothing without any."""
+    found = figures.percentiles(values)
+
+    assert (tuple(found.values()) if found else None) == spread
+
+
+def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
+    """One result is singular; one with a summary has no such phrase."""
+    one = figures.Compaction(1.0, 2.0, moved_out=1, freed_tokens=1_200, seconds=0.25)
+    many = figures.Compaction(1.0, 2.0, moved_out=0)
+    assert one.account == "without a model, 1 result moved out, 1,200 tokens freed"
+    assert many.account == "without a model, 0 results moved out, 0 tokens freed"
+    assert figures.Compaction(1.0, 2.0).account is None
+    assert figures.Compaction(1.0, 2.0).confirmed is False
+
+
+@pytest.mark.parametrize(
+    ("at", "own"),
+    [(94.9, False), (95.0, True), (100.0, True), (1_900.0, True), (1_900.1, False)],
+)
+def test_a_row_is_of_a_compaction_that_was_announced_near_it(at: float, own: bool) -> None:
+    """Five seconds earlier at most, and half an hour later."""
+    events = [sound({"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7})]
+
+    found = by_hooks(events, row(at, pre_tokens=9))
+
+    assert [one.begun_at for one in found.compactions] == [100.0 if own else at]
+    assert found.compactions[0].pre_tokens == 9
+
+
+def test_figures_of_a_compaction_come_from_whoever_knows_them() -> None:
+    """A summary as hooks were told it, the tokens as the client counted them."""
+    events = story(
+        ("PreCompact", {"occupancy": 100, "tail": 7}),
+        ("PostCompact", {"summary_characters": 50, "trigger": "manual"}),
+        ("Carried", {"messages": 4, "held": 3, "card_characters": 900}),
+    )
+    (found,) = by_hooks(events, row(101.0, summary_characters=80, uuid="u")).compactions
+
+    assert (found.pre_tokens, found.summary_characters, found.summary_source) == (107, 50, "hook")
+    assert (found.messages, found.held, found.card_characters) == (4, 3, 900)
+    assert (found.trigger, found.confirmed, found.uuid) == ("manual", True, "u")
+    (told,) = by_hooks(story(("PreCompact", {})), row(101.0, summary_characters=0)).compactions
+    assert (told.summary_characters, told.summary_source) == (0, "transcript")
+    assert by_hooks(story(("PreCompact", {}), ("Stop", {}))).compactions == []
+
+
+def test_the_first_folder_and_the_last_model_and_window_count() -> None:
+    """And the first and the last moment."""
+    events = story(
+        ("SessionStart", {"cwd": "/a", "model": "m1", "window": 1}),
+        ("Stop", {"cwd": "/b", "model": "m2", "window": 2}),
+        ("Stop", {}),
+    )
+
+    found = add_up(events, [Request(100.0, 5, "m0")], [])
+
+    assert (found.project, found.model, found.window_tokens) == ("/a", "m2", 2)
+    assert (found.first_at, found.last_at) == (100.0, 102.0)
+    alone = add_up([], [Request(1.0, 5, None), Request(2.0, 5, "m")], [])
+    assert (alone.model, alone.first_at, alone.occupancies) == ("m", None, [])
+
+
+def test_requests_from_before_the_session_are_anothers() -> None:
+    """Five seconds lie between a hook and its row at most."""
+    events = story(("UserPromptSubmit", {}))
+    requests = [Request(94.9, 1, "m"), Request(95.0, 2, "m"), Request(101.0, 5, "m")]
+
+    found = add_up(events, requests, [])
+
+    assert found.occupancies == [2, 5]
+    (turn,) = found.turns
+    assert (turn.occupancy_tokens, turn.growth_tokens, turn.requests) == (2, 3, 1)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brimline import clock
 from brimline.state import learned
+from brimline.state.session import SessionState
 
 KEY = "200000:200000"
 
@@ -87,3 +90,92 @@ def test_damaged_samples_are_passed_over(damage: bytes, home_dir: str) -> None:
     assert learned.samples(home_dir) == [kept, kept]
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes().startswith(b'{"v":1,"at":1.5,')
+
+
+@pytest.mark.parametrize(
+    ("changes", "usable"),
+    [
+        ({}, True),
+        ({"trigger": "manual"}, False),
+        ({"tokens": 187_000}, True),
+        ({"tokens": 187_001}, False),
+        ({"tokens": 147_000}, True),
+        ({"tokens": 146_999}, False),
+        ({"tokens": 100_000, "expected": 90_000}, True),
+        ({"tokens": 100_000, "ending": "refusal"}, True),
+        ({"tokens": 99_999, "ending": "refusal"}, False),
+        ({"tokens": 100_000, "ending": "compaction"}, False),
+        ({"tokens": 300_000, "ending": "refusal", "trigger": "manual"}, False),
+    ],
+)
+def test_a_sample_counts_where_it_was_expected(changes: dict[str, Any], usable: bool) -> None:
+    """Within a tenth of the window; a refusal from half of it on."""
+    assert learned.is_usable(sample(**{"tokens": 167_000} | changes)) is usable
+
+
+@pytest.mark.parametrize(
+    ("sizes", "point"),
+    [
+        ([160_000, 170_000], None),
+        ([160_000, 180_000, 170_000], 170_000),
+        ([160_000, 161_000, 180_000, 181_000], 170_500),
+        ([150_000] * 5 + [170_000] * 10, 170_000),
+        ([170_000] * 5 + [150_000] * 6 + [180_000] * 4, 150_000),
+    ],
+)
+def test_a_point_is_the_median_of_the_last_ten(
+    home_dir: str, sizes: list[int], point: int | None
+) -> None:
+    """From three on."""
+    for tokens in sizes:
+        learned.record(home_dir, sample(tokens=tokens))
+
+    assert learned.points(home_dir) == ({} if point is None else {"200000:200000": point})
+
+
+def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
+    """One result can overshoot it."""
+    for _ in range(3):
+        learned.record(home_dir, sample(tokens=900_000, ending="refusal"))
+
+    assert learned.points(home_dir) == {"200000:200000:refusal": 200_000}
+
+
+@pytest.mark.parametrize(
+    ("before", "trigger", "tokens"),
+    [
+        ({}, "auto", 107),
+        ({"tail": None}, "auto", 100),
+        ({"trigger": "manual"}, "auto", None),
+        ({}, "manual", None),
+        ({"occupancy": None}, "auto", None),
+        ({"at": 1_000.0}, "auto", None),
+    ],
+)
+def test_a_compaction_is_kept_where_the_client_made_it_by_itself(
+    home_dir: str, before: dict[str, Any], trigger: str, tokens: int | None
+) -> None:
+    """Just now, and measured."""
+    state = SessionState(home_dir, "s")
+    known = {"trigger": "auto", "occupancy": 100, "tail": 7, "window": 9, "effective": 8}
+    state.add_line("PreCompact", known | before)
+
+    learned.note_compaction(home_dir, state, trigger)
+
+    found = learned.samples(home_dir)
+    assert [one.tokens for one in found] == ([] if tokens is None else [tokens])
+    if found:
+        assert (found[0].window, found[0].effective, found[0].session) == (9, 8, "s")
+
+
+def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -> None:
+    """After three quarters of an hour without use."""
+    now = clock.now()
+    for pause, count in ((45 * 60 - 60, 1), (45 * 60 + 60, 0)):
+        state = SessionState(home_dir, f"s{pause}")
+        state.add_line("Stop", {"at": now - pause})
+        known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
+        state.add_line("PreCompact", known)
+        learned.note_compaction(home_dir, state, "auto")
+        found = [one for one in learned.samples(home_dir) if one.session == state.session_id]
+        assert len(found) == count

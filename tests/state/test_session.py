@@ -129,3 +129,139 @@ def test_what_is_no_event_is_counted(
     found = history._spooled(str(folder))
 
     assert (names(found[0]), found[1]) == (events, damaged)
+
+
+def test_the_newer_of_status_line_and_mod_is_told(home_dir: str) -> None:
+    """The mod tells how full it is; all else is as the status line told it."""
+    state = SessionState(home_dir, "s")
+    shown = Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, model="m", cost_usd=0.5)
+    state.save_snapshot(shown)
+    for at, occupancy, source in ((4.0, 1, "statusline"), (5.0, 1, "statusline"), (6.0, 7, "mod")):
+        state.save("mod-reading", {"at": at, "occupancy_tokens": 7, "source": "mod"})
+        found = SessionState(home_dir, "s").snapshot()
+        assert found is not None
+        assert (found.occupancy_tokens, found.source) == (occupancy, source)
+        assert (found.window_tokens, found.model, found.cost_usd) == (9, "m", 0.5)
+        assert found.silence == [0.0, 0]
+
+
+def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None:
+    """After a session's file was rewritten."""
+    state = SessionState(home_dir, "s")
+    state.save_snapshot(Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, output_tokens=2))
+    state.save_telemetry({"x": 1})
+    state.remember_compaction(7)
+    state.remember_window(5)
+    SessionState(home_dir, "s").outdate_readings()
+
+    after = SessionState(home_dir, "s")
+
+    assert sorted(after.names) == ["statusline.json", "window-5"]
+    found = after.snapshot()
+    assert found is not None
+    assert (found.window_tokens, found.occupancy_tokens, found.output_tokens) == (9, None, None)
+
+
+def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
+    """One compaction is remembered, every window, each tier with its place."""
+    for size in (30, 5):
+        SessionState(home_dir, "s").remember_compaction(size)
+    for tokens in (5, 30, 7):
+        SessionState(home_dir, "s").remember_window(tokens)
+    assert SessionState(home_dir, "s").claim_level(2, 70) is True
+    state = SessionState(home_dir, "s")
+    assert state.claim_level(2, 80) is False
+    assert (state.largest("compacted-"), state.largest(WINDOW)) == (5, 30)
+    assert state.largest("none-") is None
+    assert state.spoken_levels() == {2: 70}
+    assert state.has_spoken is True
+    state.release_level(2)
+    assert SessionState(home_dir, "s").has_spoken is False
+
+
+def test_a_request_is_claimed_once_and_the_one_before_goes(home_dir: str) -> None:
+    """By where its reply stands."""
+    assert SessionState(home_dir, "s").claim_request(5) is True
+    assert SessionState(home_dir, "s").claim_request(5) is False
+    assert SessionState(home_dir, "s").claim_request(9) is True
+    assert len(SessionState(home_dir, "s").names) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "occupancy", "saved"),
+    [(b"70 500", 500, 70), (b"70 500", 501, None), (b"70", 500, None), (b"a b", 500, None)],
+)
+def test_what_a_gateway_saved_holds_for_its_own_request(
+    home_dir: str, content: bytes, occupancy: int, saved: int | None
+) -> None:
+    """Known by how large that was."""
+    state = SessionState(home_dir, "s")
+    state.switch(off=True)
+    Path(f"{state.folder}/gateway-saved").write_bytes(content)
+
+    assert state.gateway_saved(occupancy) == saved
+
+
+def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
+    """Without one, or with one that is no event, nobody knows."""
+    state = SessionState(home_dir, "s")
+    assert state.begun_at() is None
+    state.switch(off=True)
+    path = Path(f"{state.folder}/spool.jsonl")
+    for text, expected in (
+        ('{"at": 5}\n{"at": 6}\n', 5),
+        ('{"at": 5}', 5),
+        ('{"at": "5"}', None),
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert state.begun_at() == expected
+    path.write_text("[]", encoding="utf-8")
+    assert state.begun_at() is None
+
+
+def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
+    """A gateway's are apart, and are read too."""
+    state = SessionState(home_dir, "s")
+    assert state.last_line("Stop") == {}
+    for number in (1, 2):
+        state.add_line("Stop", {"n": number})
+        state.add_line("Gateway", {"n": number + 10})
+    state.add_line("Other", {"n": 3})
+
+    assert (state.last_line("Stop")["n"], state.last_line("Gateway")["n"]) == (2, 12)
+    assert state.last_line("Missing") == {}
+    assert state.moved_out() == {}
+    state.add_line("MovedOut", {"results": 4})
+    assert state.moved_out()["results"] == 4
+    state.add_line("MovedOut", {"results": 5, "at": 1_000.0})
+    assert state.moved_out() == {}
+
+
+def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
+    """By a file in its folder."""
+    assert SessionState(home_dir, "s").is_off is False
+    SessionState(home_dir, "s").switch(off=True)
+    assert SessionState(home_dir, "s").is_off is True
+    SessionState(home_dir, "s").switch(off=False)
+    assert SessionState(home_dir, "s").is_off is False
+
+
+@pytest.mark.parametrize(
+    ("change", "is_sound"),
+    [
+        ({}, True),
+        ({"at": "1"}, False),
+        ({"silence": 7}, False),
+        ({"cost_usd": "1"}, False),
+        ({"cost_usd": 1}, True),
+        ({"window_tokens": 1.5}, False),
+        ({"occupancy_tokens": "1"}, False),
+        ({"output_tokens": 3}, True),
+        ({"model": 7}, False),
+    ],
+)
+def test_a_snapshot_is_sound_where_each_part_is_of_its_kind(
+    change: dict[str, Any], is_sound: bool
+) -> None:
+    """Every part may be unknown."""
+    assert Snapshot(**{"at": 1.0} | change).is_sound() is is_sound

@@ -73,3 +73,50 @@ def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
 
     assert found.wanted.keys() | found.gathered.keys() <= names
     assert not found.gathered or found.waits
+
+
+@pytest.mark.parametrize(
+    ("arguments", "level", "reason"),
+    [
+        ("", "soft", None),
+        ("hard", "hard", None),
+        ("HARD the build", "hard", "the build"),
+        ("the hard build", "soft", "the hard build"),
+        ("level=hard soft words", "hard", "soft words"),
+        ('level=hard reason="why so"', "hard", "why so"),
+        ('reason="why so" hard', "hard", "why so"),
+        ('"quoted words"', "soft", "quoted words"),
+        ("level=firm x", "soft", "x"),
+    ],
+)
+def test_a_slash_command_takes_a_level_and_free_words(
+    arguments: str, level: str, reason: str | None
+) -> None:
+    """Or options, which win."""
+    found = pins.from_arguments("last", arguments)
+
+    assert (found.kind, found.level, found.reason) == ("last", level, reason)
+
+
+def test_a_conversation_waits_for_what_was_announced() -> None:
+    """A result that is to come, or the end of a range; both, or one of them."""
+    begin, following = Directive("start", "soft", None), Directive("next", "soft", None)
+
+    assert resolve([]).waits is False
+    assert resolve([begin]).waits is True
+    assert resolve([following]).waits is True
+    assert resolve([following, Result("a")]).waits is False
+    assert resolve([begin, Directive("end", "soft", None)]).waits is False
+
+
+def test_a_pin_that_cannot_be_read_holds(home_dir: str) -> None:
+    """And says why."""
+    key = stored(home_dir, text(1))
+    path = Path(layout.file(home_dir, key[7:], "pin"))
+    path.mkdir(parents=True)
+
+    found = pins.read(home_dir, key[7:])
+
+    assert found is not None
+    assert found.level == "hard"
+    assert (found.reason or "").startswith("the pin cannot be read: ")

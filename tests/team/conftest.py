@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
+import threading
 import uuid
-from typing import TYPE_CHECKING
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cli.conftest import brimline
@@ -16,7 +19,7 @@ from brimline.team import together
 from brimline.team.qdrant import Server
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.cli.conftest import Run
@@ -80,3 +83,59 @@ def homes(world: Path, monkeypatch: pytest.MonkeyPatch, brimline: Run, patient: 
 def collection() -> str:
     """A name that no other test uses."""
     return f"test-{uuid.uuid4().hex}"
+
+
+class Answering:
+    """A server on loopback that gives prepared answers, one after the other."""
+
+    def __init__(self, *coming: tuple[int, Any]) -> None:
+        """Begin to listen.
+
+        Args:
+            coming: status and body of each answer; what is no bytes is sent as JSON.
+        """
+        self.asked: list[tuple[str, str, Any, str | None]] = []
+        """Of each request: method, path, body and key."""
+        left, asked = list(coming), self.asked
+
+        class Handler(BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+                body = json.loads(raw) if raw else None
+                asked.append((self.command, self.path, body, self.headers.get("api-key")))
+                status, told = left.pop(0)
+                answer = told if isinstance(told, bytes) else json.dumps(told).encode()
+                self.send_response(status)
+                self.send_header("content-length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            do_GET = do_PUT = do_POST = _answer  # noqa: N815 - as the library has it
+
+            def log_message(self, *_: Any) -> None:
+                """Nobody is told."""
+
+        self._http = HTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self._http.server_port}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        self._http.shutdown()
+        self._thread.join()
+        self._http.server_close()
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[..., Answering]]:
+    """Servers with prepared answers."""
+    servers: list[Answering] = []
+
+    def start(*coming: tuple[int, Any]) -> Answering:
+        servers.append(Answering(*coming))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

@@ -53,3 +53,79 @@ def test_every_break_has_its_cause(session: SessionBuilder) -> None:
     assert found.breaks[0].tokens == 51_000
     assert (found.requests, found.read_tokens) == (8, 141_000)
     assert found.causes["expired"] == 1
+
+
+@pytest.mark.parametrize(
+    ("held", "read", "breaks"),
+    [
+        (40_000, 38_000, []),
+        (40_000, 37_999, [2_001]),
+        (100_000, 95_000, []),
+        (100_000, 94_999, [5_001]),
+        (40_000, 50_000, []),
+    ],
+)
+def test_a_prefix_is_broken_from_a_twentieth_and_two_thousand_tokens_on(
+    session: SessionBuilder, held: int, read: int, breaks: list[int]
+) -> None:
+    """Less may be a mark that moved."""
+    reply(session, 0, held)
+    reply(session, read, 0)
+
+    assert [one.tokens for one in scan_cache(session.path, {}).breaks] == breaks
+
+
+@pytest.mark.parametrize(
+    ("pause", "edit_after", "cause"),
+    [
+        (299, None, "unknown"),
+        (300, None, "expired"),
+        (10, 0.0, "gateway, due"),
+        (10, 16.0, "gateway, due"),
+        (10, 16.1, "unknown"),
+        (10, -0.1, "unknown"),
+    ],
+)
+def test_a_cause_is_told_where_the_times_fit(
+    session: SessionBuilder, pause: int, edit_after: float | None, cause: str
+) -> None:
+    """A cache lives five minutes; an edit is noted up to five seconds after the reply."""
+    reply(session, 0, 50_000)
+    first = session.now
+    session.now += pause
+    reply(session, 0, 50_000)
+    edits = {} if edit_after is None else {first + edit_after: "due"}
+
+    assert [one.cause for one in scan_cache(session.path, edits).breaks] == [cause]
+
+
+def test_the_kinds_that_came_between_are_told_the_most_frequent_first(
+    session: SessionBuilder,
+) -> None:
+    """Three at most, and only those since the request before."""
+    session.row("attachment", attachment={"type": "old"})
+    reply(session, 0, 50_000)
+    for kind in ("a", "b", "b", "c", "d"):
+        session.row("attachment", attachment={"type": kind})
+    reply(session, 0, 50_000)
+
+    (one,) = scan_cache(session.path, {}).breaks
+
+    assert one.cause == "unknown, after b, a, c"
+    assert one.at == pytest.approx(session.now)
+    assert one.tokens == 50_000
+
+
+def test_a_reply_of_several_rows_counts_once(session: SessionBuilder) -> None:
+    """By its name; those without one count each, and one without a time has that before it."""
+    message = {"id": "m1", "model": "m", "content": []}
+    usage = {"cache_read_input_tokens": 5, "cache_creation_input_tokens": 9_000}
+    for name in ("m1", "m1", None, None):
+        session.row("assistant", message=message | {"id": name, "usage": usage})
+    session.row("assistant", message=message | {"id": "m2", "usage": usage}, timestamp=None)
+
+    found = scan_cache(session.path, {})
+
+    assert (found.requests, found.read_tokens, found.written_tokens) == (4, 20, 36_000)
+    assert found.breaks[-1].at == pytest.approx(session.now - 1)
+    assert found.causes == {"unknown": 3}

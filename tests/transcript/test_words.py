@@ -67,3 +67,95 @@ def test_a_mark_of_the_client_is_believed(mark: dict[str, object]) -> None:
 
     assert words.may_be_in("Bash", marked.text, is_error=True, is_marked=marked.is_marked)
     assert not words.may_be_in("Bash", plain.text, is_error=True, is_marked=plain.is_marked)
+
+
+def result(text: str, record: object = None, *, is_error: bool = False) -> row.Result:
+    """What a tool answered, with the client's copy."""
+    return row.Result("t1", text, is_error=is_error, record=record)
+
+
+BECAUSE = f"{REFUSED} To tell you how to proceed, the user said:\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "text", "copy", "said"),
+    [
+        ("Bash", f"{BECAUSE}never prod ", "User rejected tool use", "never prod"),
+        ("Bash", f"{BECAUSE}no\n\nNote: The user's next message may", f"Error: {REFUSED}", "no"),
+        ("Bash", REFUSED, "User rejected tool use", ""),
+        ("Bash", f"{BECAUSE}The user wants to clarify these questions", f"Error: {REFUSED}", ""),
+        ("Bash", f"{BECAUSE}no", {"stdout": "x"}, None),
+        ("Bash", f"{BECAUSE}no", "Error: other", None),
+        ("Bash", f"printed: {BECAUSE}no", "User rejected tool use", None),
+        ("mcp__a__b", f"{BECAUSE}no", "User rejected tool use", None),
+        ("ListMcpResources", f"{BECAUSE}no", "User rejected tool use", None),
+    ],
+)
+def test_a_refusal_has_the_clients_two_shapes(
+    tool: str, text: str, copy: object, said: str | None
+) -> None:
+    """With the user's words, or none; what a program prints is none."""
+    assert words.refusal(tool, result(text, copy, is_error=True)) == said
+    assert words.refusal(tool, result(text, copy)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "record", "said"),
+    [
+        ('User has answered your questions: "A"="b". You can now continue.', None, '"A"="b"'),
+        ("Your questions have been answered: x. Read the answers.", None, "x"),
+        ("The user answered: yes", None, "yes"),
+        ("The user responded: a. b", None, "a. b"),
+        ("another shape", {"answers": {"Q": "r", "P": "s"}}, '"Q"="r", "P"="s"'),
+        ("another shape", {"answers": {"Q": "r"}, "response": "and this"}, '"Q"="r", and this'),
+        ("another shape", {"response": "only this"}, "only this"),
+        ("another shape", {"answers": ["r"]}, ""),
+        ("another shape", None, ""),
+    ],
+)
+def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, said: str) -> None:
+    """As the client tells the model, else as it keeps it."""
+    assert words.answer("AskUserQuestion", result(text, record)) == said
+    assert words.answer("AskUserQuestion", result(text, record, is_error=True)) == ""
+    assert words.answer("Bash", result(text, record)) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        (" Fix it. ", "Fix it."),
+        ("<system-reminder>x</system-reminder>Fix it.", "Fix it."),
+        ("<ide_opened_file>x</ide_opened_file>\nFix it.", "Fix it."),
+        ("a < b", "a < b"),
+        (
+            "<command-name>/review</command-name><command-args>the diff</command-args>",
+            "/review the diff",
+        ),
+        ("<command-name>/clear</command-name><command-args></command-args>", ""),
+        ("/brim:status", ""),
+        ("/statusquo now", "/statusquo now"),
+        ("<local-command-stdout>x</local-command-stdout>", ""),
+        ("[Request interrupted by user]", ""),
+        ("This session is being continued from a previous one", ""),
+    ],
+)
+def test_what_stands_around_the_users_words_goes(text: str, own: str) -> None:
+    """A command of theirs is taken with what it was given, one of the client's is not."""
+    assert words.own_words(text) == own
+    fields = {"type": "user", "message": {"role": "user", "content": text}}
+    assert words.message(fields) == own
+
+
+def test_a_prompt_is_what_was_typed_directives_too() -> None:
+    """Not what the client's own commands print."""
+    for text, typed in ((" /brim:off ", "/brim:off"), ("<command-name>/x</command-name>", "")):
+        fields = {"type": "user", "message": {"role": "user", "content": text}}
+        assert words.prompt(fields) == typed
+
+
+@pytest.mark.parametrize(("fill", "holds"), [(586, True), (588, False)])
+def test_words_are_looked_for_at_the_beginning_of_a_failure(fill: int, holds: bool) -> None:
+    """Within 600 characters."""
+    text = "x" * fill + "the user said: no"
+
+    assert words.may_be_in("Bash", text, is_error=True) is holds

@@ -57,18 +57,18 @@ def load(home_dir: str, session_id: str) -> Budget:
         OSError: they cannot be read.
     """
     budget = Budget()
-    for line in json.read_lines(_path(home_dir, session_id), _LARGEST_BYTES):
+    for line in json.read_lines(_budget_file(home_dir, session_id), _LARGEST_BYTES):
         item = line.get("add")
         if isinstance(item, dict) and _is_item(item):
             budget.items.setdefault(item["id"], item)
         named = budget.items.get(str(line.get("id")))
         if named is not None:
-            _do(budget, named, line)
+            _apply_line(budget, named, line)
     del budget.log[:-LOG_ENTRIES]
     return budget
 
 
-def _do(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> None:
+def _apply_line(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> None:
     """Carry out what a line says about an item; one that is pinned is not evicted."""
     action = line.get("do")
     if action in ("pin", "unpin"):
@@ -93,14 +93,14 @@ def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
         **item,
         "id": io.system.urandom(_ID_BYTES).hex(),
         "at": round(time.time(), 3),
-        "tokens": estimate(item["text"]),
+        "tokens": estimate_tokens(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,
     }
-    _append(_path(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
+    _append_within(_budget_file(home_dir, session_id), {"add": made}, _LARGEST_BYTES - _KEPT_BYTES)
     return made
 
 
-def change(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> None:
+def change_items(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> None:
     """Say of items, by their ids, that they are to `remove`, `pin`, `unpin` or `evict`.
 
     Raises:
@@ -108,20 +108,20 @@ def change(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> N
         StateError: so much was written down for this session that no more is taken.
     """
     for item in items:
-        _append(_path(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES)
+        _append_within(_budget_file(home_dir, session_id), {"do": what, "id": item}, _LARGEST_BYTES)
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens a text takes: one per four bytes, rounded up."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
-def room(compartment: str, window_tokens: int) -> int:
+def capacity_tokens(compartment: str, window_tokens: int) -> int:
     """How many tokens a compartment has, whatever the others hold."""
     return window_tokens * SHARES[compartment] // 100
 
 
-def used(items: Iterable[dict[str, Any]]) -> int:
+def used_tokens(items: Iterable[dict[str, Any]]) -> int:
     """How many tokens items take."""
     return sum(item["tokens"] for item in items)
 
@@ -132,12 +132,12 @@ def evictable(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(free, key=lambda item: (item["priority"], item["at"]))
 
 
-def too_many(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
+def items_over_share(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     """What has to go so that no compartment holds more than its share."""
     found = []
     for compartment in SHARES:
         inside = budget.of(compartment)
-        over = used(inside) - room(compartment, window_tokens)
+        over = used_tokens(inside) - capacity_tokens(compartment, window_tokens)
         for item in evictable(inside):
             if over <= 0:
                 break
@@ -146,7 +146,7 @@ def too_many(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     return found
 
 
-def handed_back(home_dir: str, session_id: str) -> list[list[str]]:
+def pinned_texts(home_dir: str, session_id: str) -> list[list[str]]:
     """The pinned texts that come back after a compaction: of safety, and of the task at hand."""
     budget = load(home_dir, session_id)
     return [
@@ -166,19 +166,19 @@ def _is_item(item: dict[str, Any]) -> bool:
     )
 
 
-def _append(path: str, fields: dict[str, Any], most: int) -> None:
+def _append_within(path: str, fields: dict[str, Any], most: int) -> None:
     line = {"at": round(time.time(), 3)} | fields
-    if _size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
+    if _file_size(path) + len(json.dumps({"v": json.FORMAT} | line)) >= most:
         raise StateError("this session's budget file is full: it takes no more")
     json.append_line(path, line)
 
 
-def _size(path: str) -> int:
+def _file_size(path: str) -> int:
     try:
         return io.system.stat(io.to_bytes(path)).st_size
     except FileNotFoundError:
         return 0
 
 
-def _path(home_dir: str, session_id: str) -> str:
+def _budget_file(home_dir: str, session_id: str) -> str:
     return f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"

@@ -56,16 +56,16 @@ def run(
     return {"operation": operation} | OPERATIONS[operation](place, present)
 
 
-def _get(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+def _show_all(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Every compartment, and beside them what is really in the window."""
     return {
         "window_tokens": place.window_tokens,
-        "compartments": _compartments(place),
-        "measured": _measured(place.session_id),
+        "compartments": _fill_levels(place),
+        "measured": _measured_parts(place.session_id),
     }
 
 
-def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _add_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     compartment, text = _require_compartment(given), _require_text(given)
     priority, pinned = given.get("priority", _DEFAULT_PRIORITY), given.get("pinned", False)
     if isinstance(priority, bool) or priority not in items.PRIORITIES:
@@ -74,7 +74,7 @@ def _add(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         raise StateError("`pinned` is true or false")
     item = {"compartment": compartment, "text": text, "priority": priority, "pinned": pinned}
     made = items.add(place.home_dir, place.session_id, item)
-    return {"item": made, "alerts": _alerts(place, [compartment])}
+    return {"item": made, "alerts": _nearly_full(place, [compartment])}
 
 
 def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
@@ -84,59 +84,59 @@ def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, An
         raise StateError(f"what is in {items.SAFETY} is always pinned: remove it instead")
     if what == "evict" and item["pinned"]:
         raise StateError(f"{item['id']} is pinned: unpin it first")
-    items.change(place.home_dir, place.session_id, what, [item["id"]])
+    items.change_items(place.home_dir, place.session_id, what, [item["id"]])
     pinned = what == "pin" or (item["pinned"] and what != "unpin")
     return {"item": item | {"pinned": pinned}}
 
 
-def _evict(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _evict_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Take out one item: the named one, or the next of a compartment."""
     if "id" in given:
         return _change_item("evict", place, given)
     compartment = _require_compartment(given)
-    free = items.evictable(_load(place).of(compartment))
+    free = items.evictable(_load_budget(place).of(compartment))
     if not free:
         raise StateError(f"{compartment} holds nothing that is not pinned")
     return _change_item("evict", place, {"id": free[0]["id"]})
 
 
-def _enforce(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+def _evict_excess(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Take out what is too much, compartment by compartment."""
-    gone = items.too_many(_load(place), place.window_tokens)
-    items.change(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
-    return {"evicted": gone, "alerts": _alerts(place)}
+    gone = items.items_over_share(_load_budget(place), place.window_tokens)
+    items.change_items(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
+    return {"evicted": gone, "alerts": _nearly_full(place)}
 
 
-def _estimate(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
-    return {"tokens": items.estimate(_require_text(given))}
+def _estimate_text(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
+    return {"tokens": items.estimate_tokens(_require_text(given))}
 
 
-def _log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
-    return {"log": _load(place).log}
+def _show_log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+    return {"log": _load_budget(place).log}
 
 
-def _list(place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _list_items(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     wanted = [_require_compartment(given)] if "compartment" in given else items.SHARES
-    budget = _load(place)
+    budget = _load_budget(place)
     return {"items": [item for name in wanted for item in budget.of(name)]}
 
 
 OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
-    "get": _get,
-    "add": _add,
+    "get": _show_all,
+    "add": _add_item,
     "remove": partial(_change_item, "remove"),
     "pin": partial(_change_item, "pin"),
     "unpin": partial(_change_item, "unpin"),
-    "evict": _evict,
-    "enforce": _enforce,
-    "estimate": _estimate,
-    "alerts": lambda place, _given: {"alerts": _alerts(place)},
-    "log": _log,
-    "list": _list,
+    "evict": _evict_item,
+    "enforce": _evict_excess,
+    "estimate": _estimate_text,
+    "alerts": lambda place, _given: {"alerts": _nearly_full(place)},
+    "log": _show_log,
+    "list": _list_items,
 }
 
 
-def _load(place: Place) -> items.Budget:
+def _load_budget(place: Place) -> items.Budget:
     return items.load(place.home_dir, place.session_id)
 
 
@@ -157,7 +157,7 @@ def _require_text(given: dict[str, Any]) -> str:
 
 
 def _find_item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    name, by_id = arguments.get("id"), _load(place).items
+    name, by_id = arguments.get("id"), _load_budget(place).items
     fitting = [each for each in by_id if isinstance(name, str) and name and each.startswith(name)]
     if len(fitting) != 1:
         some = "several items begin" if fitting else "no item begins"
@@ -165,11 +165,11 @@ def _find_item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     return by_id[fitting[0]]
 
 
-def _compartments(place: Place) -> list[dict[str, Any]]:
-    budget, found = _load(place), []
+def _fill_levels(place: Place) -> list[dict[str, Any]]:
+    budget, found = _load_budget(place), []
     for name, share in items.SHARES.items():
-        inside, room = budget.of(name), items.room(name, place.window_tokens)
-        used = items.used(inside)
+        inside, room = budget.of(name), items.capacity_tokens(name, place.window_tokens)
+        used = items.used_tokens(inside)
         found.append(
             {
                 "name": name,
@@ -184,16 +184,16 @@ def _compartments(place: Place) -> list[dict[str, Any]]:
     return found
 
 
-def _alerts(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
+def _nearly_full(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
     """The compartments that are nearly full, or more than full."""
     return [
         one
-        for one in _compartments(place)
+        for one in _fill_levels(place)
         if one["name"] in names and one["percent"] >= items.ALERT_PERCENT
     ]
 
 
-def _measured(session_id: str) -> dict[str, int]:
+def _measured_parts(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
         found = composition.compose(pieces.entries(find.by_id(session_id)))

@@ -49,7 +49,7 @@ _NO_BRANCH = "HEAD"
 _CONTAINED_CHARACTERS = 40
 
 
-def instructions(ledger: Ledger, own: str | None = None) -> str:
+def summary_instructions(ledger: Ledger, own: str | None = None) -> str:
     """What the client's summary is asked to hold: the user's own text or ours, and marked notes.
 
     Args:
@@ -64,11 +64,11 @@ def instructions(ledger: Ledger, own: str | None = None) -> str:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
     room = min(_NOTES_CHARACTERS, most - len(f"{general}\n\n{title}"))
-    notes = _within(_note_lines(ledger), room)
+    notes = _fitting(_note_lines(ledger), room)
     return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 
 
-def card(
+def card_text(
     ledger: Ledger,
     marked_rules: Sequence[Sequence[str]] = (),
     *,
@@ -90,17 +90,17 @@ def card(
     opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
-    notes = _section("Notes", _within(_note_lines(ledger), _NOTES_CHARACTERS))
+    notes = _section("Notes", _fitting(_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_lines(pinned))
     rules = _section("Rules that are always in force", _rule_lines(marked_rules))
     fixed = opening + notes + kept + rules
-    state = _state(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
+    state = _state_section(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
     room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
-    messages = _messages(ledger, room)
+    messages = _messages_section(ledger, room)
     return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
-def after_moving_out(
+def card_after_moving_out(
     ledger: Ledger, moved: Mapping[str, Any], *, pinned: Sequence[Sequence[str]] = ()
 ) -> str:
     """What the model gets after a compaction without a model, which leaves all that was said.
@@ -118,8 +118,8 @@ def after_moving_out(
     )
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [
-        *_within(_pinned_lines(pinned), _PINNED_CHARACTERS),
-        *_within(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
+        *_fitting(_pinned_lines(pinned), _PINNED_CHARACTERS),
+        *_fitting(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
     ]
     return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
 
@@ -142,7 +142,7 @@ def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     """Of each compartment the newest, as far as its room goes; how many more is said."""
     lines = []
     for texts in pinned:
-        shown = _within([f"- {flatten(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
+        shown = _fitting([f"- {flatten(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
         left = len(texts) - len(shown)
         lines += [*shown, f"- [{left} more: `context_budget` lists them]"] if left else shown
     return lines
@@ -162,7 +162,7 @@ def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     return [f"- {count} marked in {flatten(file)}" for file, count in files.items() if file]
 
 
-def _state(ledger: Ledger, room: int) -> str:
+def _state_section(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
     worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))[:3]
     repeated = [
@@ -171,14 +171,14 @@ def _state(ledger: Ledger, room: int) -> str:
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
-        _section("Tasks", _within(_task_lines(ledger), 600)),
+        _section("Tasks", _fitting(_task_lines(ledger), 600)),
         _section("Plan written last", [f"- {flatten(ledger.plan)}"] if ledger.plan else []),
-        _section("Git", _within(_git_lines(ledger), 450)),
-        _section("Checks, the last result of each", _within(_check_lines(ledger), 500)),
-        _section("Files changed, latest first", _within(_grouped(ledger.changed, ledger), 500)),
+        _section("Git", _fitting(_git_lines(ledger), 450)),
+        _section("Checks, the last result of each", _fitting(_check_lines(ledger), 500)),
+        _section("Files changed, latest first", _fitting(_by_folder(ledger.changed, ledger), 500)),
         _section("Worked after a similar command had failed", worked),
         _section("Commands that ran more than once without an error", repeated[:8]),
-        _section("Files read lately", _within(_grouped(ledger.read, ledger), 300)),
+        _section("Files read lately", _fitting(_by_folder(ledger.read, ledger), 300)),
     ]
     kept = ""
     for part in parts:
@@ -241,7 +241,7 @@ def _repeated_command_lines(ledger: Ledger) -> list[str]:
     ]
 
 
-def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
+def _by_folder(paths: dict[str, int], ledger: Ledger) -> list[str]:
     """Many names in little room: by folder, the latest first."""
     folders: dict[str, list[str]] = {}
     for path in reversed(paths):
@@ -254,7 +254,7 @@ def _grouped(paths: dict[str, int], ledger: Ledger) -> list[str]:
     ]
 
 
-def _messages(ledger: Ledger, room: int) -> str:
+def _messages_section(ledger: Ledger, room: int) -> str:
     title = "\n\nMessages of the user, newest first:"
     room -= len(title)
     kept: list[str] = []
@@ -262,7 +262,7 @@ def _messages(ledger: Ledger, room: int) -> str:
     shown = ""
     for message in reversed(ledger.messages):
         text = flatten(message["text"], _MESSAGE_CHARACTERS + 1)
-        line = "\n- " + _label(message) + text + size_of(message)
+        line = "\n- " + _message_label(message) + text + paste_size(message)
         if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
             continue
         if left_out or len(line) > room - _LINE_CHARACTERS:
@@ -280,12 +280,12 @@ def _messages(ledger: Ledger, room: int) -> str:
     return title + "".join(kept)
 
 
-def _label(message: dict[str, object]) -> str:
+def _message_label(message: dict[str, object]) -> str:
     kind = str(message.get("kind"))
     return f"({flatten(kind)}) " if kind == "answer" or kind.startswith("refusing") else ""
 
 
-def size_of(message: dict[str, object]) -> str:
+def paste_size(message: dict[str, object]) -> str:
     """How much there was of a paste of which the first line is kept."""
     size = message.get("size")
     return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
@@ -293,7 +293,7 @@ def size_of(message: dict[str, object]) -> str:
 
 def is_held(message: dict[str, object], summary: str) -> bool:
     """Whether a summary, on one line, holds a message word for word."""
-    part = held_part(message)
+    part = part_to_match(message)
     at = summary.find(part)
     while at >= 0:
         before, after = summary[at - 1 : at] if at else "", summary[at + len(part) :][:1]
@@ -305,7 +305,7 @@ def is_held(message: dict[str, object], summary: str) -> bool:
     return False
 
 
-def held_part(message: dict[str, object]) -> str:
+def part_to_match(message: dict[str, object]) -> str:
     """What of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
@@ -315,7 +315,7 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return f"\n\n{title}:\n" + "\n".join(entries) if entries else ""
 
 
-def _within(lines: list[str], room: int) -> list[str]:
+def _fitting(lines: list[str], room: int) -> list[str]:
     """The first lines that fit."""
     kept = []
     for line in lines:

@@ -82,7 +82,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
             }
             for name, text in texts.items():
                 write(f"{folder}/{name}", text.encode("utf-8", "replace"))
-            problem = _difference(home_dir, folder, texts, document)
+            problem = _disk_fault(home_dir, folder, texts, document)
         except OSError as error:
             problem = error.strerror or str(error)
         except StoreError as error:
@@ -92,7 +92,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
 
 
-def refusal(error: StateError) -> str:
+def refusal_text(error: StateError) -> str:
     """What the person is told where a manual compaction is refused."""
     return (
         f"{error}. Free some space or check the folder, then run /compact again; within a "
@@ -102,11 +102,12 @@ def refusal(error: StateError) -> str:
 
 def markdown(document: dict[str, Any], record: Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
-    lines = [f"# Checkpoint of session {document['session']}", "", *_circumstances(document)]
-    sections = _work(record)
-    sections["Messages of the user"] = [_message(message) for message in record.messages]
+    lines = [f"# Checkpoint of session {document['session']}", "", *_circumstance_lines(document)]
+    sections = _work_by_title(record)
+    sections["Messages of the user"] = [_message_text(message) for message in record.messages]
     sections["Kept files"] = [
-        _item("", f"{file['path']}: {file['key'] or file['problem']}") for file in document["files"]
+        _bullet("", f"{file['path']}: {file['key'] or file['problem']}")
+        for file in document["files"]
     ]
     for title, entries in sections.items():
         if entries:
@@ -114,51 +115,53 @@ def markdown(document: dict[str, Any], record: Ledger) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _circumstances(document: dict[str, Any]) -> list[str]:
+def _circumstance_lines(document: dict[str, Any]) -> list[str]:
     """When, why and where it was saved."""
     moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
     lines = [
         f"- saved: {moment} ({document['trigger']})",
-        _item("project: ", document["project"]),
-        _item("transcript: ", document["transcript"]),
+        _bullet("project: ", document["project"]),
+        _bullet("transcript: ", document["transcript"]),
     ]
     state = document["git"]
     if state:
         dirty = len(state["dirty"])
-        lines.append(_item("git: ", f"{state['branch']} at {state['head']}, {dirty} changed files"))
+        lines.append(
+            _bullet("git: ", f"{state['branch']} at {state['head']}, {dirty} changed files")
+        )
     occupancy = document["reading"].get("occupancy")
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
 
-def _work(record: Ledger) -> dict[str, list[str]]:
+def _work_by_title(record: Ledger) -> dict[str, list[str]]:
     """What was done and is to be done, by title."""
     checks = record.checks.values()
     return {
-        "Notes": [_item("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],
-        "Tasks": [_item("", f"{state}: {subject}") for state, subject in record.tasks.values()],
-        "Plan": [_item("", record.plan)] if record.plan else [],
+        "Notes": [_bullet("", f"{note['kind']}: {note['text']}") for note in record.notes.values()],
+        "Tasks": [_bullet("", f"{state}: {subject}") for state, subject in record.tasks.values()],
+        "Plan": [_bullet("", record.plan)] if record.plan else [],
         "Commits and pull requests": [
-            *(_item("", f"{commit} {subject}") for commit, subject in record.commits),
-            *(_item("", address) for address in record.pulls),
+            *(_bullet("", f"{commit} {subject}") for commit, subject in record.commits),
+            *(_bullet("", address) for address in record.pulls),
         ],
-        "Checks": [_item("", f"`{check.get('command')}`: {check['result']}") for check in checks],
-        "Files changed": [_item("", path) for path in record.changed],
-        "Files read": [_item("", path) for path in record.read],
+        "Checks": [_bullet("", f"`{check.get('command')}`: {check['result']}") for check in checks],
+        "Files changed": [_bullet("", path) for path in record.changed],
+        "Files read": [_bullet("", path) for path in record.read],
         "Commands that succeeded": [
-            _item("", f"`{ran['line']}`") for ran in record.commands.values()
+            _bullet("", f"`{ran['line']}`") for ran in record.commands.values()
         ],
     }
 
 
-def _item(label: str, text: Any) -> str:
+def _bullet(label: str, text: Any) -> str:
     return f"- {label}{flatten(str(text), _LINE_CHARACTERS)}"
 
 
-def _message(message: dict[str, Any]) -> str:
+def _message_text(message: dict[str, Any]) -> str:
     """A message as it was written; one of several lines as a quotation."""
-    text, end = message["text"], card.size_of(message)
+    text, end = message["text"], card.paste_size(message)
     at = flatten(str(message["at"] or ""), _MOMENT_CHARACTERS)
-    return f"- {at}{end}\n{quote(text)}" if "\n" in text else _item(f"{at} ", text) + end
+    return f"- {at}{end}\n{quote(text)}" if "\n" in text else _bullet(f"{at} ", text) + end
 
 
 def _keep_files(
@@ -173,7 +176,7 @@ def _keep_files(
 
 def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict[str, Any]:
     try:
-        if _leads_out(path, project_dir):
+        if _links_outside(path, project_dir):
             return {"path": path, "key": None, "problem": "a link that leads out of the project"}
         data = io.read_file(path, _LARGEST_FILE_BYTES + 1)
     except OSError as error:
@@ -184,13 +187,13 @@ def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict
     return {"path": path, "key": key, "bytes": len(data)}
 
 
-def _leads_out(path: str, project_dir: str) -> bool:
+def _links_outside(path: str, project_dir: str) -> bool:
     """Whether a path in the project is, by a link, one outside of it."""
     inside = os.path.normpath(path).startswith(os.path.normpath(project_dir) + os.sep)
     return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
-def _difference(home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]) -> str:
+def _disk_fault(home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]) -> str:
     """What is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
         if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):

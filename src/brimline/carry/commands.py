@@ -81,16 +81,16 @@ _LOOKING = words_of("""
 """)
 
 
-def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bool) -> None:
+def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = shell.split(command)
     if any(map(_is_opaque, steps)):
-        ran_unseen(ledger, command)
+        note_run_unseen(ledger, command)
         return
     checks = [place for place, step in enumerate(steps) if _check_name(step)]
     for place in checks:
-        _note_check(ledger, steps, place, _result(steps, place, output, failed=failed), output)
+        _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
         _note_published(ledger, steps, output)
@@ -99,7 +99,7 @@ def ran(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bo
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
 
 
-def ran_unseen(ledger: Ledger, command: str) -> None:
+def note_run_unseen(ledger: Ledger, command: str) -> None:
     """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
     for key, check in ledger.checks.items():
         words = key.rpartition("\0")[2].split()
@@ -107,9 +107,9 @@ def ran_unseen(ledger: Ledger, command: str) -> None:
             ledger.checks[key] = {"command": check["command"], "result": UNKNOWN}
 
 
-def ran_in_background(ledger: Ledger, command: str, at: str | None) -> None:
+def note_background_run(ledger: Ledger, command: str, at: str | None) -> None:
     """Take in a command that goes on while the assistant works."""
-    ran_unseen(ledger, command)
+    note_run_unseen(ledger, command)
     _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
@@ -139,7 +139,7 @@ def _runner_check(program: str, arguments: list[str]) -> str:
     return ""
 
 
-def _result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
+def _step_result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
@@ -190,7 +190,7 @@ def _note_success(
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
     if not checks and "|" not in operators:
-        _note_worked(ledger, line)
+        _note_fixed_command(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
     if not _LOOKING.issuperset(programs):
@@ -207,7 +207,7 @@ def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool
         del ledger.commands[next(iter(ledger.commands))]
 
 
-def _note_worked(ledger: Ledger, line: str) -> None:
+def _note_fixed_command(ledger: Ledger, line: str) -> None:
     """Keep a command that succeeded soon after one that is much like it had failed."""
     words = set(line.split())
     for before in ledger.failed:
@@ -226,7 +226,7 @@ def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
         if step.program == "git" and "commit" in words:
             _note_commits(ledger, output, amended="--amend" in words)
         elif step.program == "git" and "reset" in words:
-            _take_back(ledger, words[words.index("reset") + 1 :])
+            _drop_commits(ledger, words[words.index("reset") + 1 :])
         elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             made = [address.group() for address in _PULL.finditer(output)][:1]
             ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
@@ -240,7 +240,7 @@ def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
     ledger.commits = [*earlier, *made][-_MOST_COMMITS:]
 
 
-def _take_back(ledger: Ledger, words: tuple[str, ...]) -> None:
+def _drop_commits(ledger: Ledger, words: tuple[str, ...]) -> None:
     """`git reset` went behind commits made here: nobody knows by how many, so none is claimed."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
     names_a_commit = target.startswith("HEAD") or not _RESET_MODES.isdisjoint(words)

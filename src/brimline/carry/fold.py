@@ -82,14 +82,14 @@ def bring_up_to_date(
         return False
     with file:
         size = file.seek(0, 2)
-        start = _known_until(file, ledger, size)
+        start = _folded_up_to(file, ledger, size)
         if start >= size:
             return False
         if most_bytes is not None and size - start > most_bytes:
-            start = _skip(file, ledger, start, size - most_bytes)
+            start = _skip_ahead(file, ledger, start, size - most_bytes)
         file.seek(start)
         end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
-        ledger.cursor = {"offset": end, "print": _fingerprint(file, end)}
+        ledger.cursor = {"offset": end, "print": _fingerprint_before(file, end)}
     return True
 
 
@@ -97,18 +97,18 @@ def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: f
     """Take in line after line; returns where the last of them ends."""
     end = start
     for line in lines:
-        rows = _rows_on(line)
+        rows = _telling_rows(line)
         if not line.is_ended and line.part is None and not rows:
             break  # still being written
         for fields in rows:
-            fold(ledger, fields)
+            fold_row(ledger, fields)
         end = line.offset + len(line.raw)
         if not line.number % _LINES_BETWEEN_LOOKS and time.monotonic() > until:
             break
     return end
 
 
-def end_of(transcript: str | None) -> dict[str, Any]:
+def cursor_at_end(transcript: str | None) -> dict[str, Any]:
     """A cursor at the transcript's present end."""
     try:
         file = read.open_regular(transcript or "")
@@ -116,10 +116,10 @@ def end_of(transcript: str | None) -> dict[str, Any]:
         return {}
     with file:
         end = file.seek(0, 2)
-        return {"offset": end, "print": _fingerprint(file, end)}
+        return {"offset": end, "print": _fingerprint_before(file, end)}
 
 
-def _rows_on(line: read.Line) -> list[dict[str, Any]]:
+def _telling_rows(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
     if raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw:
@@ -129,7 +129,7 @@ def _rows_on(line: read.Line) -> list[dict[str, Any]]:
     return [record.value for record in line.records]
 
 
-def fold(ledger: Ledger, fields: Any) -> None:
+def fold_row(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(fields, dict) or row.is_sidechain(fields):
         return
@@ -158,7 +158,7 @@ def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
         ledger.branch = clean(branch)
 
 
-def _assistant(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
+def _keep_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
     for call in row.calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
@@ -166,29 +166,29 @@ def _assistant(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
             if name in _CALL_FIELDS
         }
         ledger.calls[call.id] = [call.name, arguments]
-        _trim(ledger.calls, _MOST_CALLS)
+        _drop_oldest(ledger.calls, _MOST_CALLS)
 
 
-def _user(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _take_message(ledger, words.message(fields), at)
+def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
+    _keep_message(ledger, words.message(fields), at)
     for result in row.results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
-            _take_answer(ledger, _Answer(call[0], call[1], result, at))
+            _fold_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _take_message(ledger, words.message(fields), at)
-    _task_list(ledger, row.reminded_tasks(fields))
+    _keep_message(ledger, words.message(fields), at)
+    _set_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_of(fields)) or ledger.plan
 
 
-def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
+def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation(fields)
     said = words.own_words(text)
     if operation == "enqueue" and not said.startswith("/"):
-        kept = _take_message(ledger, said, at, "queued")
+        kept = _keep_message(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
     elif operation == "popAll" and ledger.messages:
         last = ledger.messages[-1]
@@ -198,18 +198,18 @@ def _queue(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
 
 
 _BY_KIND = {
-    "assistant": _assistant,
-    "user": _user,
+    "assistant": _keep_calls,
+    "user": _fold_user_row,
     "attachment": _fold_attachment,
-    "queue-operation": _queue,
+    "queue-operation": _fold_queue_row,
 }
 
 
-def _take_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
+def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
     if not text:
         return ""
-    text = clean(_without_notes(ledger, text, at))
+    text = clean(_split_off_notes(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
         text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
@@ -219,7 +219,7 @@ def _take_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt
     return text
 
 
-def _without_notes(ledger: Ledger, text: str, at: str | None) -> str:
+def _split_off_notes(ledger: Ledger, text: str, at: str | None) -> str:
     """Keep the notes that are marked in a message; returns what is left of it."""
     if "brim:" not in text.lower() or is_paste(text):
         return text
@@ -234,7 +234,7 @@ def has_marks(text: str) -> bool:
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 
-def _take_answer(ledger: Ledger, answer: _Answer) -> None:
+def _fold_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
     refusal = words.refusal(answer.tool, answer.result)
     reply = words.answer(answer.tool, answer.result)
@@ -244,7 +244,7 @@ def _take_answer(ledger: Ledger, answer: _Answer) -> None:
         return
     take = _BY_TOOL.get(answer.tool)
     # How a command failed tells something; a call of another tool that failed did nothing.
-    if take and refusal is None and (take is _take_command or not answer.result.is_error):
+    if take and refusal is None and (take is _fold_command or not answer.result.is_error):
         take(ledger, answer)
 
 
@@ -253,28 +253,28 @@ def _refusal_label(answer: _Answer) -> str:
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
-def _take_command(ledger: Ledger, answer: _Answer) -> None:
+def _fold_command(ledger: Ledger, answer: _Answer) -> None:
     command, result = clean(text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
-        commands.ran_in_background(ledger, command, answer.at)
+        commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
-        commands.ran_unseen(ledger, command)
+        commands.note_run_unseen(ledger, command)
     elif command:
         output = result.text[-_OUTPUT_CHARACTERS:]
-        commands.ran(ledger, command, output, answer.at, failed=result.is_error)
+        commands.note_run(ledger, command, output, answer.at, failed=result.is_error)
 
 
-def _read_file(ledger: Ledger, answer: _Answer) -> None:
+def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if path and path not in ledger.changed:
-        _touch(ledger.read, path)
+        _move_to_end(ledger.read, path)
 
 
-def _changed_file(ledger: Ledger, answer: _Answer) -> None:
+def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if not path:
         return
-    _touch(ledger.changed, path)
+    _move_to_end(ledger.changed, path)
     ledger.read.pop(path, None)
     if "/plans/" in path and path.endswith(".md"):
         ledger.plan = path
@@ -287,59 +287,59 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
     ledger.subagents += 1
 
 
-def _take_plan(ledger: Ledger, answer: _Answer) -> None:
+def _note_plan(ledger: Ledger, answer: _Answer) -> None:
     ledger.plan = clean(text_of(answer.result.record.get("filePath"))) or ledger.plan
 
 
-def _take_note(ledger: Ledger, answer: _Answer) -> None:
+def _keep_models_note(ledger: Ledger, answer: _Answer) -> None:
     text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
 
 
-def _task_created(ledger: Ledger, answer: _Answer) -> None:
+def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
     number = text_of(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
-    _task(ledger, number or (named.group(1) if named else ""), answer.arguments)
+    _set_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
-def _task_updated(ledger: Ledger, answer: _Answer) -> None:
+def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
+        _set_task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
 
 
-def _tasks_listed(ledger: Ledger, answer: _Answer) -> None:
-    _task_list(ledger, answer.result.record.get("tasks"))
+def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
+    _set_tasks(ledger, answer.result.record.get("tasks"))
 
 
 def _replace_todos(ledger: Ledger, answer: _Answer) -> None:
     todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
     ledger.tasks.clear()
-    _task_list(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
+    _set_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
 
 
 _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
-    "Bash": _take_command,
-    "Read": _read_file,
-    **dict.fromkeys(clienttools.EDITING, _changed_file),
+    "Bash": _fold_command,
+    "Read": _note_read_file,
+    **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
-    "ExitPlanMode": _take_plan,
-    "mcp__brimline__note": _take_note,
-    "TaskCreate": _task_created,
-    "TaskUpdate": _task_updated,
-    "TaskList": _tasks_listed,
+    "ExitPlanMode": _note_plan,
+    "mcp__brimline__note": _keep_models_note,
+    "TaskCreate": _note_created_task,
+    "TaskUpdate": _note_updated_task,
+    "TaskList": _note_listed_tasks,
     "TodoWrite": _replace_todos,
 }
 
 
-def _task_list(ledger: Ledger, tasks: Any) -> None:
+def _set_tasks(ledger: Ledger, tasks: Any) -> None:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
-            _task(ledger, str(task.get("id") or ""), task)
+            _set_task(ledger, str(task.get("id") or ""), task)
 
 
-def _task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
+def _set_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     """A task as the client tells it; fields that are not told stay."""
     if not number:
         return
@@ -350,29 +350,29 @@ def _task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
         ledger.tasks.pop(number, None)
     else:
         ledger.tasks[number] = [state, subject]
-        _trim(ledger.tasks, _MOST_TASKS)
+        _drop_oldest(ledger.tasks, _MOST_TASKS)
 
 
-def _touch(paths: dict[str, int], path: str) -> None:
+def _move_to_end(paths: dict[str, int], path: str) -> None:
     """What was touched last stands last."""
     paths[path] = paths.pop(path, 0) + 1
-    _trim(paths, _MOST_PATHS)
+    _drop_oldest(paths, _MOST_PATHS)
 
 
-def _trim(entries: dict[str, Any], most: int) -> None:
+def _drop_oldest(entries: dict[str, Any], most: int) -> None:
     while len(entries) > most:
         del entries[next(iter(entries))]
 
 
-def _known_until(file: BinaryIO, ledger: Ledger, size: int) -> int:
+def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
     """Where the ledger left off; the beginning where the file is not the one that it was."""
     offset = ledger.cursor.get("offset")
     if not isinstance(offset, int) or not 0 <= offset <= size:
         return 0
-    return offset if _fingerprint(file, offset) == ledger.cursor.get("print") else 0
+    return offset if _fingerprint_before(file, offset) == ledger.cursor.get("print") else 0
 
 
-def _skip(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
+def _skip_ahead(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
     """Go to the first line after a target, noting how much is passed over."""
     file.seek(target)
     reached = target + len(file.readline(read.LONGEST_PARSED_BYTES))
@@ -380,7 +380,7 @@ def _skip(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
     return reached
 
 
-def _fingerprint(file: BinaryIO, end: int) -> str:
+def _fingerprint_before(file: BinaryIO, end: int) -> str:
     """The bytes just before a place, by their hash: a file that was rewritten has others there."""
     file.seek(max(0, end - _PRINT_BYTES))
     return blake2b(file.read(min(end, _PRINT_BYTES)), digest_size=8).hexdigest()

@@ -45,7 +45,7 @@ def pre_compact(turn: Turn) -> Decision | None:
     from brimline.errors import StateError
     from brimline.fast import io
 
-    record = _ledger(turn)
+    record = _current_ledger(turn)
     trigger = turn.event.trigger
     try:
         _save_checkpoint(turn, record, trigger)
@@ -53,9 +53,9 @@ def pre_compact(turn: Turn) -> Decision | None:
             io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_incomplete, turn, error)
-        if trigger == "manual" and _may_refuse(turn):
-            return Decision(permission="deny", reason=checkpoint.refusal(error))
-    return Decision(model_notes=(card.instructions(record, _own_instructions()),))
+        if trigger == "manual" and _claim_refusal(turn):
+            return Decision(permission="deny", reason=checkpoint.refusal_text(error))
+    return Decision(model_notes=(card.summary_instructions(record, _own_instructions()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -71,12 +71,12 @@ def session_start(turn: Turn) -> Decision | None:
     turn.attempt("links", links.note_client, turn.home, pid, turn.state.session_id)
     text = ""
     if source == "compact":
-        text = _card(turn)
+        text = _make_card(turn)
     elif source == "clear":
-        text = links.pointer_after_clear(turn.home, turn.state.session_id, previous)
+        text = links.pointer_text_after_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":
-        left = links.unfinished(turn.home, turn.project)
-        text = links.pointer(left) if left else ""
+        left = links.unfinished_session(turn.home, turn.project)
+        text = links.pointer_text(left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
 
@@ -87,7 +87,7 @@ def post_compact(turn: Turn) -> None:
         return
     from brimline.carry import card, ledger, notes
 
-    record = notes.merge(turn.home, ledger.load(turn.home, turn.state.session_id))
+    record = notes.merge_into(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.is_held(message, summary) for message in record.messages)
     characters = turn.state.last_line("Carded").get("characters", 0)
     turn.note("Carried", messages=len(record.messages), held=held, card_characters=characters)
@@ -107,7 +107,7 @@ def post_tool_use(turn: Turn) -> None:
     for name in marks:
         io.remove(f"{turn.state.folder}/{name}")
     io.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
-    turn.attempt("carry", _ledger, turn)
+    turn.attempt("carry", _current_ledger, turn)
 
 
 stop = post_tool_use
@@ -134,20 +134,20 @@ def session_end(turn: Turn) -> None:
         return
     from brimline.carry import links
 
-    record = _ledger(turn)
+    record = _current_ledger(turn)
     turn.attempt("links", links.note_unfinished, turn.home, turn.project, record)
     daily_note = turn.values["carry.daily_note"]
     if daily_note:
         from brimline.carry import breadcrumb
 
-        turn.attempt("breadcrumb", breadcrumb.leave, record, turn.project, daily_note)
+        turn.attempt("breadcrumb", breadcrumb.leave_entry, record, turn.project, daily_note)
 
 
 def tidy(turn: Turn, until: float) -> None:
     """Read on in this session as far as time allows; drop what is kept of old ones."""
     from brimline.carry import fold, ledger, links
 
-    links.retire(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
+    links.drop_old_sessions(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
     if turn.values["carry.enabled"]:
         record = ledger.load(turn.home, turn.state.session_id)
         if fold.bring_up_to_date(record, turn.event.transcript, until=until):
@@ -161,10 +161,10 @@ def save_checkpoint(turn: Turn, trigger: str) -> None:
         StateError: it is not on the disk as it should be.
     """
     if turn.values["carry.enabled"]:
-        _save_checkpoint(turn, _ledger(turn), trigger)
+        _save_checkpoint(turn, _current_ledger(turn), trigger)
 
 
-def _ledger(turn: Turn) -> Ledger:
+def _current_ledger(turn: Turn) -> Ledger:
     """The record of the session up to now, saved, with what people added to it."""
     from brimline.carry import fold, ledger, links, notes
 
@@ -174,22 +174,22 @@ def _ledger(turn: Turn) -> Ledger:
     adopted = turn.attempt("fork", links.adopt_origin, turn.home, record, transcript)
     if changed or adopted:
         turn.attempt("ledger", ledger.save, turn.home, record)
-    return notes.merge(turn.home, record)
+    return notes.merge_into(turn.home, record)
 
 
-def _card(turn: Turn) -> str:
+def _make_card(turn: Turn) -> str:
     from brimline.carry import card
 
-    pinned = turn.attempt("budget", _pinned, turn) or ()
+    pinned = turn.attempt("budget", _pinned_in_budget, turn) or ()
     moved = turn.state.moved_out()
     if moved:
-        return card.after_moving_out(_ledger(turn), moved, pinned=pinned)
-    text = card.card(
-        _ledger(turn),
+        return card.card_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
+    text = card.card_text(
+        _current_ledger(turn),
         turn.policy.marked,
         pinned=pinned,
         budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
-        incomplete=_INCOMPLETE in turn.state.names or not _is_saved(turn),
+        incomplete=_INCOMPLETE in turn.state.names or not _has_checkpoint(turn),
         outdated=turn.state.has_spoken,
     )
     if text:
@@ -197,7 +197,7 @@ def _card(turn: Turn) -> str:
     return text
 
 
-def _pinned(turn: Turn) -> list[list[str]]:
+def _pinned_in_budget(turn: Turn) -> list[list[str]]:
     """What is pinned in the session's budget, where it has one."""
     from brimline.fast import io, paths
 
@@ -206,10 +206,10 @@ def _pinned(turn: Turn) -> list[list[str]]:
         return []
     from brimline.budget import items
 
-    return items.handed_back(turn.home, turn.state.session_id)
+    return items.pinned_texts(turn.home, turn.state.session_id)
 
 
-def _is_saved(turn: Turn) -> bool:
+def _has_checkpoint(turn: Turn) -> bool:
     """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
     import time
 
@@ -256,7 +256,7 @@ def _note_incomplete(turn: Turn, error: Any) -> None:
     io.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
 
 
-def _may_refuse(turn: Turn) -> bool:
+def _claim_refusal(turn: Turn) -> bool:
     """Whether no compaction was refused within the last minute; notes that this one is."""
     import time
 

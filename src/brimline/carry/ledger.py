@@ -150,7 +150,7 @@ def save(home_dir: str, ledger: Ledger) -> None:
     io.replace_file(path, text.encode("utf-8", "surrogatepass"))
 
 
-def forget(home_dir: str, session_id: str, item: str) -> None:
+def forget_item(home_dir: str, session_id: str, item: str) -> None:
     """Take a message or a note out of what is kept, also where it is read again.
 
     Raises:
@@ -163,7 +163,7 @@ def forget(home_dir: str, session_id: str, item: str) -> None:
     save(home_dir, record)
 
 
-def afresh(record: Ledger) -> Ledger:
+def emptied(record: Ledger) -> Ledger:
     """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
     fresh = Ledger(record.session)
     fresh.previous, fresh.forgotten = record.previous, record.forgotten
@@ -199,10 +199,10 @@ def _is_sound(ledger: Ledger) -> bool:
     return (
         all(isinstance(text, str) for text in texts)
         and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
-        and all(_holds(value, names) for names, values in with_texts for value in values)
+        and all(_has_texts(value, names) for names, values in with_texts for value in values)
     )
 
 
-def _holds(value: Any, names: tuple[str, ...]) -> bool:
+def _has_texts(value: Any, names: tuple[str, ...]) -> bool:
     """Whether a JSON value is an object with these texts."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)

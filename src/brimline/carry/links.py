@@ -54,21 +54,21 @@ def session_of_client(home_dir: str, pid: str | None) -> str | None:
 
 def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
-    path = _project(home_dir, project_dir)
+    path = _project_file(home_dir, project_dir)
     left = _open_ends(record)
     if left["tasks"] or left["checks"]:
         document = {"v": FORMAT} | left
         io.replace_file(path, json.dumps(document).encode("utf-8", "replace"))
         return
-    earlier = unfinished(home_dir, project_dir)
+    earlier = unfinished_session(home_dir, project_dir)
     if earlier and earlier["session"] == record.session:
         io.remove(path)
 
 
-def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
+def unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        raw = io.read_file(_project(home_dir, project_dir)).decode("utf-8", "replace")
+        raw = io.read_file(_project_file(home_dir, project_dir)).decode("utf-8", "replace")
         left = json.loads(raw)
     except (OSError, ValueError):
         return None
@@ -76,12 +76,12 @@ def unfinished(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     return left if sound and isinstance(left.get("session"), str) else None
 
 
-def pointer(left: dict[str, Any]) -> str:
+def pointer_text(left: dict[str, Any]) -> str:
     """What a new session of a project is told of the last one, without going on from it."""
-    return _pointer("in the last session of this project", left)
+    return _pointer_sentence("in the last session of this project", left)
 
 
-def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+def pointer_text_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
     """What is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
@@ -89,7 +89,7 @@ def pointer_after_clear(home_dir: str, session_id: str, previous: str | None) ->
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return _pointer("before /clear", _open_ends(old))
+    return _pointer_sentence("before /clear", _open_ends(old))
 
 
 def inherit(record: Ledger, origin: Ledger) -> None:
@@ -124,11 +124,11 @@ def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     if path and origin != record.session:
         source = ledger.load(home_dir, origin)
         fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
-        inherit(record, notes.merge(home_dir, source))
+        inherit(record, notes.merge_into(home_dir, source))
     return True
 
 
-def forget(home_dir: str, session_id: str) -> None:
+def forget_links(home_dir: str, session_id: str) -> None:
     """Remove every link that names a session.
 
     Raises:
@@ -141,7 +141,7 @@ def forget(home_dir: str, session_id: str) -> None:
                 io.remove(f"{parent}/{name}")
 
 
-def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
+def drop_old_sessions(home_dir: str, session_id: str, age_s: float, until: float) -> None:
     """Drop what is carried of sessions in which nothing was written for that long.
 
     Args:
@@ -163,7 +163,7 @@ def retire(home_dir: str, session_id: str, age_s: float, until: float) -> None:
             continue
         files = [f"{folder}/{file}" for file in io.names_in(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
-            forget(home_dir, name)
+            forget_links(home_dir, name)
             for path in files:
                 io.remove(path)
             os.rmdir(folder)
@@ -179,7 +179,7 @@ def _open_ends(record: Ledger) -> dict[str, Any]:
     }
 
 
-def _pointer(where: str, left: dict[str, Any]) -> str:
+def _pointer_sentence(where: str, left: dict[str, Any]) -> str:
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
@@ -208,5 +208,5 @@ def _is_recent(path: str) -> bool:
     return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
 
 
-def _project(home_dir: str, project_dir: str) -> str:
+def _project_file(home_dir: str, project_dir: str) -> str:
     return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"

@@ -73,13 +73,13 @@ class _Reader:
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_summary(fields):
-            self._summarise(row.content_text(row.content_blocks(fields)), fields)
+            self._compare_with_summary(row.content_text(row.content_blocks(fields)), fields)
         elif row.is_boundary(fields):
             self._boundary = row.uuid_of(fields) or ""
         else:
             self._note_names(fields)
 
-    def _summarise(self, summary: str, fields: dict[str, Any]) -> None:
+    def _compare_with_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
         self._open = {
             "messages": [each for each in self._messages if not card.is_held({"text": each}, flat)],
@@ -97,10 +97,10 @@ class _Reader:
 
     def _note_names(self, fields: dict[str, Any]) -> None:
         if message := words.message(fields):
-            _keep(self._messages, message, None)
+            _keep_latest(self._messages, message, None)
         for result in row.results(fields):
             if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
-                _keep(self._outputs, preview.key, preview.source or preview.tool or "")
+                _keep_latest(self._outputs, preview.key, preview.source or preview.tool or "")
         calls = list(row.calls(fields))
         if calls:
             self._repeated.append(0)
@@ -109,11 +109,11 @@ class _Reader:
             if call.name in clienttools.FILE_TOOLS and (
                 path := clienttools.file_of(call.arguments)
             ):
-                _keep(self._files, path, None)
+                _keep_latest(self._files, path, None)
             if call.name in clienttools.LOOKING_UP:
-                self._look_up((call.name, *map(str, sorted(call.arguments.items()))))
+                self._count_lookup((call.name, *map(str, sorted(call.arguments.items()))))
 
-    def _look_up(self, question: tuple[str, ...]) -> None:
+    def _count_lookup(self, question: tuple[str, ...]) -> None:
         if question in self._looked_up:
             self._repeated[-1] += 1
             if self._open and self._requests_since <= NEAR_REQUESTS:
@@ -121,7 +121,7 @@ class _Reader:
         self._looked_up.add(question)
 
 
-def _keep(names: dict[str, Any], name: str, value: Any) -> None:
+def _keep_latest(names: dict[str, Any], name: str, value: Any) -> None:
     """Note a name as the latest; the oldest goes where there are too many."""
     names.pop(name, None)
     names[name] = value

@@ -28,35 +28,35 @@ def add(home_dir: str, session_id: str, kind: str, text: str) -> str:
         OSError: it cannot be written.
     """
     text = clean(text.strip())
-    _append(home_dir, session_id, {"add": {"kind": kind, "text": text}})
+    _append_line(home_dir, session_id, {"add": {"kind": kind, "text": text}})
     return item_id(kind, text)
 
 
-def mark(home_dir: str, session_id: str, item: str, what: str) -> None:
+def mark_item(home_dir: str, session_id: str, item: str, what: str) -> None:
     """Say of a note that it is `done` or to `reopen`, of a note or message to `forget` it.
 
     Raises:
         OSError: it cannot be written.
     """
-    _append(home_dir, session_id, {what: item})
+    _append_line(home_dir, session_id, {what: item})
 
 
-def merge(home_dir: str, ledger: Ledger) -> Ledger:
+def merge_into(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added to it; the same one, changed."""
-    for line in _lines(home_dir, ledger.session):
+    for line in _read_lines(home_dir, ledger.session):
         at = line.get("at")
-        _add(ledger, line.get("add"), at)
+        _add_to_ledger(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _earlier(ledger, line.get(what), at):
+            for note in _note_before(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _earlier(ledger, forgotten, at):
+        for note in _note_before(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _earlier(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _note_before(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
     note = ledger.notes.get(item) if isinstance(item, str) else None
     if note is None:
@@ -66,7 +66,7 @@ def _earlier(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     return [note] if is_earlier else []
 
 
-def _add(ledger: Ledger, note: Any, at: Any) -> None:
+def _add_to_ledger(ledger: Ledger, note: Any, at: Any) -> None:
     """Take in a note that a person wrote down."""
     if not isinstance(note, dict) or note.get("kind") not in (KEEP, DECIDE):
         return
@@ -75,17 +75,17 @@ def _add(ledger: Ledger, note: Any, at: Any) -> None:
         add_note(ledger, note["kind"], note["text"], moment, "person")
 
 
-def _lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+def _read_lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Every sound line; a torn one costs itself only."""
     try:
-        return json.read_lines(_path(home_dir, session_id), _LARGEST_BYTES)
+        return json.read_lines(_notes_file(home_dir, session_id), _LARGEST_BYTES)
     except OSError:
         return []
 
 
-def _append(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
-    json.append_line(_path(home_dir, session_id), {"at": round(clock.now(), 3)} | fields)
+def _append_line(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
+    json.append_line(_notes_file(home_dir, session_id), {"at": round(clock.now(), 3)} | fields)
 
 
-def _path(home_dir: str, session_id: str) -> str:
+def _notes_file(home_dir: str, session_id: str) -> str:
     return f"{paths.carry_session_dir(home_dir, session_id)}/{FILE_NAME}"

@@ -26,17 +26,17 @@ class Place(NamedTuple):
     project_dir: str
 
 
-def chosen(home_dir: str, named: str | None) -> Place:
+def choose_session(home_dir: str, named: str | None) -> Place:
     """The session that was named, else the one this runs in, else the project's newest.
 
     Raises:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return place(find.wanted_id(named, recorded))
+    return session_place(find.wanted_id(named, recorded))
 
 
-def place(session_id: str) -> Place:
+def session_place(session_id: str) -> Place:
     """A session by its whole id."""
     try:
         transcript: str | None = find.by_id(session_id)
@@ -46,17 +46,17 @@ def place(session_id: str) -> Place:
     return Place(session_id, transcript, project or os.getcwd())
 
 
-def read(home_dir: str, session: Place) -> Ledger:
+def read_record(home_dir: str, session: Place) -> Ledger:
     """The record of a session up to now, with what people added to it."""
     record = ledger.load(home_dir, session.session_id)
     if record.unread_bytes:
         # A hook had no time to read all of it; here there is.
-        record = ledger.afresh(record)
+        record = ledger.emptied(record)
     changed = fold.bring_up_to_date(record, session.transcript)
     if links.adopt_origin(home_dir, record, session.transcript) or changed:
         with contextlib.suppress(OSError):  # what is shown is right all the same
             ledger.save(home_dir, record)
-    return notes.merge(home_dir, record)
+    return notes.merge_into(home_dir, record)
 
 
 def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
         figures = reading.measure(session.transcript, state, policy).figures()
     document = checkpoint.save(
         home_dir,
-        read(home_dir, session),
+        read_record(home_dir, session),
         trigger="asked for",
         project_dir=session.project_dir,
         transcript=session.transcript,

@@ -33,12 +33,12 @@ def show_command(session_id: str | None, as_json: bool) -> None:
       brimline carry show
       brimline carry show --session 1f0c2d3e --json
     """
-    place = session_record.chosen(paths.home(), session_id)
-    record = session_record.read(paths.home(), place)
+    place = session_record.choose_session(paths.home(), session_id)
+    record = session_record.read_record(paths.home(), place)
     document = ledger.to_document(record)
     told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
-    output.answer({"session_id": place.session_id} | told, _listing(record), as_json=as_json)
+    output.answer({"session_id": place.session_id} | told, _record_text(record), as_json=as_json)
 
 
 @output.command("add")
@@ -58,10 +58,10 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
     text = words.strip()
     if not text:
         raise StateError("there is nothing to write down: give a TEXT")
-    place = session_record.chosen(paths.home(), session_id)
+    place = session_record.choose_session(paths.home(), session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.add(paths.home(), place.session_id, kind, text)
-    note = session_record.read(paths.home(), place).notes[note_id]
+    note = session_record.read_record(paths.home(), place).notes[note_id]
     report = {"session_id": place.session_id} | note
     output.answer(report, f"{note_id}  {output.line(note['text'])}", as_json=as_json)
 
@@ -76,7 +76,7 @@ def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry done 3f2a9c01
     """
-    _mark(note_id, session_id, "done", as_json=as_json)
+    _mark_note(note_id, session_id, "done", as_json=as_json)
 
 
 @output.command("reopen")
@@ -89,7 +89,7 @@ def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry reopen 3f2a9c01
     """
-    _mark(note_id, session_id, "reopen", as_json=as_json)
+    _mark_note(note_id, session_id, "reopen", as_json=as_json)
 
 
 @output.command("forget")
@@ -105,14 +105,14 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
     Example:
       brimline carry forget 3f2a9c01
     """
-    place = session_record.chosen(paths.home(), session_id)
-    record = session_record.read(paths.home(), place)
+    place = session_record.choose_session(paths.home(), session_id)
+    record = session_record.read_record(paths.home(), place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
     output.consent(f"Forget {output.line(found['text'])!r}?", yes=yes)
-    notes.mark(paths.home(), place.session_id, item, "forget")
-    ledger.forget(paths.home(), place.session_id, item)
+    notes.mark_item(paths.home(), place.session_id, item, "forget")
+    ledger.forget_item(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
     output.answer(report, f"{item}  forgotten: {output.line(found['text'])}", as_json=as_json)
 
@@ -130,14 +130,14 @@ def card_command(session_id: str | None, as_json: bool) -> None:
       brimline carry card
       brimline carry card --session 1f0c2d3e
     """
-    place = session_record.chosen(paths.home(), session_id)
-    record = session_record.read(paths.home(), place)
+    place = session_record.choose_session(paths.home(), session_id)
+    record = session_record.read_record(paths.home(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
-        place, record = _earlier(place, record)
+        place, record = _former_session(place, record)
     marked = config.live_policy(paths.home(), place.project_dir).marked
-    pinned = items.handed_back(paths.home(), record.session)
-    told = card.card(record, marked, pinned=pinned)
+    pinned = items.pinned_texts(paths.home(), record.session)
+    told = card.card_text(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
     output.answer(
         report, told or f"Nothing is known of session {place.session_id} yet.", as_json=as_json
@@ -153,21 +153,21 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry checkpoint
     """
-    place = session_record.chosen(paths.home(), session_id)
+    place = session_record.choose_session(paths.home(), session_id)
     policy = config.live_policy(paths.home(), place.project_dir)
     document = session_record.save_checkpoint(paths.home(), place, policy)
     output.answer(document, session_record.checkpoint_text, as_json=as_json)
 
 
-def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
+def _former_session(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     """The session that this one goes on from, made part of it where it is the running one."""
     home_dir = paths.home()
-    found = None if record.messages else links.unfinished(home_dir, place.project_dir)
+    found = None if record.messages else links.unfinished_session(home_dir, place.project_dir)
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
-    earlier = session_record.place(previous)
-    origin = session_record.read(home_dir, earlier)
+    earlier = session_record.session_place(previous)
+    origin = session_record.read_record(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
         links.inherit(own, origin)
@@ -175,30 +175,30 @@ def _earlier(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     return earlier, origin
 
 
-def _mark(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
-    place = session_record.chosen(paths.home(), session_id)
-    found = session_record.read(paths.home(), place).notes.get(note_id)
+def _mark_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
+    place = session_record.choose_session(paths.home(), session_id)
+    found = session_record.read_record(paths.home(), place).notes.get(note_id)
     if found is None:
         raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
-    notes.mark(paths.home(), place.session_id, note_id, what)
+    notes.mark_item(paths.home(), place.session_id, note_id, what)
     report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
     output.answer(report, f"{note_id}  {what}: {output.line(found['text'])}", as_json=as_json)
 
 
-def _listing(record: Ledger) -> str:
+def _record_text(record: Ledger) -> str:
     """The record for a person."""
     lines = [f"Session {record.session}"]
     if record.previous:
         lines.append(f"goes on from {record.previous}")
-    for title, entries in _sections(record).items():
+    for title, entries in _sections_by_title(record).items():
         if entries:
             lines += ["", title, *[f"  {entry}" for entry in entries]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
 
 
-def _sections(record: Ledger) -> dict[str, list[str]]:
+def _sections_by_title(record: Ledger) -> dict[str, list[str]]:
     return {
-        "Notes": [_note(note) for note in record.notes.values()],
+        "Notes": [_note_line(note) for note in record.notes.values()],
         "Tasks": [f"{state}: {output.line(text)}" for state, text in record.tasks.values()],
         "Plan": [output.line(output.Path(record.plan), _ROOM)] if record.plan else [],
         "Commits": [f"{commit} {output.line(text)}" for commit, text in record.commits],
@@ -209,15 +209,16 @@ def _sections(record: Ledger) -> dict[str, list[str]]:
         ],
         "Files changed": [output.line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            _entry(message, message["text"], card.size_of(message)) for message in record.messages
+            _bullet(message, message["text"], card.paste_size(message))
+            for message in record.messages
         ],
     }
 
 
-def _note(note: dict[str, Any]) -> str:
-    return _entry(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
+def _note_line(note: dict[str, Any]) -> str:
+    return _bullet(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
 
 
-def _entry(one: dict[str, Any], text: str, end: str) -> str:
+def _bullet(one: dict[str, Any], text: str, end: str) -> str:
     """A note or a message with its id, and what stands behind it."""
     return f"{one['id']}  {output.line(text, _ROOM - len(one['id']) - len(end) - 2)}{end}"

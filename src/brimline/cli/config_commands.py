@@ -30,17 +30,17 @@ def list_command(as_json: bool) -> None:
     Example:
       brimline config list
     """
-    loaded = _load()
-    document = {"files": _files(), "values": loaded.values, "problems": loaded.problems}
+    loaded = _load_config()
+    document = {"files": _config_files(), "values": loaded.values, "problems": loaded.problems}
     lines = [
-        output.wrapped(f"{key} = {_written(value)}", "", "    ")
+        output.wrapped(f"{key} = {_value_text(value)}", "", "    ")
         for key, value in loaded.values.items()
     ]
-    for scope, file in _files().items():
+    for scope, file in _config_files().items():
         missing = "" if os.path.exists(file) else "  (not there)"
         lines.append(f"# {scope}: {flatten(file, 4_096)}{missing}")
     output.answer(document, "\n".join(lines), as_json=as_json)
-    _warn(loaded)
+    _warn_of_problems(loaded)
 
 
 @output.command("get")
@@ -53,9 +53,9 @@ def get_command(key: str, as_json: bool) -> None:
       brimline config get guard.tiers
     """
     config.find(key)
-    loaded = _load()
-    output.answer(loaded.values[key], _written(loaded.values[key]), as_json=as_json)
-    _warn(loaded)
+    loaded = _load_config()
+    output.answer(loaded.values[key], _value_text(loaded.values[key]), as_json=as_json)
+    _warn_of_problems(loaded)
 
 
 @output.command("set")
@@ -69,7 +69,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     Example:
       brimline config set guard.preset off
     """
-    file = _files()["project" if project else "user"]
+    file = _config_files()["project" if project else "user"]
     if key == "guard.tiers":
         _require_order(value)
     if key == "memory.url":
@@ -79,8 +79,10 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     written = config.change(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
-    output.answer(report, f"{key} = {_written(written)}  in {file}", as_json=as_json)
-    source = _load().sources[key]
+    output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)
+    if key == "memory.exclude":
+        output.note("`brimline memory index` brings the search in line, or the next session")
+    source = _load_config().sources[key]
     if source != ("project" if project else "user"):
         output.note(f"{key} is overridden by {source}")
 
@@ -98,14 +100,14 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
     Example:
       brimline config unset guard.preset
     """
-    file = _files()["project" if project else "user"]
+    file = _config_files()["project" if project else "user"]
     removed = config.remove(file, key, project=project)
     config.compile_policy(paths.home(), os.getcwd())
-    loaded = _load()
+    loaded = _load_config()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
     report = {"key": key, "removed": removed, "file": file, "value": value, "source": source}
     was = "was removed from" if removed else "was not in"
-    told = f"{key} {was} {file}; in force: {_written(value)} ({source})"
+    told = f"{key} {was} {file}; in force: {_value_text(value)} ({source})"
     output.answer(report, told, as_json=as_json)
 
 
@@ -120,7 +122,7 @@ def explain_command(key: str | None, as_json: bool) -> None:
     """
     if key:
         config.find(key)
-    loaded = _load()
+    loaded = _load_config()
     rows = {
         setting.key: {
             "value": loaded.values[setting.key],
@@ -133,12 +135,12 @@ def explain_command(key: str | None, as_json: bool) -> None:
     }
     lines = []
     for name, row in rows.items():
-        told = f"{name} = {_written(row['value'])}  (from: {row['source']})"
+        told = f"{name} = {_value_text(row['value'])}  (from: {row['source']})"
         lines.append(output.wrapped(told, "", "    "))
         lines.append(output.wrapped(f"{row['meaning']} Environment: {row['environment']}.", "    "))
     document = {"settings": rows, "problems": loaded.problems}
     output.answer(document, "\n".join(lines), as_json=as_json)
-    _warn(loaded)
+    _warn_of_problems(loaded)
 
 
 @output.command("presets")
@@ -152,7 +154,7 @@ def presets_command(as_json: bool) -> None:
     """
     from brimline.settings.presets import load
 
-    chosen = _load().values["guard.preset"]
+    chosen = _load_config().values["guard.preset"]
     rows = [
         {"name": name, "meaning": one["doc"], "sets": one["settings"], "in_force": name == chosen}
         for name, one in load().items()
@@ -176,7 +178,7 @@ def _require_order(text: str) -> None:
         tiers = coerce(BY_KEY["guard.tiers"], text)
     except ValueError:
         return  # whoever writes it says what is wrong
-    unit = _load().values["guard.tier_unit"]
+    unit = _load_config().values["guard.tier_unit"]
     falls = unit in FALLING_UNITS
     right = sorted(tiers, reverse=falls)
     told = f"{'fall' if falls else 'rise'} in the unit {unit}: write {','.join(map(str, right))}"
@@ -187,21 +189,21 @@ def _require_order(text: str) -> None:
     raise ConfigError(f"guard.tiers must {told}, or set guard.tier_unit first")
 
 
-def _load() -> config.Config:
+def _load_config() -> config.Config:
     return config.load(paths.home(), os.getcwd())
 
 
-def _files() -> dict[str, str]:
+def _config_files() -> dict[str, str]:
     return {
         "user": paths.user_config(paths.home()),
         "project": paths.project_config(os.getcwd()),
     }
 
 
-def _warn(loaded: config.Config) -> None:
+def _warn_of_problems(loaded: config.Config) -> None:
     for problem in loaded.problems:
         output.complain(f"warning: {problem}")
 
 
-def _written(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "unset" if value is None else json.dumps(value)

@@ -33,7 +33,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
       brimline cost --by day --since 7d
       brimline cost --by model --json
     """
-    begun = _moment(since) if since else 0.0
+    begun = _parse_since(since) if since else 0.0
     files = spending.transcripts()
     with output.Progress("Reading", output.total_bytes(files)) as bar:
         spendings = spending.read_all(paths.home(), files, bar.update)
@@ -46,7 +46,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     output.answer(document, bill.text, as_json=as_json)
 
 
-def _moment(text: str) -> float:
+def _parse_since(text: str) -> float:
     """When a day began here, or some hours, days or weeks ago."""
     ago = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if ago:

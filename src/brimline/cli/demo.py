@@ -126,7 +126,7 @@ def demo(as_json: bool) -> None:
             from rich.console import Console
 
             console = Console(highlight=False)
-            show(player, console, paced=console.is_terminal)
+            show_story(player, console, paced=console.is_terminal)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -158,20 +158,20 @@ class Player:
 
     def play(self) -> Iterator[Moment]:
         """Every step in turn."""
-        self._send("SessionStart", source="startup")
+        self._fire("SessionStart", source="startup")
         for step in STORY:
             self.session.now = max(self.session.now, time.time())
-            note, instead = self._take(step)
+            note, instead = self._play_step(step)
             state = SessionState(self.home_dir, self.session.session_id)
             rules = policy.load(self.home_dir, self.session.cwd)
             found = reading.measure(self.session.path, state, rules, requests=40)
             self.moments.append(Moment(step, found, note, instead))
             yield self.moments[-1]
 
-    def _take(self, step: Step) -> tuple[str, str]:
+    def _play_step(self, step: Step) -> tuple[str, str]:
         """One step; returns the note for the model and what it got instead of a result."""
         if step.kind == "prompt":
-            note = self._send("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
+            note = self._fire("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
             self.session.prompt(step.label)
             self.messages.append({"text": step.label})
             self.tokens += step.tokens
@@ -179,30 +179,30 @@ class Player:
         if step.kind == "compact":
             return "", self._compact()
         if step.kind == "bulk":
-            return self._call("Bash", {"command": step.label}, _LOG)
+            return self._call_tool("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
             first = _FAULTY_BATCH
             rows = contents.get(self.home_dir, contents.resolve(self.home_dir, contents.LAST))
             text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
             command = f"brimline store get last --lines {first}:{first + 4}"
-            return self._call("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
+            return self._call_tool("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
         asked = {_INPUTS.get(step.kind, "command"): step.label}
         before = ""
         if step.kind == "Skill":
-            answer = self._send("PreToolUse", tool_name="Skill", tool_input=asked)
+            answer = self._fire("PreToolUse", tool_name="Skill", tool_input=asked)
             before = answer.get("additionalContext", "")
         size = 200 if step.kind in ("Edit", "Write") else int(step.tokens * _CHARACTERS_PER_TOKEN)
-        note, _ = self._call(step.kind, asked, "x" * size, step.tokens)
+        note, _ = self._call_tool(step.kind, asked, "x" * size, step.tokens)
         return "\n\n".join(filter(None, [before, note])), ""
 
-    def _call(
+    def _call_tool(
         self, tool: str, tool_input: dict[str, Any], text: str, tokens: int | None = None
     ) -> tuple[str, str]:
         """A tool's result; returns the note for the model, and the result as it reaches it."""
         call_id = self.session.tool_call(self.tokens, tool, **tool_input)
         seen = text if tokens is None else text[:_MOST_CHARACTERS]
         payload = testing.bash_event(self.session, seen, tool_name=tool, tool_use_id=call_id)
-        answer = self._send("PostToolUse", **payload | {"tool_input": tool_input})
+        answer = self._fire("PostToolUse", **payload | {"tool_input": tool_input})
         result_text = answer.get("updatedToolOutput", {}).get("stdout", text)
         self.session.tool_result(call_id, result_text[:_MOST_CHARACTERS])
         added = int(len(result_text) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
@@ -210,16 +210,16 @@ class Player:
         use = {"tool_use_id": call_id, "tool": tool, "input": tool_input}
         result = {"tool_use_id": call_id, "text": result_text}
         self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
-        self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
+        self._spawn("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
         return answer.get("additionalContext", ""), result_text
 
     def _compact(self) -> str:
         """What the mod does: old results become lines; returns those and what comes after them."""
         request = {"session": self.session.session_id, "cwd": self.session.cwd, "trigger": "auto"}
-        answer = json.loads(self._run("mod compact", request | {"messages": self.messages}))
+        answer = json.loads(self._spawn("mod compact", request | {"messages": self.messages}))
         lines: dict[str, str] = answer["results"]
-        card: str = self._send("SessionStart", source="compact").get("additionalContext", "")
-        self._send("PostCompact", trigger="auto", compact_summary=card)
+        card: str = self._fire("SessionStart", source="compact").get("additionalContext", "")
+        self._fire("PostCompact", trigger="auto", compact_summary=card)
         self.session.compact(self.tokens, summary=card)
         self.tokens -= sum(self.sizes[call] for call in lines)
         self.moved_out += len(lines)
@@ -228,13 +228,13 @@ class Player:
             [*lines.values(), "", "Every message is still there, such as:", words[0], "", card]
         )
 
-    def _send(self, name: str, **fields: Any) -> dict[str, Any]:
+    def _fire(self, name: str, **fields: Any) -> dict[str, Any]:
         """One hook process; returns what it answers."""
-        answer = self._run(name, testing.event(name, self.session, **fields))
+        answer = self._spawn(name, testing.event(name, self.session, **fields))
         found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
         return found
 
-    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
+    def _spawn(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), *name.split()],
@@ -258,7 +258,7 @@ class Player:
         }
 
 
-def show(player: Player, console: Console, *, paced: bool) -> None:
+def show_story(player: Player, console: Console, *, paced: bool) -> None:
     """Play the story on a console."""
     from rich.live import Live
     from rich.text import Text
@@ -266,9 +266,9 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
     console.print(Text(f"brimline demo: a bug hunt in a {_WINDOW_TOKENS:,}-token window\n", "bold"))
     with Live(console=console, refresh_per_second=20, transient=True) as live:
         for number, moment in enumerate(player.play(), 1):
-            line = Text(f"  {number:2d}/{len(STORY)}  ").append(_bar(moment.reading))
+            line = Text(f"  {number:2d}/{len(STORY)}  ").append(_window_bar(moment.reading))
             live.update(line.append(f"\n         {moment.step.kind}: {moment.step.label}"))
-            for panel in _panels(moment, number):
+            for panel in _moment_panels(moment, number):
                 live.console.print(panel)
             if paced:
                 time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
@@ -276,7 +276,7 @@ def show(player: Player, console: Console, *, paced: bool) -> None:
     console.print(Text(f"Figures\n{output.pairs(rows)}"))
 
 
-def _panels(moment: Moment, number: int) -> Iterator[Any]:
+def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:
     """What is worth keeping on the screen: what the model is told, given instead, given back."""
     from rich.panel import Panel
     from rich.text import Text
@@ -284,7 +284,7 @@ def _panels(moment: Moment, number: int) -> Iterator[Any]:
     titles = {
         "bulk": "a long output stays out, the model gets a preview instead",
         "recall": "the model fetches what it needs of it",
-        "compact": "a compaction without a model: old results become lines, all words stay",
+        "compact": "compacted without a model: results become lines, words stay",
     }
     if moment.instead:
         most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES
@@ -293,12 +293,12 @@ def _panels(moment: Moment, number: int) -> Iterator[Any]:
         title = f"step {number}: {titles[moment.step.kind]}"
         yield Panel(Text("\n".join(rows)), title=title, border_style="green")
     if moment.note:
-        text = _bar(moment.reading).append(f"\n{moment.note}")
+        text = _window_bar(moment.reading).append(f"\n{moment.note}")
         style = _COLOURS[moment.reading.tier or 0]
         yield Panel(text, title=f"after step {number}, the model is told", border_style=style)
 
 
-def _bar(found: Reading) -> Text:
+def _window_bar(found: Reading) -> Text:
     """The window as a bar: what is in use, the room up to the compaction point, the rest."""
     from rich.text import Text
 

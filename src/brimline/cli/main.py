@@ -18,7 +18,7 @@ def main() -> None:
     is_usual = before is signal.default_int_handler
     try:
         if is_usual:
-            signal.signal(signal.SIGINT, _leave)
+            signal.signal(signal.SIGINT, _exit_on_signal)
         from brimline.cli import surface
 
         if is_usual:
@@ -34,5 +34,5 @@ def main() -> None:
     sys.exit(code)
 
 
-def _leave(_number: int, _frame: Any) -> NoReturn:
+def _exit_on_signal(_number: int, _frame: Any) -> NoReturn:
     os._exit(_INTERRUPTED)

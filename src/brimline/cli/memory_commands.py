@@ -85,8 +85,8 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     """
     from brimline.memory import hot
 
-    topic = hot.add(_folder(), name, kind, description, _given(text))
-    _renew(topic)
+    topic = hot.add(_memory_folder(), name, kind, description, _text_or_stdin(text))
+    _index_topic(topic)
     output.answer(overview.topic_document(topic), topic.path, as_json=as_json)
 
 
@@ -109,7 +109,7 @@ def edit_command(
     """
     from brimline.memory import hot, textfile
 
-    place = _folder()
+    place = _memory_folder()
     topic = hot.named(place, name)
     seen = textfile.read(topic.path)
     if text is None and kind is None and description is None:
@@ -118,9 +118,9 @@ def edit_command(
         text = click.edit(topic.text)
         if text is None:
             raise click.Abort
-    given = None if text is None else _given(text)
+    given = None if text is None else _text_or_stdin(text)
     done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
-    _renew(done)
+    _index_topic(done)
     output.answer(overview.topic_document(done), done.path, as_json=as_json)
 
 
@@ -136,11 +136,11 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     """
     from brimline.memory import hot
 
-    place = _folder()
+    place = _memory_folder()
     topic = hot.named(place, name)
     output.consent(f"Delete {topic.path}?", yes=yes)
     hot.remove(place, name)
-    _renew(topic)
+    _index_topic(topic)
     output.answer(overview.topic_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
@@ -152,7 +152,7 @@ def list_command(as_json: bool) -> None:
     Example:
       brimline memory list
     """
-    output.answer(overview.topics_document(_folder()), overview.topics_text, as_json=as_json)
+    output.answer(overview.topics_document(_memory_folder()), overview.topics_text, as_json=as_json)
 
 
 @output.command("lint")
@@ -165,7 +165,7 @@ def lint_command(as_json: bool) -> None:
     """
     from brimline.memory import hot
 
-    place = _folder()
+    place = _memory_folder()
     problems = hot.lint(place)
     text = "\n".join(f"{problem.path}:{problem.line}: {problem.text}" for problem in problems)
     document = {"folder": place, "problems": [problem._asdict() for problem in problems]}
@@ -192,7 +192,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        overview.searchable(home_dir).use(_read_again)
+        overview.searchable(home_dir).use(_mark_all_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.take_in(home_dir, project, exclude, progress=progress.update)
@@ -200,7 +200,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     if not vectors.load():
         output.note(vectors.missing())
     total = sum(overview.searchable(home_dir).use(overview.counts)["entries"].values())
-    told = f"{_entries(done.added)} added, {total:,} in all."
+    told = f"{_entry_count(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
 
@@ -240,7 +240,7 @@ def status_command(as_json: bool) -> None:
     Example:
       brimline memory status
     """
-    document = overview.status(paths.home(), _folder())
+    document = overview.status(paths.home(), _memory_folder())
     _say_if_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
@@ -281,21 +281,21 @@ def forget_command(
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
-    chosen = _chosen(forget.sessions(home_dir), session_id, project, before)
+    chosen = _choose_sessions(forget.sessions(home_dir), session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, dry_run=True)
-        output.answer(document, f"{_with_counts(document)} would go.", as_json=as_json)
+        output.answer(document, f"{_count_text(document)} would go.", as_json=as_json)
         return
     sessions = output.count(len(chosen.sessions), "session")
     output.consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
     if together.is_wanted(home_dir):
         output.note("`brimline memory sync` deletes it on the team's server too")
-    output.answer(document, f"{_with_counts(document)} forgotten.", as_json=as_json)
+    output.answer(document, f"{_count_text(document)} forgotten.", as_json=as_json)
 
 
-def _chosen(
+def _choose_sessions(
     sessions: dict[str, Any], session_id: str | None, project: str | None, before: str | None
 ) -> Asked:
     """The sessions that the user named: one, those of a project, or those before a day."""
@@ -305,7 +305,7 @@ def _chosen(
     if session_id is not None:
         return Asked((find.matching(session_id, sessions),))
     if before is not None:
-        moment = _day(before)
+        moment = _parse_day(before)
         older = [name for name, kept in sessions.items() if kept.last_at < moment]
         return Asked(tuple(older), before=moment)
     if not project or not project.strip():
@@ -324,24 +324,24 @@ def _say_if_renewed() -> None:
         )
 
 
-def _with_counts(document: dict[str, Any]) -> str:
+def _count_text(document: dict[str, Any]) -> str:
     """How much forgetting would delete."""
     parts = [output.count(document[f"{name}s"], name) for name in ("session", "output", "backup")]
-    parts.insert(1, _entries(document["entries"]))
+    parts.insert(1, _entry_count(document["entries"]))
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _entries(number: int) -> str:
+def _entry_count(number: int) -> str:
     return "1 entry" if number == 1 else f"{number:,} entries"
 
 
-def _folder() -> str:
+def _memory_folder() -> str:
     from brimline.settings import clientsettings
 
     return clientsettings.memory_folder(os.getcwd())
 
 
-def _renew(topic: Topic) -> None:
+def _index_topic(topic: Topic) -> None:
     """Let the search know at once; the topic stands without it, and housekeeping tries again."""
     from brimline.memory import deep
     from brimline.settings import config
@@ -352,11 +352,11 @@ def _renew(topic: Topic) -> None:
         deep.renew_topic(home_dir, project, topic.path, exclude)
 
 
-def _given(text: str) -> str:
+def _text_or_stdin(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _read_again(connection: sqlite3.Connection) -> None:
+def _mark_all_unread(connection: sqlite3.Connection) -> None:
     """Let every source count as unread; a file with any damage in it is begun anew."""
     import sqlite3
 
@@ -366,7 +366,7 @@ def _read_again(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
 
 
-def _day(text: str) -> float:
+def _parse_day(text: str) -> float:
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except ValueError as error:

@@ -40,39 +40,25 @@ Exit codes:
 _DAY_S = 86_400
 
 
-def _named(function: Any) -> Any:
-    """The ways to name a session."""
-    file_argument = click.argument("file", metavar="[SESSION]", required=False)
-    return output.session_option(file_argument(function))
-
-
-def _target(file: str | None, session_id: str | None) -> str:
+def _choose_session(file: str | None, session_id: str | None) -> str:
     """The session that is meant; what an earlier command left unfinished on it is finished.
 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    _require_one_name(file, session_id)
-    path = find.require_transcript(find.named(file) if file else find.wanted(session_id))
+    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
     return path
 
 
-def _require_one_name(file: str | None, session_id: str | None) -> None:
-    if file is not None and session_id is not None:
-        raise click.UsageError("Name a session as SESSION or by --session, not by both.")
-    if "" in (file, session_id):
-        raise click.UsageError("SESSION and ID must not be empty.")
-
-
-def _reading(path: str) -> output.Progress:
+def _read_progress(path: str) -> output.Progress:
     return output.Progress("Reading", os.path.getsize(path))
 
 
 @output.command("inspect")
-@_named
+@output.session_arguments
 def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> None:
     """Look into a session.
 
@@ -84,14 +70,14 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
       brimline session inspect
       brimline session inspect session.jsonl --json
     """
-    path = _target(file, session_id)
-    with _reading(path) as bar:
+    path = _choose_session(file, session_id)
+    with _read_progress(path) as bar:
         document = session_documents.inspection(path, paths.home(), bar.update)
     output.answer(document, session_text.session, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)
-@_named
+@output.session_arguments
 @click.option(
     "--threshold", metavar="N", type=click.IntRange(1), help="Replace results from N characters on."
 )
@@ -123,7 +109,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
       brimline session purge session.jsonl --keep-recent 20 --yes
       brimline session purge --strategy old --strategy copies
     """
-    path = _target(file, session_id)
+    path = _choose_session(file, session_id)
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
@@ -131,7 +117,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
-    with _reading(path) as bar:
+    with _read_progress(path) as bar:
         planned = purge.prepare(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
     if planned.is_empty:
@@ -162,7 +148,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
 
 
 @output.command("repair", epilog=_EXIT_CODES)
-@_named
+@output.session_arguments
 @output.dry_run_option
 @output.yes_option
 def repair_command(
@@ -179,8 +165,8 @@ def repair_command(
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    path, home_dir = _target(file, session_id), paths.home()
-    with _reading(path) as bar:
+    path, home_dir = _choose_session(file, session_id), paths.home()
+    with _read_progress(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.mended and not dry_run:
         in_use.require_idle(report.path)
@@ -195,7 +181,7 @@ def repair_command(
 
 
 @output.command("restore", epilog=_EXIT_CODES)
-@_named
+@output.session_arguments
 @output.dry_run_option
 @output.yes_option
 @click.option(
@@ -222,11 +208,11 @@ def restore_command(
       brimline session restore
       brimline session restore session.jsonl --before-compaction --yes
     """
-    path = _target(file, session_id)
+    path = _choose_session(file, session_id)
     if before_compaction:
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    with _reading(path) as bar:
+    with _read_progress(path) as bar:
         plan = restore.plan(path, paths.home(), bar.update)
     document: dict[str, Any] = {
         "path": plan.path,
@@ -251,7 +237,7 @@ def restore_command(
 
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
-    with _reading(path) as bar:
+    with _read_progress(path) as bar:
         plan = undo.plan(path, paths.home(), bar.update)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
@@ -269,7 +255,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
 
 
 @output.command("backups")
-@_named
+@output.session_arguments
 @click.option(
     "--prune",
     metavar="DAYS",
@@ -290,7 +276,7 @@ def backups_command(
       brimline session backups
       brimline session backups --prune 30
     """
-    backups = _backups(file, session_id)
+    backups = _choose_backups(file, session_id)
     if prune is None:
         output.answer(session_documents.backups(backups), session_text.backups, as_json=as_json)
         return
@@ -304,13 +290,13 @@ def backups_command(
     output.answer(document, f"{amount} deleted.", as_json=as_json)
 
 
-def _backups(file: str | None, session_id: str | None) -> list[Backup]:
+def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
     """The backups of what was named, else all; a session that is gone may have left some.
 
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
-    _require_one_name(file, session_id)
+    output.session_name(file, session_id)
     if file is not None:
         path = find.named(file)
         recovery.recover(path)

@@ -34,7 +34,7 @@ _HOLDS = {
 _key_argument = click.argument("key", metavar="KEY")
 
 
-def _home() -> str:
+def _checked_home() -> str:
     """The data folder, whose store this version can read."""
     home_dir = paths.home()
     layout.check_format(home_dir)
@@ -72,7 +72,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
       brimline store get 3f2a9c01 > output.txt
       brimline store get 3f2a9c01 --lines -20:
     """
-    home_dir = _home()
+    home_dir = _checked_home()
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
     try:
@@ -81,10 +81,10 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
         if not originals.bring_back(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
-    part = _part(contents.get(home_dir, full_key), lines, span)
+    part = _cut_part(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
-        output.answer(document | _content(part), "", as_json=True)
+        output.answer(document | _content_fields(part), "", as_json=True)
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
@@ -93,7 +93,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
 
-def _part(data: bytes, lines: str | None, span: str | None) -> bytes:
+def _cut_part(data: bytes, lines: str | None, span: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
         wanted = contents.span(lines, len(ends))
@@ -109,7 +109,7 @@ def _part(data: bytes, lines: str | None, span: str | None) -> bytes:
     return part
 
 
-def _content(part: bytes) -> dict[str, str | None]:
+def _content_fields(part: bytes) -> dict[str, str | None]:
     """Content as text where it is UTF-8, otherwise in base 64."""
     try:
         return {"text": part.decode("utf-8"), "base64": None}
@@ -154,7 +154,7 @@ def pin_command(key: str, level: str, reason: str | None, as_json: bool) -> None
     Example:
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
-    home_dir = _home()
+    home_dir = _checked_home()
     full_key = contents.resolve(home_dir, key)
     pins.pin(home_dir, full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
@@ -202,22 +202,22 @@ def prune_command(
       brimline store prune --max-age-days 14 --yes
       brimline store prune --unreferenced --dry-run
     """
-    home_dir = _home()
+    home_dir = _checked_home()
     if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
-    limits = _limits(max_age_days, max_size_mb, unreferenced)
-    done = _pruned(home_dir, limits, dry_run=dry_run or not yes)
+    limits = _choose_limits(max_age_days, max_size_mb, unreferenced)
+    done = _prune_with_progress(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
         blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
         output.consent(f"Remove {blobs} ({freed})?", yes=False)
-        done = _pruned(home_dir, limits, dry_run=False)
+        done = _prune_with_progress(home_dir, limits, dry_run=False)
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
     document |= {"dry_run": dry_run, "removed": len(done.keys)}
     output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
 
 
-def _limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
+def _choose_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
     return retention.Limits(
         None if max_age_days is None else max_age_days * retention.DAY_S,
         None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),
@@ -226,7 +226,7 @@ def _limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: boo
     )
 
 
-def _pruned(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
+def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
     files = retention.sources(home_dir, []) if os.isatty(2) else ()
     with output.Progress("Reading transcripts", output.total_bytes(files)) as progress:
@@ -260,7 +260,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     Example:
       brimline store forget 3f2a9c01
     """
-    home_dir = _home()
+    home_dir = _checked_home()
     full_keys = [contents.resolve(home_dir, key) for key in keys]
     outputs = output.count(len(full_keys), "output")
     held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in full_keys)

@@ -69,24 +69,30 @@ class Tree(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take `help` before other words for `--help` behind them."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command, or name those that may have been meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"There is no command {name!r}{self._hint(name, ctx)}", ctx)
+            raise click.UsageError(f"There is no command {name!r}{self._hint_for(name, ctx)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _hint(self, name: str, ctx: click.Context) -> str:
+    def _hint_for(self, name: str, ctx: click.Context) -> str:
         """What may have been meant by a word, else what there is."""
+        if name == "compact":
+            return ": type `/compact` in a session, or run `brimline session purge` after it."
         meant = suggestions(name, ctx.command_path.partition(" ")[2])
         if meant:
             return f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
         return f"; there are {', '.join(self.entries)}." if ctx.parent else "."
 
 
-def _within(
+def _group_in(
     module: str, names: str, end: str = "_command", **others: Entry
 ) -> Callable[[Callable[[], None]], Tree]:
     """A group of commands that stand in one module under their names and this end."""
@@ -94,7 +100,7 @@ def _within(
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
-@_within(
+@_group_in(
     "brimline.cli.session_commands",
     "inspect purge repair restore backups",
     replay=Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
@@ -114,7 +120,7 @@ def session() -> None:
     """
 
 
-@_within("brimline.cli.store_commands", "list get search pin unpin prune forget")
+@_group_in("brimline.cli.store_commands", "list get search pin unpin prune forget")
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 
@@ -129,7 +135,7 @@ def store() -> None:
     """
 
 
-@_within("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
+@_group_in("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
 def carry() -> None:
     """Look at what a session takes across a compaction, and add to it.
 
@@ -144,7 +150,7 @@ def carry() -> None:
     """
 
 
-@_within(
+@_group_in(
     "brimline.cli.memory_commands",
     "search show add edit remove list lint index status",
     sync=Entry("brimline.cli.memory_commands:sync_command", extra="team"),
@@ -163,7 +169,7 @@ def memory() -> None:
     """
 
 
-@_within("brimline.cli.rules_commands", "show explain lint")
+@_group_in("brimline.cli.rules_commands", "show explain lint")
 def rules() -> None:
     """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
 
@@ -178,7 +184,7 @@ def rules() -> None:
     """
 
 
-@_within(
+@_group_in(
     "brimline.cli.config_commands",
     "list get set unset explain presets",
     autocompact=Entry("brimline.install.switches:autocompact"),
@@ -196,7 +202,7 @@ def config() -> None:
     """
 
 
-@_within("brimline.install.switches", "on off init", end="")
+@_group_in("brimline.install.switches", "on off init", end="")
 def scout() -> None:
     """Watch reads of folders that only fill the context window.
 
@@ -263,7 +269,7 @@ def program() -> None:
     """
 
 
-def tree() -> Iterator[str]:
+def command_names() -> Iterator[str]:
     """The full name of every command that is not hidden, groups aside."""
     for name in _names_within(""):
         if name in _GROUPS:
@@ -277,17 +283,15 @@ def suggestions(word: str, above: str) -> list[str]:
 
     In a group where nothing is near, what others call by that name would only mislead.
     """
-    if word == "help":
-        return [f"{above} --help".strip()]
     by_name: dict[str, list[str]] = {}
-    for path in tree():
+    for path in command_names():
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
-    meant = [f"{above} {name}".strip() for name in _near(word, _names_within(above))]
+    meant = [f"{above} {name}".strip() for name in _similar_names(word, _names_within(above))]
     if above and not meant:
         return []
     meant += by_name.get(word, [])
     if not meant:
-        meant = [path for name in _alike(word, by_name, 1) for path in by_name[name]]
+        meant = [path for name in _misspelt_names(word, by_name, 1) for path in by_name[name]]
     return list(dict.fromkeys(meant))[:_MOST_SUGGESTIONS]
 
 
@@ -297,13 +301,13 @@ def _names_within(group: str) -> list[str]:
     return [name for name, entry in entries.items() if not entry.hidden]
 
 
-def _near(word: str, names: list[str]) -> list[str]:
+def _similar_names(word: str, names: list[str]) -> list[str]:
     """The names that a word begins, else those that it is a slip of."""
     begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    return begun or _alike(word, names, 2)
+    return begun or _misspelt_names(word, names, 2)
 
 
-def _alike(word: str, names: Iterable[str], most: int) -> list[str]:
+def _misspelt_names(word: str, names: Iterable[str], most: int) -> list[str]:
     """The names that a word is a slip of; one with another first letter has to be very near."""
     same = [name for name in names if name[:1] == word[:1]]
     alike = difflib.get_close_matches(word, same, most)
@@ -318,7 +322,7 @@ def run() -> int:
         output.say(error.format_message(), err=True)
         return _EXIT_USAGE
     except click.ClickException as error:
-        return _refused(error)
+        return _tell_usage_error(error)
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
@@ -333,21 +337,30 @@ def run() -> int:
         output.complain(f"brimline: this locale cannot name {error.object!a}: set LC_ALL=C.UTF-8")
         return 1
     except OSError as error:
-        output.complain(f"brimline: {_subject_of(error)}: {error.strerror or error}")
+        output.complain(f"brimline: {_file_of_error(error)}: {error.strerror or error}")
         return 1
     return code if isinstance(code, int) else 0
 
 
-def _subject_of(error: OSError) -> str:
+def _file_of_error(error: OSError) -> str:
     """The file that the system refused; of one being replaced the name that the user knows."""
     name = os.fsdecode(error.filename or "the current folder, or another file")
     return re.sub(r"(\.\d+){2}\.tmp$", "", name)
 
 
-def _refused(error: click.ClickException) -> int:
+def _tell_usage_error(error: click.ClickException) -> int:
     """Tell in one line what is wrong with the words of a command."""
-    told = error.format_message()
+    problem = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        told += f" See `{error.ctx.command_path} --help`."
-    output.complain(f"brimline: {told}")
+        problem = _with_remedy(problem, error.ctx)
+    output.complain(f"brimline: {problem}")
     return error.exit_code
+
+
+def _with_remedy(problem: str, ctx: click.Context) -> str:
+    """What is wrong with the words, and where to read about it."""
+    takes_session = any(param.name == "session_id" for param in ctx.command.params)
+    if takes_session and "unexpected extra argument" in problem:
+        problem += ": name a session by --session"
+    end = "" if problem.endswith((".", "?")) else "."
+    return f"{problem}{end} See `{ctx.command_path} --help`."

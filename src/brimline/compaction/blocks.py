@@ -67,7 +67,7 @@ class Block(NamedTuple):
 def read(body: Any) -> list[Block] | None:
     """The blocks of a request; None where any of it is not understood."""
     messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or len(_markers(body)) > MOST_MARKERS:
+    if not isinstance(messages, list) or len(_cache_markers(body)) > MOST_MARKERS:
         return None
     found: list[Block] = []
     calls: _Calls = {}
@@ -78,8 +78,8 @@ def read(body: Any) -> list[Block] | None:
             return None
         role = message["role"]
         for place, part in enumerate(parts):
-            block = _read(number, place, role, part, step, calls)
-            name = _id(history, block.id)
+            block = _read_block(number, place, role, part, step, calls)
+            name = _hash_parts(history, block.id)
             if not block.is_thinking:  # which a client may take away by itself
                 history = name
             found.append(block if block.call else block._replace(id=name))
@@ -94,7 +94,7 @@ def _message_parts(message: Any) -> list[dict[str, Any]] | None:
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content, "whole": True}]
-    parts: list[Any] = [_plain(part) for part in content] if isinstance(content, list) else [None]
+    parts: list[Any] = [_as_dict(part) for part in content] if isinstance(content, list) else [None]
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
@@ -107,12 +107,12 @@ def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) ->
     for number, places in by_message.items():
         content = list(messages[number]["content"])
         for place, fields in places.items():
-            content[place] = {**_plain(content[place]), **fields}
+            content[place] = {**_as_dict(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
 
-def leave_out(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
+def drop_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
     """The request without some of its thinking."""
     gone = {(block.message, block.place) for block in thoughts}
     messages = list(body["messages"])
@@ -129,37 +129,37 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
     The service looks some twenty blocks back from a marker; without one near the change it would
     find nothing of the conversation and write all of it again.
     """
-    if not 0 < len(_markers(body)) < MOST_MARKERS:
+    if not 0 < len(_cache_markers(body)) < MOST_MARKERS:
         return body
     for block in reversed(blocks[:before]):
         content = body["messages"][block.message]["content"]
         if not isinstance(content, list):
             continue
-        known = _plain(content[block.place])
+        known = _as_dict(content[block.place])
         if not block.is_thinking:
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
             place = block.message, block.place
             marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
             # A longer lifetime may not come behind a shorter one: ours is as the next marker.
-            places = [where for where, _ in _markers(marked)]
-            nearest = _markers(body)[min(places.index(place), len(places) - 2)][1]
+            places = [where for where, _ in _cache_markers(marked)]
+            nearest = _cache_markers(body)[min(places.index(place), len(places) - 2)][1]
             return rebuild(marked, {place: {_MARKER: nearest}})
     return body
 
 
-def last_round(body: Mapping[str, Any]) -> int:
+def last_round_start(body: Mapping[str, Any]) -> int:
     """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     for at in range(len(messages) - 1, 0, -1):
-        said = [_plain(block).get("type") for block in _list(messages[at].get("content"))]
+        said = [_as_dict(block).get("type") for block in _as_list(messages[at].get("content"))]
         is_users = messages[at]["role"] == "user"
         if ("tool_result" not in said) if is_users else ("tool_use" in said):
             return at
     return 0
 
 
-def begun_with(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+def replace_beginning(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
     """The request with a text of the user's side in the place of its first messages."""
     first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
     if rest[0]["role"] != "user":
@@ -169,7 +169,7 @@ def begun_with(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
     return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
 
 
-def stands_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
+def stand_in_fields(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
     """The fields of a block that say something else in its place."""
     if block.kind == CALL:
         return {"input": dict(shortened or {})}
@@ -188,7 +188,7 @@ def session_of(body: Mapping[str, Any]) -> str:
         return named
     messages = body.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None
-    return _id(_dumps(body.get("system")), _dumps(first))
+    return _hash_parts(_dumps(body.get("system")), _dumps(first))
 
 
 def is_helper(body: Mapping[str, Any]) -> bool:
@@ -209,24 +209,24 @@ def wants_summary(blocks: list[Block]) -> bool:
     return False
 
 
-def behind_thinking(blocks: list[Block]) -> int:
+def first_behind_thinking(blocks: list[Block]) -> int:
     """The first position behind all thinking."""
     return next((at for at in range(len(blocks), 0, -1) if blocks[at - 1].is_thinking), 0)
 
 
-def lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
+def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = None) -> int | None:
     """How long the cache keeps what a request sent, by its usage or its own markers."""
     written = (usage or {}).get("cache_creation")
     if isinstance(written, dict):
         for name, seconds in _LIFETIMES_S.items():
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
-    markers = [marker for _, marker in _markers(body)]
+    markers = [marker for _, marker in _cache_markers(body)]
     hour = markers and isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
     return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
 
 
-def estimate(block: Block, fields: Mapping[str, Any] | None) -> float:
+def estimate_tokens(block: Block, fields: Mapping[str, Any] | None) -> float:
     """Tokens of a block, or of the same block with other fields."""
     if fields is None:
         return block.tokens
@@ -255,13 +255,13 @@ class _Said(NamedTuple):
     arguments: Mapping[str, Any] = {}
 
 
-def _read(
+def _read_block(
     number: int, place: int, role: str, block: dict[str, Any], step: int, calls: _Calls
 ) -> Block:
     what = block.get("type")
     said = _READERS.get(str(what), _read_other)(role, block, calls) or _read_other(role, block)
     text, tokens, kind, call, tool, arguments = said
-    name = _id(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
+    name = _hash_parts(role, what, call, tool if kind == CALL else str(block.get("is_error")), text)
     is_thinking, is_error = what in _THINKING, block.get("is_error") is True
     place_of = number, place, role, kind, name
     return Block(*place_of, text, tokens, step, call, tool, arguments, is_thinking, is_error)
@@ -275,7 +275,7 @@ def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     if block.get("whole"):
         return _Said(text, tokens)
     if _is_file(role, text):
-        return _Said(text, tokens, FILE, "", *_attached(text, calls))
+        return _Said(text, tokens, FILE, "", *_attaching_call(text, calls))
     return _Said(text, tokens, PROSE if role == "assistant" else OTHER)
 
 
@@ -329,7 +329,7 @@ def _is_file(role: str, text: str) -> bool:
     return is_one and text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
 
 
-def _attached(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
+def _attaching_call(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
     """The call that the client says it made to attach a file: it tells of it in a block before."""
     if told := _CALLED_WITH.search(text[:_CALLED_CHARACTERS]):
         calls[_ATTACHED] = "Read", {"file_path": told[1]}
@@ -350,7 +350,7 @@ def _result_text(content: Any) -> str | None:
     return "\n".join(known) if len(known) == len(texts) else None
 
 
-def _id(*parts: object) -> str:
+def _hash_parts(*parts: object) -> str:
     told = hashlib.blake2b(digest_size=16)
     for part in parts:
         raw = str(part).encode("utf-8", "surrogatepass")
@@ -363,12 +363,12 @@ def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
+def _cache_markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
     """Every marker of the cache, in the order in which the service reads them, and where it is."""
     found: list[tuple[tuple[int, ...], Any]] = []
 
     def collect(parts: Any, *where: int) -> None:
-        for place, part in enumerate(_list(parts)):
+        for place, part in enumerate(_as_list(parts)):
             if isinstance(part, dict):
                 collect(part.get("content"), *where, place)
                 if _MARKER in part:
@@ -376,18 +376,18 @@ def _markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
 
     collect(body.get("tools"), -2)
     collect(body.get("system"), -1)
-    for number, message in enumerate(_list(body.get("messages"))):
+    for number, message in enumerate(_as_list(body.get("messages"))):
         collect(message.get("content") if isinstance(message, dict) else None, number)
     if body.get(_MARKER):
         found.append(((), body[_MARKER]))
     return found
 
 
-def _plain(block: Any) -> Any:
+def _as_dict(block: Any) -> Any:
     """A block as a dict; answers of the SDK hold objects."""
     dump = getattr(block, "model_dump", None)
     return dump(mode="json", exclude_unset=True) if dump else block
 
 
-def _list(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []

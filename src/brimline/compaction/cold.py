@@ -63,7 +63,7 @@ def cold_results(
         for at, call in enumerate(calls)
         if call.characters is not None
         and not call.is_users
-        and (call.has_image or (call.id not in hot and _is_long(call, len(calls) - at, least)))
+        and (call.has_image or (call.id not in hot and _is_bulk(call, len(calls) - at, least)))
     ]
 
 
@@ -72,28 +72,28 @@ def has_cold_input(arguments: Any, age: int) -> bool:
     return age > _RECENT_CALLS and _long_characters(arguments) > _LONG_INPUT_CHARACTERS
 
 
-def shortened(value: Any, mark: str) -> Any:
+def shorten_input(value: Any, mark: str) -> Any:
     """An input with the middle of its long strings cut out, and a mark where that was."""
     if isinstance(value, str):
         is_long = len(value) > _LONG_STRING_CHARACTERS
         return f"{value[:_KEPT_HEAD]}{mark}{value[-_KEPT_TAIL:]}" if is_long else value
     if isinstance(value, dict):
-        return {name: shortened(item, mark) for name, item in value.items()}
-    return [shortened(item, mark) for item in value] if isinstance(value, list) else value
+        return {name: shorten_input(item, mark) for name, item in value.items()}
+    return [shorten_input(item, mark) for item in value] if isinstance(value, list) else value
 
 
-def written(value: Any, name: str = "") -> str:
+def input_text(value: Any, name: str = "") -> str:
     """An input for a reader, as it is stored: each value under its name, texts as they are."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return "\n".join(
-            written(item, f"{name}.{key}" if name else str(key)) for key, item in items
+            input_text(item, f"{name}.{key}" if name else str(key)) for key, item in items
         )
     text = str(value)
     return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
 
 
-def _is_long(call: Call, age: int, least: int | None) -> bool:
+def _is_bulk(call: Call, age: int, least: int | None) -> bool:
     """Whether a result is bulk for its age, in calls."""
     if least is None:
         least = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS

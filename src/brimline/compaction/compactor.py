@@ -1,4 +1,4 @@
-"""The layers applied to one request after the other of a conversation: `compact`, `refused`. Pure.
+"""The layers applied to a conversation, request by request: `compact`, `compact_harder`. Pure.
 
     state = State()
     outcome = compact(body, state, Settings(), now=time.time())
@@ -160,28 +160,28 @@ def compact(
     found = found or blocks.read(body)
     if found is None:
         return Outcome(body, Report("unknown"))
-    _look_up(state, found, lookup)
+    _look_up_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
     if blocks.wants_summary(found):
         return case.outcome("compaction")
     state.clock.read_conversation(found)
     case.draft_all()
-    reason, cut = case.cut(now)
+    reason, cut = case.choose_cut(now)
     outcome = case.outcome("conversation", reason, cut)
     state.sent, state.at = [block.id for block in found], now
-    state.lifetime_s = blocks.lifetime_s(body) or state.lifetime_s
+    state.lifetime_s = blocks.cache_lifetime_s(body) or state.lifetime_s
     state.estimated_tokens = outcome.report.sent_tokens
     if state.refused_tokens is not None and outcome.report.original_tokens < state.refused_tokens:
         state.refused_tokens = None
     return outcome
 
 
-def branch(state: State) -> State:
+def branch_state(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
     return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
 
-def again(
+def repeat_sent(
     body: Any, found: list[Block], standing: Mapping[str, StandIn | None], marked: int | None
 ) -> Outcome:
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
@@ -192,26 +192,26 @@ def again(
     return outcome
 
 
-def observe(state: State, body: Any, usage: Mapping[str, Any]) -> None:
+def learn_from_answer(state: State, body: Any, usage: Mapping[str, Any]) -> None:
     """Learn from what an answer says about its request: the cache's lifetime, the occupancy."""
     state.prompt_tokens = blocks.prompt_tokens(usage) or state.prompt_tokens
-    state.lifetime_s = blocks.lifetime_s(body, usage) or state.lifetime_s
+    state.lifetime_s = blocks.cache_lifetime_s(body, usage) or state.lifetime_s
 
 
-def refused(
+def compact_harder(
     body: Any, state: State, settings: Settings, message: str, lookup: Lookup | None = None
 ) -> Outcome | None:
     """Make the request again, harder, after the service called it too long.
 
     None where it was not refused for its length, where nothing can be taken out, or where the
-    breaker is open. A second refusal is told by `gave_up`.
+    breaker is open. A second refusal is told by `note_second_refusal`.
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
     history = blocks.read(body) if refusal and not is_open and not blocks.is_helper(body) else None
     if refusal is None or history is None:
         return None
-    _look_up(state, history, lookup)
+    _look_up_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
     state.clock.read_conversation(history)
     before = case.sent_tokens
@@ -227,19 +227,19 @@ def refused(
     return outcome if outcome.fresh else None
 
 
-def gave_up(state: State, body: Any) -> None:
+def note_second_refusal(state: State, body: Any) -> None:
     """The harder request was refused too: not again before the conversation has shrunk."""
     found = blocks.read(body)
     state.refused_tokens = sum(block.tokens for block in found) if found else 0.0
 
 
-def undo(state: State, outcome: Outcome) -> None:
+def undo_stand_ins(state: State, outcome: Outcome) -> None:
     """What stands in could not be kept: it must not be sent."""
     for name in outcome.fresh:
         state.standing[name] = outcome.former.get(name)
 
 
-def without_thinking(
+def drop_thinking(
     body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
 ) -> Outcome | None:
     """The request again, without the thinking behind its first new edit, or without any.
@@ -258,13 +258,13 @@ def without_thinking(
     return again
 
 
-def shared(names: list[str], others: list[str]) -> int:
+def count_shared(names: list[str], others: list[str]) -> int:
     """How many blocks two requests begin with alike."""
     pairs = enumerate(zip(names, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _look_up(state: State, history: list[Block], lookup: Lookup | None) -> None:
+def _look_up_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
     """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in history if block.id not in state.standing]
     wanted_ids = [block.id for block in unknown if block.call or block.step < history[-1].step]
@@ -300,7 +300,7 @@ class _Case:
         if not is_hard and settings.is_bound and is_near:
             hot = settings.bound_hot_requests
         past_counts = not settings.is_bound or is_near or is_hard
-        first = 0 if past_counts else self._free_of_thinking()
+        first = 0 if past_counts else self._first_free_of_thinking()
         for position in filter(self._may_change, range(first, len(self.found))):
             look = self._look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
@@ -335,17 +335,17 @@ class _Case:
 
     def savings(self) -> float:
         """What all drafts together would save."""
-        return sum(self._saved(position) for position in self.drafts)
+        return sum(self._saved_tokens(position) for position in self.drafts)
 
-    def cut(self, now: float | None) -> tuple[str, int]:
+    def choose_cut(self, now: float | None) -> tuple[str, int]:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._bound_cut()
+            return self._choose_bound_cut()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._wait(position) for position in self.drafts if position < self.warm]
+        pending = [self._pending(position) for position in self.drafts if position < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
@@ -356,29 +356,29 @@ class _Case:
         )
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _wait(self, position: int) -> timing.Pending:
+    def _pending(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
-        name, saved = self.found[position].id, self._saved(position)
+        name, saved = self.found[position].id, self._saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _bound_cut(self) -> tuple[str, int]:
+    def _choose_bound_cut(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
         """
-        free = self._free_of_thinking()
+        free = self._first_free_of_thinking()
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
-        freed = sum(map(self._saved, waiting)) + sum(self._thinking_behind(waiting[0]))
+        freed = sum(map(self._saved_tokens, waiting)) + sum(self._thinking_behind(waiting[0]))
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
         return ("brim", waiting[0]) if is_worth_it else ("", free)
 
-    def _free_of_thinking(self) -> int:
+    def _first_free_of_thinking(self) -> int:
         """The first block behind what was sent, and behind all thinking."""
-        return max(self.warm, blocks.behind_thinking(self.found))
+        return max(self.warm, blocks.first_behind_thinking(self.found))
 
     def _thinking_behind(self, first: int) -> list[float]:
         return [
@@ -406,7 +406,7 @@ class _Case:
         first = min(applied, default=self.warm)
         report.layers = list(self._layer_outcomes(applied, only))
         for at in applied:
-            self._apply(at, outcome)
+            self._apply_draft(at, outcome)
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_behind(first)
         report.sent_tokens = sum(self.tokens)
@@ -418,7 +418,7 @@ class _Case:
         self.write(outcome, first if first < self.warm else None)
         return outcome
 
-    def _apply(self, at: int, outcome: Outcome) -> None:
+    def _apply_draft(self, at: int, outcome: Outcome) -> None:
         """Let a draft stand in from now on."""
         block, draft, standing = self.found[at], self.drafts[at], self.state.standing
         outcome.former[block.id] = standing.get(block.id)
@@ -442,17 +442,17 @@ class _Case:
         if marked is not None:
             outcome.body, outcome.marked = blocks.mark(outcome.body, self.found, marked), marked
         if thoughts:
-            outcome.body = blocks.leave_out(outcome.body, thoughts)
+            outcome.body = blocks.drop_thoughts(outcome.body, thoughts)
 
     def _layer_outcomes(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
         """Say what each layer did; one alone where only that was asked."""
         numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
         for number in sorted(numbers):
             done = [at for at in applied if only or self.drafts[at].layer == number]
-            saved = sum(map(self._saved, done))
+            saved = sum(map(self._saved_tokens, done))
             yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
-    def _saved(self, position: int) -> float:
+    def _saved_tokens(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
 
     def _warm_blocks(self) -> int:
@@ -464,7 +464,7 @@ class _Case:
             while at and self.found[at - 1].role != "assistant":
                 at -= 1
             return at
-        return shared([block.id for block in self.found], sent)
+        return count_shared([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
         state, settings = self.state, self.settings

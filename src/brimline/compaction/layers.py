@@ -80,7 +80,7 @@ def _draft_line(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn 
     is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
     if is_large is not of_large_results or not layer.is_cold(look):
         return None
-    return layer.remember(look, partial(stand_ins.line, block, look.clock, layer.number))
+    return layer.remember(look, partial(stand_ins.line_of, block, look.clock, layer.number))
 
 
 def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
@@ -102,7 +102,7 @@ SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 
-def numbered(numbers: Collection[int]) -> tuple[Layer, ...]:
+def layers_numbered(numbers: Collection[int]) -> tuple[Layer, ...]:
     """The layers with these numbers."""
     return tuple(layer for layer in LAYERS if layer.number in numbers)
 

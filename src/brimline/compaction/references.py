@@ -47,11 +47,11 @@ class Clock:
         """
         if block.kind == blocks.CALL:
             return block.step
-        return self._last.get(_item(block), block.step)
+        return self._last.get(_item_id(block), block.step)
 
     def used(self, block: Block) -> list[str]:
         """The names in a block's item that later actions and words used, the last one first."""
-        return list(reversed(self._used.get(_item(block), {})))
+        return list(reversed(self._used.get(_item_id(block), {})))
 
     def was_changed(self, path: str) -> bool:
         """Tell whether an action changed a file, which a command may name without its folder."""
@@ -71,13 +71,13 @@ class Clock:
         named = {block.id: names.mentions(_text_without_keys(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
-                self._refer(block, named[block.id])
+                self._note_reference(block, named[block.id])
             elif block.kind == blocks.PROSE:
-                self._use(named[block.id])
+                self._note_use(named[block.id])
         for block in items:
-            self._hold(block, named[block.id])
+            self._note_holder(block, named[block.id])
 
-    def _refer(self, block: Block, named: frozenset[str]) -> None:
+    def _note_reference(self, block: Block, named: frozenset[str]) -> None:
         counts: dict[str, int] = {}
         meant: set[str] = set()
         for name in named:
@@ -92,25 +92,25 @@ class Clock:
         meant.update(item for item, count in counts.items() if count >= _SEVERAL)
         for item in meant:
             self._last[item] = block.step
-        self._use(named)
+        self._note_use(named)
         if block.tool in clienttools.EDITING:
-            self.changed.update(_paths(block))
+            self.changed.update(_paths_in_call(block))
 
-    def _use(self, named: frozenset[str]) -> None:
+    def _note_use(self, named: frozenset[str]) -> None:
         for name in sorted(named):
             for item in self._holders.get(name, ()):
                 used = self._used.setdefault(item, {})
                 used.pop(name, None)
                 used[name] = None
 
-    def _hold(self, block: Block, named: frozenset[str]) -> None:
-        item = _item(block)
+    def _note_holder(self, block: Block, named: frozenset[str]) -> None:
+        item = _item_id(block)
         self._last[item] = max(self._last.get(item, 0), block.step)
         for name in named:
             holders = self._holders.setdefault(name, [])
             if not holders or holders[-1] != item:
                 holders.append(item)
-        for path in _paths(block):
+        for path in _paths_in_call(block):
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
 
 
@@ -122,10 +122,10 @@ def _text_without_keys(block: Block) -> str:
     return "\n".join(value if isinstance(value, str) else repr(value) for value in values)
 
 
-def _item(block: Block) -> str:
+def _item_id(block: Block) -> str:
     return block.call or block.id
 
 
-def _paths(block: Block) -> list[str]:
+def _paths_in_call(block: Block) -> list[str]:
     found = [block.arguments.get(name) for name in _PATH_ARGUMENTS]
     return [path for path in found if isinstance(path, str) and path]

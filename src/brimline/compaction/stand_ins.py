@@ -64,7 +64,7 @@ def preview_of(
     sent_bytes = len(to_bytes(block.text))
     if sent_bytes < min(rules.inline_bytes, rules.read_bytes):
         return None
-    text = _plain(block.text)
+    text = _without_numbers(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
     if judge.reason_to_stay(case, rules, clock.was_changed):
@@ -85,27 +85,27 @@ def preview_of(
     instead = preview.reference(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
-    fields = blocks.stands_in(block, instead)
-    return StandIn(layer, fields, key, blocks.estimate(block, fields))
+    fields = blocks.stand_in_fields(block, instead)
+    return StandIn(layer, fields, key, blocks.estimate_tokens(block, fields))
 
 
-def line(block: Block, clock: Clock, layer: int) -> StandIn | None:
+def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = key_of(block.text)
     kept = _kept_names(block.text, clock.used(block))
     if block.kind == blocks.CALL:
-        shortened = _shortened(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
-        fields = blocks.stands_in(block, "", shortened)
+        shortened = _shorten_arguments(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
+        fields = blocks.stand_in_fields(block, "", shortened)
     elif block.kind == blocks.RESULT:
-        fields = blocks.stands_in(block, f"{_about(block, key)}{kept}")
+        fields = blocks.stand_in_fields(block, f"{_describe_result(block, key)}{kept}")
     elif block.kind == blocks.PROSE:
         mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{_sentence(block.text)} {mark}{kept}")
+        fields = blocks.stand_in_fields(block, f"{_sentence(block.text)} {mark}{kept}")
     else:
         head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stands_in(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
-    tokens = blocks.estimate(block, fields)
+        fields = blocks.stand_in_fields(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
+    tokens = blocks.estimate_tokens(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
     return StandIn(layer, fields, key, tokens)
@@ -126,13 +126,13 @@ def subject_of(block: Block) -> str:
     return flatten(clienttools.subject_of(block.arguments))
 
 
-def _plain(text: str) -> str:
+def _without_numbers(text: str) -> str:
     """A file as it is, where the client numbered its lines from 1."""
     first = _NUMBERED.match(text)
     return _NUMBERED.sub("", text) if first and first[1] == "1" else text
 
 
-def _about(block: Block, key: str) -> str:
+def _describe_result(block: Block, key: str) -> str:
     """What a result was: call, size and key."""
     subject = flatten(subject_of(block), _SUBJECT_CHARACTERS, keep_end=block.tool == "Read")
     called = f"{flatten(block.tool)} {subject}".strip()
@@ -162,12 +162,12 @@ def _sentence(text: str) -> str:
     return first if len(first) <= _SENTENCE_CHARACTERS else f"{first[:_SENTENCE_CHARACTERS]}…"
 
 
-def _shortened(value: Any, mark: str, kept: list[str]) -> Any:
+def _shorten_arguments(value: Any, mark: str, kept: list[str]) -> Any:
     """Arguments whose long texts are a line; the names stand in the first of them."""
     if isinstance(value, dict):
-        return {name: _shortened(one, mark, kept) for name, one in value.items()}
+        return {name: _shorten_arguments(one, mark, kept) for name, one in value.items()}
     if isinstance(value, list):
-        return [_shortened(one, mark, kept) for one in value]
+        return [_shorten_arguments(one, mark, kept) for one in value]
     if not isinstance(value, str) or len(value) < _LONG_ARGUMENT_CHARACTERS:
         return value
     head = value.strip().partition("\n")[0][:_KEPT_CHARACTERS]

@@ -58,7 +58,7 @@ def summarise(
         most_tokens: what the summary may take.
     """
     conversation = blocks.read(body)
-    cut = blocks.last_round(body) if conversation else 0
+    cut = blocks.last_round_start(body) if conversation else 0
     if not cut:
         return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
     if state.summary_failures >= MOST_FAILURES:
@@ -73,7 +73,7 @@ def summarise(
         return Summarised(body, LayerOutcome(SUMMARY.number, "failed"))
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
-    shorter = blocks.begun_with(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
+    shorter = blocks.replace_beginning(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
     before, after = (sum(block.tokens for block in blocks.read(b) or ()) for b in (body, shorter))
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)
     return Summarised(shorter, layer, summary.strip(), tuple(filter(None, memories)))

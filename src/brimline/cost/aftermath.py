@@ -19,7 +19,7 @@ _LOST_OF_LAST = 5
 _MILLION = 1_000_000
 
 
-def complete(
+def complete_history(
     document: dict[str, Any],
     user_rows: Sequence[dict[str, Any]] = (),
     until: float | None = None,

@@ -39,12 +39,12 @@ def document(
     return {
         "by": by,
         "since": clock.format_utc(since) if since else None,
-        "total": (grouped(found, (), user_rows, since) or [_Group({}).row()])[0],
-        "rows": grouped(found, (by,), user_rows, since),
+        "total": (group_rows(found, (), user_rows, since) or [_Group({}).row()])[0],
+        "rows": group_rows(found, (by,), user_rows, since),
     }
 
 
-def grouped(
+def group_rows(
     spendings: Iterable[Spending],
     by: Sequence[str],
     user_rows: Sequence[dict[str, Any]] = (),
@@ -79,7 +79,7 @@ def dollars_of(request: Request, model: models.Model) -> float | None:
     ) / _MILLION
 
 
-@dataclass(slots=True)
+@dataclass
 class _Group:
     names: dict[str, str]
     dollars: float = 0.0
@@ -144,9 +144,9 @@ def text(document: dict[str, Any]) -> str:
         return "No request was recorded" + (" since then." if document["since"] else " yet.")
     shown = [
         [
-            dollars(row),
+            dollars_text(row),
             f"{row['requests']:,}",
-            _share(row),
+            _cache_share(row),
             row[by][:_SHORT_ID] if by == "session" else output.line(row[by]),
         ]
         for row in rows[:_SHOWN_ROWS]
@@ -156,7 +156,7 @@ def text(document: dict[str, Any]) -> str:
         lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
     lines += [
         "",
-        f"{dollars(total)} at list price for {output.count(total['requests'], 'request')}.",
+        f"{dollars_text(total)} at list price for {output.count(total['requests'], 'request')}.",
     ]
     if total["subagent_dollars"]:
         lines.append(f"Of that {amount(total['subagent_dollars'])} for subagents.")
@@ -169,7 +169,7 @@ def text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def dollars(row: dict[str, Any]) -> str:
+def dollars_text(row: dict[str, Any]) -> str:
     """A row's dollars, `about` where a price is assumed."""
     if row["dollars"] is None:
         return _UNKNOWN
@@ -181,7 +181,7 @@ def amount(value: float) -> str:
     return f"${value:,.2f}" if value >= 0.01 or not value else f"${value:.2g}"  # noqa: PLR2004
 
 
-def _share(row: dict[str, Any]) -> str:
+def _cache_share(row: dict[str, Any]) -> str:
     """How much of what was sent came from the cache."""
     names = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
     sent = sum(row[f"{name}_tokens"] for name in names)

@@ -54,7 +54,7 @@ def decide(turn: Turn) -> Decision | None:
         return None
     tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
-    text = notice(cache, tokens, clock.now(), model)
+    text = notice_text(cache, tokens, clock.now(), model)
     if turn.state.read(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
@@ -81,9 +81,9 @@ def last_cache(transcript: str) -> Cache | None:
     return None
 
 
-def notice(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
+def notice_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
     """The sentence for the person. Pure."""
-    since = _since(now - cache.at - cache.lifetime_s)
+    since = _ago_text(now - cache.at - cache.lifetime_s)
     prices = model.prices(tokens)
     price = ""
     if prices:
@@ -143,7 +143,7 @@ def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 
-def _since(seconds: float) -> str:
+def _ago_text(seconds: float) -> str:
     if seconds < _MINUTE_S:
         return "just now"
     for size, unit in ((_DAY_S, "days"), (_HOUR_S, "h")):

@@ -79,22 +79,22 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
     Raises:
         StateError: `spending.jsonl` cannot be written.
     """
-    known = {spending.path: spending for spending in kept(home_dir)}
+    known = {spending.path: spending for spending in load_kept(home_dir)}
     gone = forgotten.sessions(home_dir)
     current = dict(known)
     wanted = []
     is_changed = False
     for path in paths:
-        stamp = _stamp(path)
+        stamp = _file_stamp(path)
         if stamp is None or forgotten.is_silent(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
-            current[path] = _read(path, stamp, progress)
+            current[path] = _read_transcript(path, stamp, progress)
             is_changed = True
-        wanted.append(_since(current[path], gone))
+        wanted.append(_drop_forgotten(current[path], gone))
     if is_changed:
         _save(home_dir, current.values())
-    return _distinct(wanted)
+    return _drop_repeats(wanted)
 
 
 def of_session(path: str) -> list[Spending]:
@@ -106,8 +106,8 @@ def of_session(path: str) -> list[Spending]:
     own, folder = glob.escape(path.removesuffix(".jsonl")), glob.escape(os.path.dirname(path))
     inside = glob.glob(f"{own}/subagents/*.jsonl")
     beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
-    files = [file for file in (path, *inside, *beside) if _stamp(file)]
-    return _distinct([_read(file, [], None) for file in files])
+    files = [file for file in (path, *inside, *beside) if _file_stamp(file)]
+    return _drop_repeats([_read_transcript(file, [], None) for file in files])
 
 
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:
@@ -116,13 +116,13 @@ def forget(home_dir: str, session_ids: Iterable[str]) -> None:
     Raises:
         StateError: the file cannot be written.
     """
-    names, known = set(session_ids), kept(home_dir)
+    names, known = set(session_ids), load_kept(home_dir)
     left = [spending for spending in known if spending.session_id not in names]
     if len(left) < len(known):
         _save(home_dir, left)
 
 
-def _distinct(spendings: list[Spending]) -> list[Spending]:
+def _drop_repeats(spendings: list[Spending]) -> list[Spending]:
     """Leave out requests that are there again: forks and kept rows are copies with the same ids."""
     seen: set[str] = set()
     distinct = []
@@ -133,7 +133,7 @@ def _distinct(spendings: list[Spending]) -> list[Spending]:
     return distinct
 
 
-def _since(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
+def _drop_forgotten(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
     """Leave out what the user had forgotten."""
     line = gone.get(spending.session_id)
     if line is None:
@@ -142,7 +142,7 @@ def _since(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
     return spending._replace(requests=later)
 
 
-def _read(path: str, stamp: list[int], progress: Progress) -> Spending:
+def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spending:
     """Read one transcript; the last row of a reply has its full figures."""
     requests: dict[str, Request] = {}
     first: dict[str, Any] = {}
@@ -179,7 +179,7 @@ def _is_subagent(path: str) -> bool:
     return os.path.basename(path).startswith("agent-")
 
 
-def _stamp(path: str) -> list[int] | None:
+def _file_stamp(path: str) -> list[int] | None:
     """What tells whether a transcript has grown; None where there is no such file."""
     try:
         file = os.stat(path)
@@ -188,16 +188,16 @@ def _stamp(path: str) -> list[int] | None:
     return [file.st_size, file.st_mtime_ns] if stat.S_ISREG(file.st_mode) else None
 
 
-def kept(home_dir: str) -> list[Spending]:
+def load_kept(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
         lines = json.read_lines(f"{home_dir}/{FILE}")
-        return [_decoded(line) for line in lines]
+        return [_decode_line(line) for line in lines]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 
 
-def _decoded(line: dict[str, Any]) -> Spending:
+def _decode_line(line: dict[str, Any]) -> Spending:
     requests = [Request(*fields) for fields in line.pop("requests")]
     line.pop("v", None)
     return Spending(requests=requests, **line)

@@ -26,6 +26,8 @@ SPARK_CELLS = 40
 # A brim far above all that was used would flatten the rest; then it is told, not drawn.
 FAR = 3.0
 _HEADROOM = 1.08
+# A bar of a day is no wider than it is in a week.
+_LEAST_DAYS = 7
 _TICKS = 4
 _LEAST_TOP, _LEAST_STEP = 0.4, 0.1
 _COLOURS = 9
@@ -65,7 +67,7 @@ class Mark(NamedTuple):
     name: str
 
 
-@dataclass(slots=True)
+@dataclass
 class Plot:
     """All that the template needs to draw one chart."""
 
@@ -92,20 +94,20 @@ class Plot:
         return round(18 + room * (1 - min(1.0, max(0.0, value / self.top))), 1)
 
 
-def columns(moments: Sequence[Moment]) -> list[Moment]:
+def choose_moments(moments: Sequence[Moment]) -> list[Moment]:
     """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
-    return [max(group, key=lambda one: one.tokens) for group in _groups(moments, MOST_COLUMNS)]
+    return [max(group, key=lambda one: one.tokens) for group in _chunks(moments, MOST_COLUMNS)]
 
 
-def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
+def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     """How full it was, stacked by what it consisted of, with the brim and what happened."""
     peak = max((moment.tokens for moment in shown), default=0)
     brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
-    plot = _plot(size, len(shown), max(peak, *near, 1) * _HEADROOM)
-    _pile_parts(plot, shown)
+    plot = _axes(size, len(shown), max(peak, *near, 1) * _HEADROOM)
+    _stack_parts(plot, shown)
     if near:
-        plot.shapes.append(Shape(_steps(plot, brims), "line brim", "the brim"))
+        plot.shapes.append(Shape(_step_path(plot, brims), "line brim", "the brim"))
     _mark_compactions(plot, shown)
     _mark_tiers(plot, story, shown)
     for at in range(0, plot.count, max(1, plot.count // 6)):
@@ -114,19 +116,19 @@ def occupancy(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     return plot
 
 
-def forecasts(shown: Sequence[Moment], size: Size) -> Plot:
+def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """How many requests were left at each moment: as it was forecast then, and as it came."""
     bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
     middles = [each.outlook.ops if each.outlook else None for each in shown]
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    plot = _plot(size, len(shown), max([*highs, 1]) * _HEADROOM)
-    plot.shapes.append(Shape(_band(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
-    plot.shapes.append(Shape(_steps(plot, middles), "line middle", "forecast, middle"))
-    plot.shapes.append(Shape(_steps(plot, _left(shown)), "line came", "as it came"))
+    plot = _axes(size, len(shown), max([*highs, 1]) * _HEADROOM)
+    plot.shapes.append(Shape(_band_path(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
+    plot.shapes.append(Shape(_step_path(plot, middles), "line middle", "forecast, middle"))
+    plot.shapes.append(Shape(_step_path(plot, _requests_left(shown)), "line came", "as it came"))
     return plot
 
 
-def _left(shown: Sequence[Moment]) -> list[int | None]:
+def _requests_left(shown: Sequence[Moment]) -> list[int | None]:
     """How many requests came before the next compaction; of the last stretch nobody knows yet."""
     ends: dict[int, int | None] = {moment.segment: moment.number for moment in shown}
     if shown:
@@ -138,18 +140,18 @@ def _left(shown: Sequence[Moment]) -> list[int | None]:
     ]
 
 
-def cache(shown: Sequence[Moment], size: Size) -> Plot:
+def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
-    plot = _plot(size, len(shown), max([moment.tokens for moment in shown], default=1) * _HEADROOM)
+    plot = _axes(size, len(shown), max([moment.tokens for moment in shown], default=1) * _HEADROOM)
     spent = [moment.spent for moment in shown]
-    _pile(plot, [moment.cache_read_tokens for moment in spent], "fill read", "read from the cache")
-    _pile(
+    _stack(plot, [moment.cache_read_tokens for moment in spent], "fill read", "read from the cache")
+    _stack(
         plot,
         [moment.cache_written_tokens for moment in spent],
         "fill written",
         "written to the cache",
     )
-    _pile(plot, [moment.input_tokens for moment in spent], "fill fresh", "not cached")
+    _stack(plot, [moment.input_tokens for moment in spent], "fill fresh", "not cached")
     for at, moment in enumerate(shown):
         if moment.broke:
             lost = f"{moment.broke.tokens:,} written again: {moment.broke.cause}"
@@ -158,16 +160,16 @@ def cache(shown: Sequence[Moment], size: Size) -> Plot:
     return plot
 
 
-def by_day(
+def daily_plots(
     days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
 ) -> list[Plot]:
     """A bar for each day, stacked by name; the colours go by the order of the names."""
     tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
     plots = []
     for size in LOW_SIZES:
-        plot = _plot(size, len(days), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
+        plot = _axes(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
         for at, (name, values) in enumerate(series):
-            _pile(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+            _stack(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
         _add_days(plot, days)
         plots.append(plot)
     return plots
@@ -181,7 +183,7 @@ def _add_days(plot: Plot, days: Sequence[str]) -> None:
             plot.below.append((plot.x(at), days[at][5:]))
 
 
-def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
+def small_curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
     whole = max(top, *values, 1)
     steps = [
@@ -191,18 +193,18 @@ def curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -
     return f"M0 {height}{''.join(steps)}V{height}Z"
 
 
-def cells(values: Sequence[int]) -> list[int]:
+def peak_values(values: Sequence[int]) -> list[int]:
     """At most `SPARK_CELLS` values, each the largest of its share."""
     return output.peaks(values, SPARK_CELLS)
 
 
-def _groups(values: Sequence[Value], most: int) -> list[Sequence[Value]]:
+def _chunks(values: Sequence[Value], most: int) -> list[Sequence[Value]]:
     count = min(len(values), most)
     edges = [len(values) * at // count for at in range(count + 1)] if count else [0]
     return [values[low:high] for low, high in itertools.pairwise(edges)]
 
 
-def short(value: float) -> str:
+def short_number(value: float) -> str:
     """A number in few letters."""
     for unit, letter in ((_MILLION, "M"), (_THOUSAND, "k")):
         if value >= unit:
@@ -211,42 +213,42 @@ def short(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _plot(size: Size, count: int, top: float, unit: str = "") -> Plot:
+def _axes(size: Size, count: int, top: float, unit: str = "") -> Plot:
     plot = Plot(size, count, top)
-    step = _nice(top / _TICKS)
+    step = _round_up(top / _TICKS)
     at = 0.0
     while at <= top:
-        label = f"{at:.1f}" if 0 < step < 1 else short(at)
+        label = f"{at:.1f}" if 0 < step < 1 else short_number(at)
         plot.rules.append((plot.y(at), unit + label))
         at += step
     return plot
 
 
-def _nice(step: float) -> float:
+def _round_up(step: float) -> float:
     """The next round number."""
     size = 10.0 ** math.floor(math.log10(max(_LEAST_STEP, step)))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 
-def _pile(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
+def _stack(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
     """Draw a band upon those that were drawn before it; none where there is nothing of it."""
     floors = plot.piled or [0.0] * len(values)
     plot.piled = [floor + value for floor, value in zip(floors, values, strict=True)]
     if any(values):
-        plot.shapes.append(Shape(_band(plot, floors, plot.piled), style, name))
+        plot.shapes.append(Shape(_band_path(plot, floors, plot.piled), style, name))
 
 
-def _parts(one: Moment) -> dict[str, float]:
+def _scaled_parts(one: Moment) -> dict[str, float]:
     """The parts so that they add up: what was dropped, of whatever, comes off all alike."""
     parts = {kind: tokens for kind, tokens in one.parts.items() if tokens > 0}
     scale = min(1.0, one.tokens / max(1, sum(parts.values())))
     return {kind: tokens * scale for kind, tokens in parts.items()}
 
 
-def _pile_parts(plot: Plot, shown: Sequence[Moment]) -> None:
-    parts = [_parts(moment) for moment in shown]
+def _stack_parts(plot: Plot, shown: Sequence[Moment]) -> None:
+    parts = [_scaled_parts(moment) for moment in shown]
     for kind, name in NAMES.items():
-        _pile(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
+        _stack(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
 
 
 def _mark_compactions(plot: Plot, shown: Sequence[Moment]) -> None:
@@ -266,7 +268,7 @@ def _mark_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
             plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", name))
 
 
-def _steps(plot: Plot, values: Sequence[float | None]) -> str:
+def _step_path(plot: Plot, values: Sequence[float | None]) -> str:
     """A line that holds each value for the width of its column; a gap where there is none."""
     found: list[str] = []
     last = None
@@ -282,9 +284,9 @@ def _steps(plot: Plot, values: Sequence[float | None]) -> str:
     return "".join(found)
 
 
-def _band(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
+def _band_path(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str:
     """What lies between two lines of steps."""
     if not highs:
         return ""
     back = "".join(f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows))))
-    return f"{_steps(plot, highs)}{back}Z"
+    return f"{_step_path(plot, highs)}{back}Z"

@@ -77,28 +77,28 @@ class Index:
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
-            stale = self._stale(base)
-            done, self.total = 0, sum(map(_size, stale.values()))
-            same = story.policies(self.home_dir), history.load(self.home_dir)
+            stale = self._sessions_to_read(base)
+            done, self.total = 0, sum(map(_stamped_size, stale.values()))
+            same = story.policy_reader(self.home_dir), history.load(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        row = row_of(story.outline(path, self.home_dir, *same))
+                        row = row_of(story.outline_story(path, self.home_dir, *same))
                         # The name of a file need not be text.
-                        told = _text(json.dumps(row, ensure_ascii=False))
+                        told = _storable_name(json.dumps(row, ensure_ascii=False))
                         values = (os.fsencode(path), now, told)
                         base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
-                    done += _size(now)
-                    bar.update(_size(now))
+                    done += _stamped_size(now)
+                    bar.update(_stamped_size(now))
                     base.commit()
         self.is_current, self.busy = True, None
 
-    def _stale(self, base: sqlite3.Connection) -> dict[str, str]:
+    def _sessions_to_read(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
         forgot = forgotten.sessions(self.home_dir)
         files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
-        stamps = {path: stamp(self.home_dir, path) for path in files}
+        stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
         gone = [(os.fsencode(path),) for path in indexed.keys() - stamps.keys()]
@@ -198,14 +198,14 @@ def _version(base: sqlite3.Connection) -> int:
     return found
 
 
-def _text(name: str) -> str:
+def _storable_name(name: str) -> str:
     """A name with a mark in the place of what is no text."""
     return name.encode("utf-8", "replace").decode()
 
 
 def folder_of(path: str) -> str:
     """The folder of a project among those of the client."""
-    return _text(os.path.basename(os.path.dirname(path)))
+    return _storable_name(os.path.basename(os.path.dirname(path)))
 
 
 def row_of(session: story.Story) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def row_of(session: story.Story) -> dict[str, Any]:
         "requests": len(session.moments),
         "peak": session.peak_tokens,
         "window": session.now.window.tokens if session.now else None,
-        "curve": chart.cells([moment.tokens for moment in session.moments]),
+        "curve": chart.peak_values([moment.tokens for moment in session.moments]),
         "compactions": len(session.scan.compactions),
         "compacted": [
             [getattr(past, name) for name in COMPACTION_FIGURES]
@@ -237,7 +237,7 @@ def row_of(session: story.Story) -> dict[str, Any]:
     }
 
 
-def stamp(home_dir: str, path: str) -> str:
+def session_stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
@@ -245,5 +245,5 @@ def stamp(home_dir: str, path: str) -> str:
     return " ".join([*parts, *map(str, history.spool_stamp(own))])
 
 
-def _size(stamp: str) -> int:
+def _stamped_size(stamp: str) -> int:
     return int(stamp.partition(".")[0] or 0)

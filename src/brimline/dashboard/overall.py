@@ -41,7 +41,7 @@ class Advice(NamedTuple):
     command: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Period:
     """What is known of the days that are shown."""
 
@@ -78,21 +78,21 @@ class Period:
         return tokens / max(1, self.injected_tokens + self.tools.total())
 
 
-def values(
+def figures(
     spendings: Sequence[Spending],
     rows: Sequence[dict[str, Any]],
     user_models: Sequence[dict[str, Any]],
     span: int,
 ) -> dict[str, Any]:
     """All that the page shows of the last days, counted from the last request."""
-    bins = _bins(spendings, span)
+    bins = _bars_of_days(spendings, span)
     first, last = min(bins), max(bins)
     since = time.mktime(time.strptime(first, "%Y-%m-%d"))
     compacted = [each for each in compactions(rows) if first <= _day(each["at"]) <= last]
     aftermath.price(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
-    period = Period(total, recent, compacted, _summed(row["tools"] for row in recent))
+    period = Period(total, recent, compacted, _sum_counts(row["tools"] for row in recent))
     return {
         "span": span,
         "until": last,
@@ -101,12 +101,12 @@ def values(
         "sessions": sum(row["requests"] > 0 for row in recent),
         "period": period,
         "saved": savings.total(savings.Saved(*row["saved"]) for row in recent),
-        "total_dollars": bill.dollars(total),
+        "total_dollars": bill.dollars_text(total),
         "tokens": period.sent_tokens + total["output_tokens"],
         "plots": _plots(
-            bill.grouped(spendings, ("day", "model"), user_models, since), compacted, bins
+            bill.group_rows(spendings, ("day", "model"), user_models, since), compacted, bins
         ),
-        "projects": _projects(spendings, user_models, since),
+        "projects": _project_rows(spendings, user_models, since),
         "tools": period.tools.most_common(_TOP),
         "advice": advice(period),
     }
@@ -123,7 +123,7 @@ def _advise_on_cache(period: Period) -> Advice | None:
     if missed <= 1 - _LOW_CACHE:
         return None
     text = f"{missed:.0%} of what was sent did not come from the cache"
-    causes = _summed(row["causes"] for row in period.rows)
+    causes = _sum_counts(row["causes"] for row in period.rows)
     for cause, _ in causes.most_common(1):
         text += f"; most breaks were “{output.line(cause, 60)}”"
     return Advice(missed, f"{text}.", "brimline history --cache")
@@ -167,11 +167,11 @@ def session_cost(
 ) -> dict[str, Any]:
     """What one session cost, and each of its subagents, which have windows of their own."""
     own = [each for each in spendings if each.session_id == session_id and each.requests]
-    rows = bill.grouped(own, ("session",), user_models)
+    rows = bill.group_rows(own, ("session",), user_models)
     subagents = []
     for each in own:
         if each.is_subagent:
-            (row,) = bill.grouped([each], ("session",), user_models)
+            (row,) = bill.group_rows([each], ("session",), user_models)
             models_used = Counter(request.model for request in each.requests)
             subagents.append(
                 row
@@ -180,10 +180,10 @@ def session_cost(
                     "model": models_used.most_common(1)[0][0],
                     "peak": max(request.prompt_tokens for request in each.requests),
                     "at": each.requests[0].at,
-                    "price": bill.dollars(row),
+                    "price": bill.dollars_text(row),
                 }
             )
-    cost = bill.dollars(rows[0]) if rows else None
+    cost = bill.dollars_text(rows[0]) if rows else None
     return {"cost": cost, "subagents": sorted(subagents, key=lambda each: float(each["at"]))}
 
 
@@ -191,7 +191,7 @@ def by_session(
     spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]]
 ) -> dict[str, float | None]:
     """Dollars by session, for a list of them."""
-    rows = bill.grouped(spendings, ("session",), user_models)
+    rows = bill.group_rows(spendings, ("session",), user_models)
     return {row["session"]: row["dollars"] for row in rows}
 
 
@@ -206,7 +206,7 @@ def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(distinct.values(), key=lambda each: each["at"])
 
 
-def _bins(spendings: Sequence[Spending], span: int) -> dict[str, str]:
+def _bars_of_days(spendings: Sequence[Spending], span: int) -> dict[str, str]:
     """The days up to the last request, each with the first day of its bar."""
     times = [request.at for spending in spendings for request in spending.requests]
     last = max(times, default=0.0)
@@ -223,8 +223,8 @@ def _plots(
     daily: list[dict[str, Any]], compacted: list[dict[str, Any]], bins: dict[str, str]
 ) -> dict[str, list[chart.Plot]]:
     """Dollars and tokens by model, the share of the cache, and compactions, bar by bar."""
-    spent, used = (defaultdict[str, defaultdict[str, float]](_counts) for _ in range(2))
-    sent, read, times = _counts(), _counts(), _counts()
+    spent, used = (defaultdict[str, defaultdict[str, float]](_new_counts) for _ in range(2))
+    sent, read, times = _new_counts(), _new_counts(), _new_counts()
     for row in daily:
         bar, model = bins[row["day"]], row["model"]
         spent[model][bar] += row["dollars"] or 0.0
@@ -241,21 +241,21 @@ def _plots(
         return [(model, [by_model[model][bar] for bar in bars]) for model in largest]
 
     return {
-        "dollars": chart.by_day(bars, stacked(spent), "$"),
-        "tokens": chart.by_day(bars, stacked(used)),
-        "cache": chart.by_day(bars, [("read from the cache, %", shares)]),
-        "compactions": chart.by_day(bars, [("compactions", [times[bar] for bar in bars])]),
+        "dollars": chart.daily_plots(bars, stacked(spent), "$"),
+        "tokens": chart.daily_plots(bars, stacked(used)),
+        "cache": chart.daily_plots(bars, [("read from the cache, %", shares)]),
+        "compactions": chart.daily_plots(bars, [("compactions", [times[bar] for bar in bars])]),
     }
 
 
-def _counts() -> defaultdict[str, float]:
+def _new_counts() -> defaultdict[str, float]:
     return defaultdict(float)
 
 
-def _projects(
+def _project_rows(
     spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]], since: float
 ) -> list[dict[str, Any]]:
-    rows = bill.grouped(spendings, ("project",), user_models, since)
+    rows = bill.group_rows(spendings, ("project",), user_models, since)
     return sorted(rows, key=lambda row: -(row["dollars"] or 0.0))[:_TOP]
 
 
@@ -263,7 +263,7 @@ def _day(at: float) -> str:
     return time.strftime("%Y-%m-%d", time.localtime(at))
 
 
-def _summed(counts: Any) -> Counter[str]:
+def _sum_counts(counts: Any) -> Counter[str]:
     summed = Counter[str]()
     for each in counts:
         summed.update(each)

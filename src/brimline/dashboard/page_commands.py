@@ -30,7 +30,6 @@ _ENTRANCE = """<!doctype html><meta charset="utf-8"><title>brimline</title>
 <form method="post" action="{address}"><input type="hidden" name="key" value="{key}">
 <button>Open the dashboard</button></form><script>document.forms[0].submit()</script>
 """
-_session_argument = click.argument("session", metavar="SESSION")
 
 
 @output.command("dashboard")
@@ -49,7 +48,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
       brimline dashboard
       brimline dashboard --port 8377 --no-open
     """
-    with _libraries():
+    with _require_libraries():
         import uvicorn
 
         from brimline.connections import Impatient
@@ -61,9 +60,9 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     port = listener.getsockname()[1]
     keys = [secrets.token_urlsafe(24) for _ in range(2)]
     enter = f"http://127.0.0.1:{port}/enter"
-    file = _entrance(enter, keys[0])
+    file = _write_entrance(enter, keys[0])
     link = f"{enter}?key={keys[1]}"
-    warning = "This link opens one browser, which can then read your sessions. Ctrl-C stops it."
+    warning = "It works once; whoever opens it can read your sessions. Ctrl-C stops all of it."
     document = {"url": link, "port": port, "file": file}
     output.answer(document, f"{link}\n{warning}", as_json=as_json)
     pages = web.Dashboard(paths.home())
@@ -92,7 +91,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     os._exit(0)
 
 
-def _entrance(address: str, key: str) -> str:
+def _write_entrance(address: str, key: str) -> str:
     """Write the file that the browser opens: others see the arguments of a process, not this.
 
     Raises:
@@ -105,41 +104,53 @@ def _entrance(address: str, key: str) -> str:
 
 
 @output.command("report")
-@_session_argument
-@click.option("-o", "--output", "file", metavar="FILE", required=True, help="The file to write.")
+@output.session_arguments
+@click.option(
+    "-o", "--output", "target", metavar="FILE", help="Default: brimline-, the id's start, .html."
+)
 @click.option("--redact/--full", default=True, help="Without texts and paths (default), or with.")
-def report(session: str, file: str, redact: bool, as_json: bool) -> None:
+def report(
+    file: str | None, session_id: str | None, target: str | None, redact: bool, as_json: bool
+) -> None:
     """Write the page of a session into one HTML file, to look at or to share.
 
-    SESSION is an id, how it begins, a file, or `last`. Without --full it has figures, names of
-    tools, the endings of files and common programs: no text, no path, no name of a project.
+    Without SESSION (an id, how it begins, a file, or `last`) it is the running session, else the
+    newest of this project. Without --full it has figures, names of tools, the endings of files and
+    common programs: no text, no path, no name of a project.
 
     \b
     Example:
-      brimline report 1f0c2d3e -o session.html
+      brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    with _libraries():
-        from brimline.dashboard.report import single_file, write
-    session_story = _story(session)
-    made = single_file(session_story, paths.home(), redacted=redact)
-    write(file, made)
+    with _require_libraries():
+        from brimline.dashboard.report import single_page, write_page
+    session_story = _tell_story(output.session_name(file, session_id))
+    made = single_page(session_story, paths.home(), redacted=redact)
+    target = target or f"brimline-{session_story.session_id[:8]}.html"
+    write_page(target, made)
     document = {
         "session_id": session_story.session_id,
-        "file": os.path.abspath(file),
+        "file": os.path.abspath(target),
         "redacted": redact,
     }
     document |= {"bytes": len(made.encode()), "requests": len(session_story.moments)}
     what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
-    text = f"{file}: {output.count(len(session_story.moments), 'request')}, {what}."
+    text = f"{target}: {output.count(len(session_story.moments), 'request')}, {what}."
     output.answer(document, text, as_json=as_json)
 
 
 @output.command("replay")
-@_session_argument
+@output.session_arguments
 @click.option("--preset", metavar="NAME", help="The preset that it is played under.")
 @click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
-def replay(session: str, preset: str | None, chosen: tuple[str, ...], as_json: bool) -> None:
+def replay(
+    file: str | None,
+    session_id: str | None,
+    preset: str | None,
+    chosen: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """See what would have been said, kept out and compacted in a session under other settings.
 
     The hooks are played every tool result again, in a temporary folder; nothing of yours changes.
@@ -150,24 +161,24 @@ def replay(session: str, preset: str | None, chosen: tuple[str, ...], as_json: b
       brimline session replay 1f0c2d3e --preset haios-80
       brimline session replay last --set offload.inline_bytes=4000
     """
-    from brimline.dashboard.replay import play, table
+    from brimline.dashboard.replay import replay_session, table_text
 
-    path = find.require_transcript(find.named(session))
-    found = {"session_id": find.session_id_of(path)} | play(path, preset, list(chosen))
-    output.answer(found, table, as_json=as_json)
+    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
+    output.answer(found, table_text, as_json=as_json)
 
 
-def _story(named: str) -> Story:
-    """The story of the session that is named."""
+def _tell_story(name: str | None) -> Story:
+    """The story of the session that is named, else of the running or the newest one."""
     from brimline.dashboard import story
 
-    path = find.require_transcript(find.named(named))
+    path = find.require_transcript(find.wanted(name))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        return story.tell(path, paths.home(), bar.update)
+        return story.tell_story(path, paths.home(), bar.update)
 
 
 @contextlib.contextmanager
-def _libraries() -> Iterator[None]:
+def _require_libraries() -> Iterator[None]:
     """Say what to install where a library is missing.
 
     Raises:

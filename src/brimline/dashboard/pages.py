@@ -69,10 +69,10 @@ def environment() -> Environment:
     made = Environment(loader=files, autoescape=True, undefined=StrictUndefined)
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
-        "short": chart.short,
-        "percent": lambda part, whole: f"{part / whole:.0%}" if whole and part is not None else "–",
-        "when": pass_context(_when),
-        "hunks": _hunks,
+        "short": chart.short_number,
+        "percent": _percent,
+        "when": pass_context(_time_filter),
+        "hunks": _diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
         "size": output.size,
@@ -81,7 +81,7 @@ def environment() -> Environment:
         ),
         "money": lambda dollars: "–" if dollars is None else bill.amount(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
-        "curve": chart.curve,
+        "curve": chart.small_curve,
         "duration": output.duration,
         "reference": stub.parse,
     }
@@ -91,12 +91,17 @@ def environment() -> Environment:
     return made
 
 
-def _when(context: Any, at: float | None) -> str:
+def _percent(part: float | None, whole: float | None) -> str:
+    """A share, in which nothing is as little as less than nothing."""
+    return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
+
+
+def _time_filter(context: Any, at: float | None) -> str:
     """A time here; a report, which others read elsewhere, has UTC."""
     return time_of(at) if context.get("single") else local_time_of(at)
 
 
-def _hunks(text: str) -> list[tuple[str, str]]:
+def _diff_lines(text: str) -> list[tuple[str, str]]:
     """The lines of a diff, each with its style; none where the text is no diff."""
     if not _PLACE.search(text):
         return []
@@ -122,7 +127,7 @@ def session_page(
     single: bool = False,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
-    shown = chart.columns(story.moments)
+    shown = chart.choose_moments(story.moments)
     costs = overall.session_cost(spendings, story.session_id, user_models)
     return {
         "story": story,
@@ -134,12 +139,12 @@ def session_page(
         **_cost(story, costs, redacted=redacted),
         "plots": _plots(story, shown),
         "columns": [[one.number, label(one, single=single)] for one in shown],
-        "largest": largest(story, _TOP),
+        "largest": largest_items(story, _TOP),
         "notices": _notices(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_times(story.events),
         "gateway": figures.gateway_savings(story.events),
-        "cards": [] if redacted else _cards(story),
+        "cards": [] if redacted else _cards_given(story),
         "compactions": _compactions(story, user_models, redacted=redacted),
     }
 
@@ -156,9 +161,9 @@ def _cost(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, A
 
 def _plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     return {
-        "occupancy": [chart.occupancy(story, shown, size) for size in chart.SIZES],
-        "forecast": [chart.forecasts(shown, size) for size in chart.LOW_SIZES],
-        "cache": [chart.cache(shown, size) for size in chart.LOW_SIZES],
+        "occupancy": [chart.occupancy_plot(story, shown, size) for size in chart.SIZES],
+        "forecast": [chart.forecast_plot(shown, size) for size in chart.LOW_SIZES],
+        "cache": [chart.cache_plot(shown, size) for size in chart.LOW_SIZES],
     }
 
 
@@ -197,7 +202,7 @@ def label(moment: Moment, *, single: bool = False) -> str:
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
-def came_in(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
+def new_items(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
     """What a request was the first to carry, with the texts, as they stand in the file.
 
     Raises:
@@ -217,10 +222,10 @@ def text_at(file: BinaryIO, offset: int) -> str:
     file.seek(offset)
     line = next(read.lines(file, offset=offset), None)
     records = line.records if line else ()
-    return "\n\n".join([text for record in records for text in _texts(record.value)])
+    return "\n\n".join([text for record in records for text in _texts_of_row(record.value)])
 
 
-def _texts(value: dict[str, Any]) -> list[str]:
+def _texts_of_row(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
     if attached := row.attachment_of(value):
         return row.texts_in(row.rendered_of(value) or attached)
@@ -267,7 +272,7 @@ def shared_name(kind: str, name: str) -> str:
     return name if name in _TOOLS or name in EVENTS else "another tool"
 
 
-def _cards(story: Story) -> list[tuple[int, str]]:
+def _cards_given(story: Story) -> list[tuple[int, str]]:
     """The first request after each compaction, with the card that it got."""
     firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
     cards = []
@@ -281,7 +286,7 @@ def _cards(story: Story) -> list[tuple[int, str]]:
     return cards
 
 
-def largest(story: Story, most: int) -> list[tuple[int, Item]]:
+def largest_items(story: Story, most: int) -> list[tuple[int, Item]]:
     """The largest items of all requests, each with the number of its request."""
     every = [(one.number, item) for one in story.moments for item in one.items]
     return sorted(every, key=lambda row: -row[1].tokens)[:most]

@@ -31,13 +31,13 @@ _NOTE = (
 )
 
 
-def play(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
+def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str, Any]:
     """Play a session through the rooms in a process of its own, in a folder to throw away.
 
     Raises:
         BrimlineError: a setting is wrong, or the session cannot be played.
     """
-    wanted = dict(map(_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
+    wanted = dict(map(_setting_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
     if preset and wanted["guard.preset"] != preset:
         raise ConfigError("--preset and --set guard.preset name different presets: give one")
     own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
@@ -76,7 +76,7 @@ def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, 
     }
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _setting_pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign and config.find(key):
         raise ConfigError(f"write --set {key}=VALUE")
@@ -84,7 +84,7 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def table(document: dict[str, Any]) -> str:
+def table_text(document: dict[str, Any]) -> str:
     """For a person: what would have been different, then what would have happened when."""
     settings = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
     fullest, recorded = (output.figure(document[f"peak_tokens{end}"]) for end in ("", "_recorded"))

@@ -24,7 +24,7 @@ _TEXTS = 40
 _START = b"<!doctype html>"
 
 
-def write(file: str, text: str) -> None:
+def write_page(file: str, text: str) -> None:
     """Put a page where it was asked for, over an earlier one if need be, but over nothing else.
 
     Raises:
@@ -41,13 +41,13 @@ def write(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def single_file(found: Story, home_dir: str, *, redacted: bool) -> str:
+def single_page(found: Story, home_dir: str, *, redacted: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     own, spendings = config.user_models(home_dir), spending.of_session(found.path)
     values = pages.session_page(found, own, spendings, redacted=redacted, single=True)
-    values["texts"] = [] if redacted else _texts(found)
+    values["texts"] = [] if redacted else _largest_texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
@@ -58,11 +58,11 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _texts(found: Story) -> list[tuple[int, Item, str]]:
+def _largest_texts(found: Story) -> list[tuple[int, Item, str]]:
     """The largest items, each with its request and its text."""
     with read.open_regular(found.path) as file:
         return [
             (number, item, pages.text_at(file, item.offset))
-            for number, item in pages.largest(found, _TEXTS)
+            for number, item in pages.largest_items(found, _TEXTS)
             if item.offset >= 0
         ]

@@ -66,7 +66,7 @@ class Item(NamedTuple):
     """Where its row stands in the file."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Moment:
     """One request, and the time until the next one."""
 
@@ -91,7 +91,7 @@ class Moment:
     """Of what it replaced for the first time: layer, key and tokens saved."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Story:
     """A session from its first request to its last."""
 
@@ -158,14 +158,14 @@ class Story:
         return bisect_right(self.moments, at, key=lambda one: one.at)
 
 
-def tell(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
+def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
     """Read a session and all that is kept of it, with a reading for every request.
 
     Raises:
         SessionError: its file cannot be read.
     """
-    policy_of = policies(home_dir)
-    story = outline(path, home_dir, policy_of, progress=progress)
+    policy_of = policy_reader(home_dir)
+    story = outline_story(path, home_dir, policy_of, progress=progress)
     _read_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
     _read_gateway(story)
     story.is_running = _is_running(path)
@@ -181,12 +181,12 @@ def _is_running(path: str) -> bool:
         return False  # it went away meanwhile
 
 
-def policies(home_dir: str) -> Callable[[str | None], Policy]:
+def policy_reader(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
     return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
 
 
-def outline(
+def outline_story(
     path: str,
     home_dir: str,
     policy_of: Callable[[str | None], Policy],
@@ -229,14 +229,14 @@ def outline(
     name = story.kept_as = state.session_id
     story.figures = history.look(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
-    story.events = [_sound(line) for line in history.spooled(home_dir, name)]
-    story.now = reading.of_session(last, story.scan, state, policy_of(story.project))
+    story.events = [_sound_fields(line) for line in history.spooled(home_dir, name)]
+    story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     return story
 
 
-def _sound(line: dict[str, Any]) -> dict[str, Any]:
+def _sound_fields(line: dict[str, Any]) -> dict[str, Any]:
     """The fields of a line that are of their kind."""
     return {name: one for name, one in line.items() if isinstance(one, _KINDS.get(name, object))}
 
@@ -246,7 +246,7 @@ class _Reader:
 
     def __init__(self, path: str, edits: dict[float, str]) -> None:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
-        self.context = ContextReader(self._settled)
+        self.context = ContextReader(self._settle_moment)
         self.open: Moment | None = None
         self.history: list[int] = []
         self.calls: dict[str, tuple[str, str]] = {}
@@ -277,11 +277,11 @@ class _Reader:
             if entry.is_boundary:
                 self.history = []
         if entry and entry.usage:
-            self._measured(value, entry.usage, offset)
+            self._open_moment(value, entry.usage, offset)
         elif self.open:
             self.open.last.result_characters += row.visible_characters(value)
 
-    def _measured(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
+    def _open_moment(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
         story, segment = self.story, self.context.segment
         self.recorded = usage.session_id or self.recorded
         if self.open is None:
@@ -298,7 +298,7 @@ class _Reader:
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
         last.history = self.history[-HISTORY_REQUESTS:][::-1]
 
-    def _settled(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
+    def _settle_moment(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
         now, story = self.open, self.story
         if now is None:
             return

@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from brimline.cost import spending
 from brimline.dashboard import overall, pages, story
-from brimline.dashboard.index import SORTS, Filter, Index, stamp
+from brimline.dashboard.index import SORTS, Filter, Index, session_stamp
 from brimline.errors import BrimlineError
 from brimline.gauge import composition
 from brimline.install import doctor
@@ -88,26 +88,26 @@ class Gate:
 
     def _refuse_address(self, connection: HTTPConnection) -> Response | None:
         if connection.headers.get("host", "") not in self.hosts:
-            return _plain("This page answers to its own address only.", 421)
+            return _text_response("This page answers to its own address only.", 421)
         return None
 
     def _refuse(self, connection: HTTPConnection) -> Response | None:
         origin = connection.headers.get("origin")
         if origin is not None and origin != f"http://{connection.headers['host']}":
-            return _plain("This came from another page, and was refused.", 403)
+            return _text_response("This came from another page, and was refused.", 403)
         if origin is None and connection.scope["method"] not in ("GET", "HEAD"):
-            return _plain("This came from no page of ours, and was refused.", 403)
+            return _text_response("This came from no page of ours, and was refused.", 403)
         if not self._has_entered(connection):
-            return _plain(
+            return _text_response(
                 "Open the address that `brimline dashboard` printed: it has the key.", 403
             )
         return None
 
     def _enter(self, connection: HTTPConnection, key: str) -> Response:
         """Turn a key into a cookie; it was in an address or a file, so that it enters once."""
-        valid = [one for one in self.keys if _same(key, one)]
+        valid = [one for one in self.keys if _is_secret(key, one)]
         if not valid and not self._has_entered(connection):
-            return _plain(
+            return _text_response(
                 "This key was used, or is of an earlier start: start `brimline dashboard` again.",
                 403,
             )
@@ -119,17 +119,17 @@ class Gate:
         return answer
 
     def _has_entered(self, connection: HTTPConnection) -> bool:
-        return _same(connection.cookies.get(self.cookie, ""), self.secret)
+        return _is_secret(connection.cookies.get(self.cookie, ""), self.secret)
 
 
 async def _key_of(request: Request) -> str:
     """The key in an address, or in the form of the file that opens the browser."""
     if request.method != "POST":
         return request.query_params.get("key", "")
-    return (await _form(request)).get("key", "")
+    return (await _form_fields(request)).get("key", "")
 
 
-async def _form(request: Request) -> dict[str, str]:
+async def _form_fields(request: Request) -> dict[str, str]:
     """The fields of a form of ours; none where it is longer than any of those.
 
     The body of such a one is not read.
@@ -140,11 +140,11 @@ async def _form(request: Request) -> dict[str, str]:
     return dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
 
 
-def _plain(text: str, status: int) -> Response:
+def _text_response(text: str, status: int) -> Response:
     return Response(text + "\n", status, media_type="text/plain")
 
 
-def _same(given: str, secret: str) -> bool:
+def _is_secret(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
@@ -157,7 +157,7 @@ class Dashboard:
         self.spendings: list[Spending] = []
         """What the requests of every session used."""
         self.costs: dict[str, float | None] = {}
-        self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell(path, home_dir))
+        self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell_story(path, home_dir))
         self._lock = threading.Lock()
 
     def app(self, port: int, keys: list[str]) -> ASGIApp:
@@ -172,11 +172,11 @@ class Dashboard:
             Route("/memory", self.memory),
             Route("/memory/{key}", self.entry),
             Route("/rules", self.rules),
-            Route("/health", self.health),
+            Route("/health", self.doctor),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
-        failures: dict[Any, Any] = dict.fromkeys(known, self._failed)
+        failures: dict[Any, Any] = dict.fromkeys(known, self._error_page)
         return Gate(Starlette(routes=routes, exception_handlers=failures), port, keys)
 
     def refresh_forever(self) -> None:
@@ -194,7 +194,7 @@ class Dashboard:
 
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
-        wanted = _filter(request)
+        wanted = _read_filter(request)
         rows, count = self.index.sessions(wanted, _PAGE_SIZE, self.costs)
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
@@ -208,45 +208,45 @@ class Dashboard:
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
         values |= {f"{name}s": self.index.choices(name) for name in ("project", "model")}
         values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
-        return self._page("sessions.html", "Sessions", **values)
+        return self._render("sessions.html", "Sessions", **values)
 
     def session(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
         path, within = self._requested_session(request)
-        now = stamp(self.home_dir, path)
+        now = session_stamp(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
-        found = self._story(path, now)
+        found = self._cached_story(path, now)
         own = config.user_models(self.home_dir)
         values = pages.session_page(found, own, self.spendings, redacted=False)
         values["within"] = within
-        return self._page("session.html", f"Session {found.session_id[:8]}", live=now, **values)
+        return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:
         """What came in with one request, word for word."""
         path, within = self._requested_session(request)
-        record = self._story(path, stamp(self.home_dir, path))
+        record = self._cached_story(path, session_stamp(self.home_dir, path))
         number = request.path_params["number"]
         if not 1 <= number <= len(record.moments):
             raise HTTPException(404, f"the session has {len(record.moments):,} requests")
         moment = record.moments[number - 1]
         values = {"story": record, "within": within, "moment": moment, "label": pages.label(moment)}
-        values["rows"] = pages.came_in(record, moment)
+        values["rows"] = pages.new_items(record, moment)
         values["replaced"] = [
             (*entry, contents.meta(self.home_dir, entry[1])) for entry in moment.replaced
         ]
-        return self._page("request.html", f"Request {number}", **values)
+        return self._render("request.html", f"Request {number}", **values)
 
     def overall(self, request: Request) -> Response:
         """How it went lately, over all sessions."""
         span = _number(request.query_params.get("days", ""))
         rows, own = self.index.rows(), config.user_models(self.home_dir)
-        values = overall.values(self.spendings, rows, own, span if span in overall.SPANS else 30)
-        return self._page("overall.html", "Overall", **values)
+        values = overall.figures(self.spendings, rows, own, span if span in overall.SPANS else 30)
+        return self._render("overall.html", "Overall", **values)
 
     def stored(self, _request: Request) -> Response:
         """What was kept out of windows."""
-        return self._page(
+        return self._render(
             "stored.html", "Kept out", **listing.document(self.home_dir, _STORED_ROWS)
         )
 
@@ -258,14 +258,14 @@ class Dashboard:
         values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
         values["about"] = contents.meta(self.home_dir, key)
         pin = layout.file(self.home_dir, layout.digest_of(key), "pin")
-        return self._page(
+        return self._render(
             "output.html", f"Output {key[7:15]}", is_pinned=os.path.exists(pin), **values
         )
 
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
-        place = self._project(request)
+        place = self._project_of(request)
         folder = hot.folder(place["project"])
         topics = overview.topics_document(folder) | {
             "texts": {topic.path: topic.text for topic in hot.topics(folder)}
@@ -278,14 +278,14 @@ class Dashboard:
             hit["session"] = self._session_of(hit["group"])
         unread = hits.reading(self.home_dir)
         values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
-        return self._page("memory.html", "Memory", **values, **topics, **place)
+        return self._render("memory.html", "Memory", **values, **topics, **place)
 
     def entry(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
         document = hits.entry(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
         session = self._session_of(own["group"])
-        return self._page("entry.html", "Said before", own=own, session=session, **document)
+        return self._render("entry.html", "Said before", own=own, session=session, **document)
 
     def _session_of(self, group: str) -> str:
         """The id of the session that an entry is from, where that is still there."""
@@ -297,19 +297,19 @@ class Dashboard:
 
     def rules(self, request: Request) -> Response:
         """The instruction files of a project."""
-        place = self._project(request)
+        place = self._project_of(request)
         values = config.load(self.home_dir, place["project"]).values
         document = loading.project_document(
             place["project"], values["rules.organisation_file"], composition.estimate_text
         )
-        return self._page("rules.html", "Rules", found=document, **place)
+        return self._render("rules.html", "Rules", found=document, **place)
 
-    def health(self, request: Request) -> Response:
+    def doctor(self, request: Request) -> Response:
         """Whether all is well in a project."""
-        place = self._project(request)
-        document = doctor.examination(self.home_dir, place["project"])
-        summary = doctor.summary(document)
-        return self._page("health.html", "Health", found=document, summary=summary, **place)
+        place = self._project_of(request)
+        document = doctor.findings_document(self.home_dir, place["project"])
+        summary = doctor.summary_text(document)
+        return self._render("health.html", "Health", found=document, summary=summary, **place)
 
     def _requested_session(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
@@ -317,25 +317,25 @@ class Dashboard:
         path = self.index.path_of(request.path_params["name"], folder)
         return path, f"?{urlencode({'in': folder})}" if folder else ""
 
-    def _page(self, template: str, title: str, **values: Any) -> HTMLResponse:
+    def _render(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
         page = HTMLResponse(pages.render(template, **values))
         self.wanted.set()  # what is there is sent before anything is read
         return page
 
-    def _failed(self, _request: Request, error: Exception) -> Response:
+    def _error_page(self, _request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 404
         told = error.detail if isinstance(error, HTTPException) else str(error)
-        page = self._page("message.html", "Not here", told=told)
+        page = self._render("message.html", "Not here", told=told)
         return HTMLResponse(page.body, status)
 
-    def _story(self, path: str, now: str) -> story.Story:
+    def _cached_story(self, path: str, now: str) -> story.Story:
         """A session as it is now; the last ones stay, for whoever clicks through them."""
         with self._lock:
             return self._tell(path, now)
 
-    def _project(self, request: Request) -> dict[str, Any]:
+    def _project_of(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
         projects: list[str] = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
@@ -349,7 +349,7 @@ class Dashboard:
         }
 
 
-def _filter(request: Request) -> Filter:
+def _read_filter(request: Request) -> Filter:
     asked = request.query_params
     return Filter(
         project=asked.get("project", ""),

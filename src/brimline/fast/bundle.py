@@ -46,7 +46,7 @@ def build() -> str:
     for name in FAST_MODULES:
         file = _source_of(name)
         found = os.stat(PACKAGE_DIR + file)
-        code = _compiled(PACKAGE_DIR + file)
+        code = _compile_bare(PACKAGE_DIR + file)
         entries.append((name, file, found.st_mtime_ns, found.st_size, code))
     target = bundle_path()
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -57,7 +57,7 @@ def build() -> str:
     return target
 
 
-def _compiled(path: str) -> CodeType:
+def _compile_bare(path: str) -> CodeType:
     """The module's code without docstrings and annotations."""
     with open(path, "rb") as source:
         tree = ast.parse(source.read(), path)

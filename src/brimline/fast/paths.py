@@ -67,7 +67,7 @@ def fingerprint(path: str) -> str:
     return f"{number:024x}"
 
 
-def completed(path: str, cwd: str) -> str:
+def client_path(path: str, cwd: str) -> str:
     """A path as the client understands it: `~` and the current folder resolved, no detours."""
     if path.startswith("~/"):
         path = _user_home() + path[1:]
@@ -82,9 +82,9 @@ def completed(path: str, cwd: str) -> str:
     return "/" + "/".join(parts)
 
 
-def real(path: str, cwd: str) -> str:
+def resolve_links(path: str, cwd: str) -> str:
     """The file that a path leads to, through however many links; it need not be there."""
-    pending = completed(path, cwd).split("/")[::-1]
+    pending = client_path(path, cwd).split("/")[::-1]
     found, links = "", 0
     while pending:
         part = pending.pop()

@@ -72,17 +72,17 @@ class Policy:
 
 def switched_off() -> bool:
     """Whether the user turned every hook off through the environment."""
-    return any(is_switched(text) for name in _OFF_SWITCHES if (text := io.env(name)))
+    return any(says_yes(text) for name in _OFF_SWITCHES if (text := io.env(name)))
 
 
-def is_switched(text: str) -> bool:
+def says_yes(text: str) -> bool:
     """Whether a variable says yes."""
     return text.strip().lower() in _TRUE
 
 
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
-    policy = stored(home_dir, project_dir) or _from_defaults()
+    policy = load_compiled(home_dir, project_dir) or _from_defaults()
     if names := io.env_names(*OVERRIDES):
         _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
@@ -93,7 +93,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     return policy
 
 
-def stored(home_dir: str, project_dir: str) -> Policy | None:
+def load_compiled(home_dir: str, project_dir: str) -> Policy | None:
     """The compiled policy as it lies on disk, or None where it is missing or unreadable."""
     try:
         raw = io.read_file(paths.policy_file(home_dir, project_dir))
@@ -128,11 +128,11 @@ def apply_client_environment(
         if meant is None and number:
             client[key] = number
             client |= {"autocompact_window_by_model": {}} if key == "autocompact_window" else {}
-        elif meant is not None and is_switched(text):
+        elif meant is not None and says_yes(text):
             client[key] = meant
     switch = env(MEMORY_SWITCH)
     if switch:
-        client["memory_off"] = is_switched(switch) or None
+        client["memory_off"] = says_yes(switch) or None
     model = env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model

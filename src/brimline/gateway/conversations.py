@@ -107,7 +107,7 @@ class Conversations:
             return Passing(raw, raw)
         return passing
 
-    def harder(self, passing: Passing, answer: bytes) -> bool:
+    def shorten_refused(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -117,15 +117,15 @@ class Conversations:
         def shorten(state: State) -> Outcome | None:
             find = partial(self._stickiness.find, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
-            outcome = compactor.refused(passing.body, state, settings, text, find)
+            outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
                 outcome.fresh = before.fresh | outcome.fresh
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._say_otherwise(passing, shorten)
+        return self._replace_form(passing, shorten)
 
-    def without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def drop_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -137,13 +137,13 @@ class Conversations:
 
         def leave_out(state: State) -> Outcome | None:
             self._bind(passing.model)
-            return compactor.without_thinking(
+            return compactor.drop_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._say_otherwise(passing, leave_out)
+        return self._replace_form(passing, leave_out)
 
-    def _say_otherwise(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
+    def _replace_form(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
         """Put another form in the place of a refused one, where there is any."""
         if passing.known is None:
             return False
@@ -152,7 +152,7 @@ class Conversations:
                 outcome = make(passing.known.state)
                 if outcome is not None:
                     passing.fresh = []
-                    self._adopt(passing, outcome)
+                    self._keep_outcome(passing, outcome)
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return False
@@ -162,7 +162,7 @@ class Conversations:
         """The shorter form was refused too."""
         if passing.known is not None:
             with passing.known.lock:
-                compactor.gave_up(passing.known.state, passing.body)
+                compactor.note_second_refusal(passing.known.state, passing.body)
 
     def count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
@@ -177,13 +177,13 @@ class Conversations:
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
-            outcome = self._edited(passing, state, now, is_sent=False)
+            outcome = self._apply_layers(passing, state, now, is_sent=False)
             return _to_bytes(outcome.body) if outcome.is_changed else raw
         except Exception as error:  # noqa: BLE001
             self.failed(error)
             return raw
 
-    def answered(
+    def note_answer(
         self,
         passing: Passing,
         usage: Mapping[str, Any] | None,
@@ -198,9 +198,9 @@ class Conversations:
                 self._bind(passing.model)
             with passing.known.lock:
                 if usage and passing.outcome.report.kind == "conversation":
-                    compactor.observe(passing.known.state, passing.body, usage)
+                    compactor.learn_from_answer(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:
-                self._note(passing, passing.outcome, usage or {})
+                self._spool_outcome(passing, passing.outcome, usage or {})
         except Exception as error:  # noqa: BLE001
             self.failed(error)
 
@@ -221,16 +221,16 @@ class Conversations:
         if not self._identify(passing, headers):
             return
         for attempt in range(_MOST_ATTEMPTS):
-            known = passing.known = self._conversation(passing)
+            known = passing.known = self._load_known(passing)
             with known.lock:
-                if self._attempt(passing, known, now):
+                if self._decide(passing, known, now):
                     return
                 if attempt == _MOST_ATTEMPTS - 1:
                     self._send_what_stands(passing, known.state)
 
     def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw, parse_float=_number)
+        body = json.loads(passing.raw, parse_float=_exact_float)
         if not isinstance(body, dict) or blocks.is_helper(body):
             return False
         passing.body, passing.found = body, blocks.read(body) or []
@@ -240,17 +240,17 @@ class Conversations:
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
         passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
-        passing.name = self._name(passing)
+        passing.name = self._find_name(passing)
         return True
 
-    def _attempt(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _decide(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
-        outcome = self._again(passing, state, now) or self._edited(passing, state, now)
+        outcome = self._repeat_sent(passing, state, now) or self._apply_layers(passing, state, now)
         try:
-            if self._adopt(passing, outcome):
+            if self._keep_outcome(passing, outcome):
                 return True
-            compactor.undo(state, outcome)
+            compactor.undo_stand_ins(state, outcome)
             passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
@@ -261,25 +261,25 @@ class Conversations:
 
     def _send_what_stands(self, passing: Passing, state: State) -> None:
         """Nothing new is replaced, and nothing comes back."""
-        passing.outcome = compactor.again(passing.body, passing.found, state.standing, None)
+        passing.outcome = compactor.repeat_sent(passing.body, passing.found, state.standing, None)
         if passing.outcome.is_changed:
             passing.raw = _to_bytes(passing.outcome.body)
 
-    def _again(self, passing: Passing, state: State, now: float) -> Outcome | None:
+    def _repeat_sent(self, passing: Passing, state: State, now: float) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
-        before = _same(passing.requests, passing.original)[1]
+        before = _find_same(passing.requests, passing.original)[1]
         if before is None:
             return None
-        standing = self._standing(passing, before.number)
+        standing = self._sent_stand_ins(passing, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
-        return compactor.again(passing.body, passing.found, standing, before.marked)
+        return compactor.repeat_sent(passing.body, passing.found, standing, before.marked)
 
-    def _standing(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
+    def _sent_stand_ins(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
         names = [block.id for block in passing.found]
         return self._stickiness.sent_with(names, passing.name, number)
 
-    def _edited(
+    def _apply_layers(
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
@@ -290,13 +290,13 @@ class Conversations:
         )
         if outcome.report.kind in ("conversation", "compaction"):
             told, line = _hash(passing.raw), state.sent or []
-            passing.sent = Sent(told, len(line), _line(line), None, state.lifetime_s, now)
+            passing.sent = Sent(told, len(line), _chain(line), None, state.lifetime_s, now)
         return outcome
 
     def _settings_for(self, passing: Passing, state: State) -> Settings:
         """How hard the layers are for this model, near this session's brim."""
         policy = self._policy
-        model = self._model(passing)
+        model = self._model_of(passing)
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
@@ -327,10 +327,10 @@ class Conversations:
             is_bound=model.binds_thinking or passing.model in self._bound,
         )
 
-    def _model(self, passing: Passing) -> models.Model:
+    def _model_of(self, passing: Passing) -> models.Model:
         return models.pick(passing.model, self._policy.models)
 
-    def _name(self, passing: Passing) -> str:
+    def _find_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
 
         Several may have one session and agent: what an SDK runs side by side, forks, a conversation
@@ -339,14 +339,14 @@ class Conversations:
         names = [block.id for block in passing.found]
         last = dict(reversed(passing.requests))
         longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
-        goes_on = (one for one in longest if last[one].prefix == _line(names[: last[one].blocks]))
-        name = _same(passing.requests, passing.original)[0] or next(goes_on, "")
+        goes_on = (one for one in longest if last[one].prefix == _chain(names[: last[one].blocks]))
+        name = _find_same(passing.requests, passing.original)[0] or next(goes_on, "")
         base = f"{passing.session}/{passing.agent}"
-        return name or (f"{base}#{_line(names)}" if passing.requests else base)
+        return name or (f"{base}#{_chain(names)}" if passing.requests else base)
 
-    def _conversation(self, passing: Passing) -> _Known:
+    def _load_known(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
-        passing.name = self._name(passing)
+        passing.name = self._find_name(passing)
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
             known = self._known.pop(passing.name, None)
@@ -364,22 +364,22 @@ class Conversations:
         """What is on disk of a conversation, or is known of those that it may have parted from."""
         last = dict(reversed(passing.requests))
         if passing.name in last:
-            state = _idle(last[passing.name])
+            state = _state_of_sent(last[passing.name])
             self._catch_up(passing, state, last[passing.name])
             return state
         others = [self._known[name].state for name in last if name in self._known]
-        return _parted(others, [block.id for block in passing.found], passing.requests)
+        return _branch_off(others, [block.id for block in passing.found], passing.requests)
 
     def _catch_up(self, passing: Passing, state: State, last: Sent) -> None:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = [block.id for block in passing.found][: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
-        if names and _line(names) == last.prefix:
+        if names and _chain(names) == last.prefix:
             state.sent = names
             standing = self._stickiness.sent_with(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
 
-    def _adopt(self, passing: Passing, outcome: Outcome) -> bool:
+    def _keep_outcome(self, passing: Passing, outcome: Outcome) -> bool:
         """Keep what is new before it is sent; where that fails, nothing of it is.
 
         False where another gateway has gone on with the conversation meanwhile.
@@ -388,7 +388,7 @@ class Conversations:
             return True
         try:
             for block in outcome.originals.values():
-                self._store(block, passing)
+                self._store_original(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
                 after = passing.known.number
@@ -398,10 +398,10 @@ class Conversations:
                 passing.sent = sent._replace(number=number)
                 passing.known.number = number
         except BaseException:
-            compactor.undo(passing.known.state, outcome)
+            compactor.undo_stand_ins(passing.known.state, outcome)
             raise
         passing.outcome = outcome
-        factor = _token_factor(self._model(passing))
+        factor = _token_factor(self._model_of(passing))
         passing.fresh += [
             [one.layer, one.key, round((outcome.originals[one.key].tokens - one.tokens) * factor)]
             for one in outcome.fresh.values()
@@ -411,7 +411,7 @@ class Conversations:
             passing.raw = _to_bytes(outcome.body)
         return True
 
-    def _store(self, block: blocks.Block, passing: Passing) -> None:
+    def _store_original(self, block: blocks.Block, passing: Passing) -> None:
         meta = {
             "tool": block.tool or block.kind,
             "source": stand_ins.subject_of(block) or None,
@@ -421,8 +421,8 @@ class Conversations:
         data = stand_ins.to_bytes(block.text)
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
-    def _note(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
-        report, factor = outcome.report, _token_factor(self._model(passing))
+    def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
+        report, factor = outcome.report, _token_factor(self._model_of(passing))
         fields: dict[str, Any] = {
             "ms": 0.0,
             "kind": report.kind,
@@ -444,7 +444,7 @@ class Conversations:
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
 
-def _same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
+def _find_same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
     """The same request as it was sent before, and its conversation."""
     told = _hash(raw)
     return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
@@ -474,19 +474,19 @@ def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
     return timing.Prices(read, short, long)
 
 
-def _parted(others: list[State], names: list[str], requests: _Requests) -> State:
+def _branch_off(others: list[State], names: list[str], requests: _Requests) -> State:
     """The state of a new conversation, by that of the one with which it has most in common."""
     if others:
-        most = max(others, key=lambda state: compactor.shared(names, state.sent or []))
-        return compactor.branch(most)
-    return _idle(requests[0][1]) if requests else compactor.State()
+        most = max(others, key=lambda state: compactor.count_shared(names, state.sent or []))
+        return compactor.branch_state(most)
+    return _state_of_sent(requests[0][1]) if requests else compactor.State()
 
 
-def _idle(last: Sent) -> State:
+def _state_of_sent(last: Sent) -> State:
     return compactor.State(at=last.at, lifetime_s=last.lifetime_s)
 
 
-def _line(names: list[str]) -> str:
+def _chain(names: list[str]) -> str:
     return _hash("".join(names))
 
 
@@ -495,7 +495,7 @@ def _hash(told: str | bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _number(text: str) -> float:
+def _exact_float(text: str) -> float:
     """A number that is sent as it came.
 
     Raises:

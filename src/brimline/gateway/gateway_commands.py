@@ -8,9 +8,14 @@ import sys
 import click
 
 from brimline import output
-from brimline.compaction.layers import LAYERS, Layer, numbered
+from brimline.compaction.layers import LAYERS, Layer, layers_numbered
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
+
+_HOW_TO_USE = (
+    "A gateway to the service, for `ANTHROPIC_BASE_URL=<this address> claude` in another terminal "
+    "(`brimline run` does both). Ctrl-C stops it."
+)
 
 
 def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Layer, ...]:
@@ -20,7 +25,7 @@ def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> 
     wanted = {part.strip() for part in text.split(",")}
     if not wanted <= known:
         raise click.BadParameter(f"a list out of {', '.join(sorted(known))}, or off")
-    return numbered([int(part) for part in wanted])
+    return layers_numbered([int(part) for part in wanted])
 
 
 @output.command("gateway")
@@ -63,14 +68,15 @@ def gateway(
     """
     secret = _checked_path(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
-    listening = serving.listen(port) if descriptor is None else serving.inherited(descriptor)
+    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
-    service = serving.service(upstream or os.environ.get(source) or serving.SERVICE, source)
+    service = serving.check_service(upstream or os.environ.get(source) or serving.SERVICE, source)
     plan = serving.Plan(service, secret, layers, test_clock, lifeline)
 
     def tell() -> None:
         url = serving.base_url(listening, secret)
-        output.answer({"base_url": url}, url, as_json=as_json)
+        text = url if inherited else f"{url}\n{_HOW_TO_USE}"
+        output.answer({"base_url": url}, text, as_json=as_json)
         sys.stdout.flush()
 
     with listening:

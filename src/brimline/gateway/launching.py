@@ -62,9 +62,11 @@ _SHORT_LIFE_S, _MOST_SHORT_LIVES = 5.0, 3
 _GOODBYE_S = 5.0
 _KILLED_EXIT = 128
 _HERE = (
-    "brimline: the gateway stands between client and service; models that bind their thinking lose "
-    "it when a session changes sides, so resume this one with `brimline run -- --resume`"
+    "brimline: this session runs behind a gateway; resume it with `brimline run -- --resume`, as "
+    "without it most models lose their thinking so far"
 )
+# With these the client prints something and begins no session.
+_PRINTS = {"-v", "--version", "-h", "--help"}
 _NOT_TRUSTED = (
     "brimline: this folder's own settings name a service, proxy or certificate; they are not used "
     "before you have told the client that you trust the folder"
@@ -86,9 +88,9 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     client = shutil.which(CLIENT)
     if client is None:
         raise BrimlineError(f"`{CLIENT}` is not on the PATH: install Claude Code first")
-    settings, sources, rest = _split(arguments)
+    settings, sources, rest = _split_settings(arguments)
     env = _client_env(settings, sources)
-    upstream = _upstream(env)
+    upstream = _upstream_url(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
         variables = {serving.BASE_URL: serving.base_url(listening, secret)}
@@ -101,14 +103,14 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
         own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
         gateway = _Gateway(listening, own)
         try:
-            gateway.start()
-            with _written(settings) as path:
-                return _attend([client, "--settings", path, *rest])
+            gateway.start("" if _PRINTS & {*rest} else _HERE)
+            with _settings_file(settings) as path:
+                return _run_in_foreground([client, "--settings", path, *rest])
         finally:
             gateway.stop()
 
 
-def _split(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
+def _split_settings(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
     """What `--settings` and `--setting-sources` say, and the arguments without the former."""
     rest: list[str] = []
     told, sources = "", None
@@ -174,9 +176,7 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
     if not clientsettings.is_trusted(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
-        if any(
-            _variables(clientsettings.read_settings(path)).keys() & _NETWORK for path in doubtful
-        ):
+        if any(_env_in(clientsettings.read_settings(path)).keys() & _NETWORK for path in doubtful):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
     documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
@@ -184,11 +184,11 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     documents.insert(-1, settings)
     env = dict(os.environ)
     for document in documents:
-        env |= _variables(document)
+        env |= _env_in(document)
     return env
 
 
-def _variables(settings: dict[str, Any]) -> dict[str, str]:
+def _env_in(settings: dict[str, Any]) -> dict[str, str]:
     own = settings.get("env")
     return {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
 
@@ -202,7 +202,7 @@ def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _written(settings: dict[str, Any]) -> Iterator[str]:
+def _settings_file(settings: dict[str, Any]) -> Iterator[str]:
     """The settings in a file that only the user can read: arguments are for everybody to see.
 
     It is locked while we live. One that is not was left by a run that was killed, and goes.
@@ -227,23 +227,23 @@ def _written(settings: dict[str, Any]) -> Iterator[str]:
         yield file.name
 
 
-def _upstream(env: Mapping[str, str]) -> str:
+def _upstream_url(env: Mapping[str, str]) -> str:
     for name, service in _OTHER_SERVICES.items():
         if env.get(name, "").lower() not in ("", "0", "false", "no", "off"):
             raise BrimlineError(
                 f"{name} is set: the gateway does not speak {service}'s protocol; "
                 f"start `{CLIENT}` without it"
             )
-    return serving.service(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
+    return serving.check_service(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
 
 
-def _attend(command: list[str]) -> int:
+def _run_in_foreground(command: list[str]) -> int:
     """The client in the foreground: the terminal and its keys are all the client's."""
     process: subprocess.Popen[bytes] | None = None
     early: list[int] = []
 
     def pass_on(number: int, _frame: object = None) -> None:
-        if number in (signal.SIGINT, signal.SIGQUIT) and _has_keys():
+        if number in (signal.SIGINT, signal.SIGQUIT) and _has_terminal_keys():
             return  # it reached the client by itself
         if process is None:
             early.append(number)  # it is being started
@@ -264,7 +264,7 @@ def _attend(command: list[str]) -> int:
     return code if code >= 0 else _KILLED_EXIT - code
 
 
-def _has_keys() -> bool:
+def _has_terminal_keys() -> bool:
     """Whether a terminal makes signals of keys, for all that are in its foreground as we are."""
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
@@ -286,8 +286,8 @@ class _Gateway:
         self._ending = threading.Event()
         self._watcher = threading.Thread(target=self._watch, daemon=True)
 
-    def start(self) -> None:
-        """Start it, and say what it says.
+    def start(self, usual: str) -> None:
+        """Start it, and say what it says, else what is usual.
 
         Raises:
             BrimlineError: it ended at once.
@@ -295,7 +295,7 @@ class _Gateway:
         does_serve, said = self._spawn()
         if not does_serve:
             raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
-        output.complain(said or _HERE)
+        output.complain(said or usual)
         self._watcher.start()
 
     def stop(self) -> None:
@@ -348,12 +348,12 @@ class _Gateway:
             is_short = time.monotonic() - since < _SHORT_LIFE_S
             short_lives = short_lives + 1 if is_short else 0
             if short_lives >= _MOST_SHORT_LIVES:
-                _tell_all(self._listening, _GONE.format(said and f" ({said})"), self._ending)
+                _answer_all(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
             _, said = self._spawn()
 
 
-def _tell_all(listening: socket.socket, message: str, ending: threading.Event) -> None:
+def _answer_all(listening: socket.socket, message: str, ending: threading.Event) -> None:
     """Answer every request with a sentence for the person."""
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
     body = json.dumps(error).encode()

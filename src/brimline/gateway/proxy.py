@@ -61,7 +61,7 @@ class Proxy:
         conversations: Conversations | None,
         now: Callable[[dict[bytes, bytes]], float],
     ) -> None:
-        self._client, self._upstream = _client(upstream), httpx2.URL(upstream)
+        self._client, self._upstream = _make_client(upstream), httpx2.URL(upstream)
         self._base = self._upstream.raw_path.rstrip(b"/")
         self._secret = secret.encode()
         self._conversations = conversations
@@ -93,15 +93,15 @@ class Proxy:
             too_large = length.isdigit() and int(length) > LARGEST_BODY_BYTES
             self._asked += 1
             try:
-                raw = None if too_large else await _read(receive)
+                raw = None if too_large else await _read_body(receive)
                 if raw is None:
                     await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
                 else:
-                    await self._watched(scope, headers, slash + rest, raw, (receive, send))
+                    await self._hand_on_awaited(scope, headers, slash + rest, raw, (receive, send))
             finally:
                 self._asked -= 1
 
-    async def _watched(
+    async def _hand_on_awaited(
         self,
         scope: Scope,
         headers: dict[bytes, bytes],
@@ -112,7 +112,7 @@ class Proxy:
         """Hand it on for as long as somebody waits for the answer."""
         receive, send = ends
         work = asyncio.ensure_future(self._hand_on(scope, headers, path, raw, send))
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(_await_disconnect(receive))
         try:
             await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -136,11 +136,11 @@ class Proxy:
                 await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
             passing = await asyncio.to_thread(talks.prepare, raw, headers, self._now(headers))
-            raw, scope = passing.raw, _readable(scope, headers)
+            raw, scope = passing.raw, _ask_readable(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
-            answer = await self._ask(scope, target, raw, passing)
+            answer = await self._ask_service(scope, target, raw, passing)
         except httpx2.RequestError as error:
             host = self._upstream.host
             message = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
@@ -148,7 +148,7 @@ class Proxy:
             return
         await self._hand_back(answer, passing, send)
 
-    async def _ask(
+    async def _ask_service(
         self, scope: Scope, target: bytes, raw: bytes, passing: Passing | None
     ) -> _Answer:
         """The answer to a request, or to another form of it where that one was refused."""
@@ -165,23 +165,23 @@ class Proxy:
         """Give every chunk as it comes; learn what it says of the request before that."""
         response, usage = answer.response, _Usage(answer.response)
         try:
-            await _start(send, response.status_code, _end_to_end_headers(response.headers.raw))
+            await _begin(send, response.status_code, _end_to_end_headers(response.headers.raw))
             async for chunk in answer.chunks():
                 # A client that has read it may send its next request at once.
                 if passing and usage.feed(chunk):
-                    await asyncio.to_thread(self._note, passing, usage)
+                    await asyncio.to_thread(self._note_answer, passing, usage)
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
         except httpx2.RequestError:
             pass  # the service broke off; an answer without its end tells the client the same
         finally:
             if passing and usage.tokens is None:
-                asyncio.get_running_loop().run_in_executor(None, self._note, passing, usage)
+                asyncio.get_running_loop().run_in_executor(None, self._note_answer, passing, usage)
             await response.aclose()
 
-    def _note(self, passing: Passing, usage: _Usage) -> None:
+    def _note_answer(self, passing: Passing, usage: _Usage) -> None:
         if self._conversations:
-            self._conversations.answered(
+            self._conversations.note_answer(
                 passing, usage.tokens, has_dropped_thinking=usage.has_dropped_thinking
             )
 
@@ -194,10 +194,10 @@ class Proxy:
             return None
         forms = {
             _BOUND: [
-                partial(talks.without_thinking, passing, all_of_it=False),
-                partial(talks.without_thinking, passing, all_of_it=True),
+                partial(talks.drop_thinking, passing, all_of_it=False),
+                partial(talks.drop_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.harder, passing, message)],
+            _TOO_LONG: [partial(talks.shorten_refused, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
@@ -237,7 +237,7 @@ class Proxy:
             return await self._client.send(request, stream=True)
 
 
-def _client(upstream: str) -> httpx2.AsyncClient:
+def _make_client(upstream: str) -> httpx2.AsyncClient:
     """What reaches a service by the proxy, and trusts the authorities, that the client would.
 
     Raises:
@@ -267,7 +267,7 @@ def _client(upstream: str) -> httpx2.AsyncClient:
         raise BrimlineError(f"the gateway cannot be set up with {doubtful} ({error})") from None
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read_body(receive: Receive) -> bytes | None:
     """The whole body; None where it is too large, or the client has left before its end."""
     parts: list[bytes] = []
     size = 0
@@ -283,7 +283,7 @@ async def _read(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _readable(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
+def _ask_readable(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
     """A request whose answer can be read here: a refusal, the usage."""
     encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
     own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
@@ -301,7 +301,7 @@ def _is_delta(raw: bytes) -> bool:
     return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _await_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -320,7 +320,7 @@ class _Answer:
         while size < _LARGEST_REFUSAL_BYTES and (chunk := await anext(self._coming, None)):
             self._ahead.append(chunk)
             size += len(chunk)
-        return _decoded(self.response, b"".join(self._ahead))
+        return _decode_body(self.response, b"".join(self._ahead))
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """Everything, from the first byte on."""
@@ -330,7 +330,7 @@ class _Answer:
             yield chunk
 
 
-async def _start(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+async def _begin(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 
@@ -344,7 +344,7 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
     ]
     if status in (_FORBIDDEN, _NOT_FOUND):
         headers.append((b"connection", b"close"))  # a stranger's
-    await _start(send, status, headers)
+    await _begin(send, status, headers)
     await send({"type": "http.response.body", "body": body})
 
 
@@ -360,7 +360,7 @@ def _end_to_end_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[by
     return [item for item in pairs if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
 
 
-def _decoded(response: httpx2.Response, body: bytes) -> bytes:
+def _decode_body(response: httpx2.Response, body: bytes) -> bytes:
     """What a body says, where its encoding is one that can be undone here."""
     if response.headers.get("content-encoding") not in ("gzip", "deflate"):
         return body
@@ -388,14 +388,14 @@ class _Usage:
             return False
         self._left -= len(chunk)
         self._parts.append(chunk)
-        data = _decoded(self._response, b"".join(self._parts))
-        self.tokens = self._find(data)
+        data = _decode_body(self._response, b"".join(self._parts))
+        self.tokens = self._find_usage(data)
         self.has_dropped_thinking = (
             b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
         )
         return self.tokens is not None
 
-    def _find(self, data: bytes) -> dict[str, Any] | None:
+    def _find_usage(self, data: bytes) -> dict[str, Any] | None:
         for line in data.split(b"\n") if self._is_stream else [data]:
             text = line.removeprefix(b"data:") if self._is_stream else line
             if b'"usage"' not in text:

@@ -78,7 +78,7 @@ def listen(port: int) -> socket.socket:
     return found
 
 
-def inherited(descriptor: int) -> socket.socket:
+def inherited_socket(descriptor: int) -> socket.socket:
     """The socket that whoever started us listens on."""
     return socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=descriptor)
 
@@ -88,7 +88,7 @@ def base_url(listening: socket.socket, secret: str) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
 
 
-def service(url: str, source: str) -> str:
+def check_service(url: str, source: str) -> str:
     """The URL of a service.
 
     Raises:
@@ -163,7 +163,7 @@ async def _serve(
         try:
             stickiness = Stickiness(home_dir, clock.now())
             policy = config.live_policy(home_dir, os.getcwd())
-            known = Conversations(home_dir, _settings(plan, policy), policy, stickiness)
+            known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
             file = paths.gateway_file(home_dir)
             output.complain(f"brimline: requests pass as they are: {file} cannot be used ({error})")
@@ -174,7 +174,7 @@ async def _serve(
     server.config.loaded_app = None
     server.config.app = app
     if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _end, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _stop_server, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -207,7 +207,7 @@ class _Failures(logging.Handler):
                 logs.record_failure(self._home, "Gateway", record.exc_info[1])
 
 
-def _settings(plan: Plan, policy: Policy) -> Settings:
+def _layer_settings(plan: Plan, policy: Policy) -> Settings:
     """How hard the layers are: what the user keeps in the window stays in it here, too."""
     values = policy.values
     is_off = values["offload.preset"] == "off"
@@ -216,7 +216,7 @@ def _settings(plan: Plan, policy: Policy) -> Settings:
     return Settings(layers=layers, rules=rules)
 
 
-def _end(server: uvicorn.Server, lifeline: int) -> None:
+def _stop_server(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     with contextlib.suppress(OSError):
         os.close(lifeline)

@@ -76,13 +76,13 @@ class Stickiness:
         io.make_folders(os.path.dirname(path))
         self._lock = threading.Lock()
         try:
-            self._database = _opened(path, now)
+            self._database = _open_database(path, now)
         except sqlite3.Error as error:
             if not is_damaged(error):
                 raise
             # What stands in is lost, which costs a cache once, and not for ever.
             remove_all(path)
-            self._database = _opened(path, now)
+            self._database = _open_database(path, now)
 
     def find(
         self, names: list[str], conversation: str, *, is_sent: bool = True
@@ -92,7 +92,7 @@ class Stickiness:
         others: dict[str, tuple[object, ...]] = {}
         for block, whose, *what, at in self._rows(names):
             if whose == conversation:
-                own[block] = _stand_in(what)
+                own[block] = _parse_stand_in(what)
             else:
                 others[block] = (block, conversation, 0, *what, at)
         taken = [row for block, row in others.items() if block not in own]
@@ -100,15 +100,15 @@ class Stickiness:
             # Where it cannot be written the others' rows say the same again.
             with contextlib.suppress(sqlite3.Error), self._lock, self._database:
                 self._database.execute("BEGIN IMMEDIATE")
-                self._put(taken)
-        return {str(row[0]): _stand_in(row[3:7]) for row in taken} | own
+                self._write_rows(taken)
+        return {str(row[0]): _parse_stand_in(row[3:7]) for row in taken} | own
 
     def sent_with(
         self, names: list[str], conversation: str, number: int | None = None
     ) -> dict[str, StandIn]:
         """What stood in for a conversation's own blocks in a request of it; else in its last."""
         rows = self._rows(names, conversation, number)
-        return {block: _stand_in(what) for block, _, *what, _ in rows}
+        return {block: _parse_stand_in(what) for block, _, *what, _ in rows}
 
     def _rows(
         self, names: list[str], conversation: str | None = None, number: int | None = None
@@ -163,7 +163,7 @@ class Stickiness:
                 " requests WHERE conversation = ? ORDER BY number DESC LIMIT ?)",
                 (conversation, conversation, _REQUESTS),
             )
-            self._put(
+            self._write_rows(
                 (block, conversation, number, one.layer, json.dumps(one.fields), one.key,
                  one.tokens, sent.at)
                 for block, one in fresh.items()
@@ -180,7 +180,7 @@ class Stickiness:
         with self._lock:
             self._database.execute("INSERT OR IGNORE INTO bound_models VALUES (?)", (model,))
 
-    def _put(self, rows: Iterable[tuple[object, ...]]) -> None:
+    def _write_rows(self, rows: Iterable[tuple[object, ...]]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
         )
@@ -191,18 +191,18 @@ class Stickiness:
             self._database.close()
 
 
-def _opened(path: str, now: float) -> sqlite3.Connection:
+def _open_database(path: str, now: float) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        _furnish(database, path, now)
+        _make_tables(database, path, now)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _furnish(database: sqlite3.Connection, path: str, now: float) -> None:
+def _make_tables(database: sqlite3.Connection, path: str, now: float) -> None:
     """Make the tables where they are missing, and drop what is too old to be asked for."""
     run = database.execute
     run("PRAGMA journal_mode = WAL")
@@ -217,6 +217,6 @@ def _furnish(database: sqlite3.Connection, path: str, now: float) -> None:
         run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours
 
 
-def _stand_in(row: Sequence[Any]) -> StandIn:
+def _parse_stand_in(row: Sequence[Any]) -> StandIn:
     layer, fields, key, tokens = row
     return StandIn(layer, json.loads(fields), key, tokens)

@@ -121,7 +121,7 @@ def estimate_text(characters: int) -> int:
 
 def share_first_request(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
-    weights = _weights(pieces, model)
+    weights = _estimate_each(pieces, model)
     return divide(min(occupancy, sum(weights) // _PER_TOKEN), weights)
 
 
@@ -136,17 +136,17 @@ def share_growth(
         model: the one that counted.
         output_tokens: the exact size of the reply, where it is known.
     """
-    weights = _weights(pieces, model)
+    weights = _estimate_each(pieces, model)
     replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
     if output_tokens is None or not replied:
-        return _scaled(growth, weights)
+        return _scale_weights(growth, weights)
     exact = divide(output_tokens, [max(1, weights[i]) for i in replied])
     others = list(weights)
     for i, tokens in zip(replied, exact, strict=True):
         others[i], weights[i] = 0, tokens * _PER_TOKEN
     if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
-        return _scaled(growth, weights)  # not even the reply was added whole
-    shares = _scaled(growth - output_tokens, others)
+        return _scale_weights(growth, weights)  # not even the reply was added whole
+    shares = _scale_weights(growth - output_tokens, others)
     for i, tokens in zip(replied, exact, strict=True):
         shares[i] = tokens
     return shares
@@ -165,13 +165,13 @@ def divide(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
-def _scaled(growth: int, weights: Sequence[int]) -> list[int]:
+def _scale_weights(growth: int, weights: Sequence[int]) -> list[int]:
     estimate = sum(weights) / _PER_TOKEN
     explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
     return divide(int(explained), weights)
 
 
-def _weights(pieces: Sequence[Piece], model: str | None) -> list[int]:
+def _estimate_each(pieces: Sequence[Piece], model: str | None) -> list[int]:
     return [round(_PER_TOKEN * estimate_tokens(piece, model)) for piece in pieces]
 
 
@@ -242,12 +242,12 @@ class Ledger:
         if entry.prompt is not None:
             self._open_turn(entry.prompt)
         if entry.usage:
-            self._measure(entry.usage, is_final=entry.is_final)
+            self._note_request(entry.usage, is_final=entry.is_final)
         turn = self.turns[-1]
         self.waiting += [(piece, turn) for piece in entry.pieces]
 
     def close(self) -> Composition:
-        self._settle()
+        self._share_out()
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
         if self.request:
             found.occupancy_tokens = self.request.usage.prompt_tokens
@@ -271,7 +271,7 @@ class Ledger:
         """Start over; the turn under way goes on in a second entry."""
         if entry.is_summary and self.summary_expected:
             return
-        self._settle()
+        self._share_out()
         self.request = self.before = None
         self.waiting, self.shares, self.parts = [], [], Counter()
         self.summary_expected = not entry.is_summary
@@ -289,12 +289,12 @@ class Ledger:
         turn.number = 1 + (self.turns[-2].number if len(self.turns) > 1 else 0)
         turn.prompt = prompt
 
-    def _measure(self, usage: Usage, *, is_final: bool) -> None:
+    def _note_request(self, usage: Usage, *, is_final: bool) -> None:
         """Note a request, or a further row of the same one: the last row has the full figures."""
         request = self.request
         known = usage.message_id is not None
         if request is None or not known or usage.message_id != request.usage.message_id:
-            self._settle()
+            self._share_out()
             self.before = request
             self.request = request = _Request(usage, self.turns[-1], self.waiting)
             self.waiting = []
@@ -304,7 +304,7 @@ class Ledger:
         if is_final:
             request.output_tokens = usage.output_tokens
 
-    def _settle(self) -> None:
+    def _share_out(self) -> None:
         """Share out what the latest request measured, now that its figures are complete."""
         request, before = self.request, self.before
         if request is None:
@@ -328,19 +328,19 @@ class Ledger:
         for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
             kind = FLOOR if before is None and _is_standing(piece) else piece.kind
             carried.append(Share(piece, kind, tokens))
-            self._add(turn, kind, tokens)
+            self._add_tokens(turn, kind, tokens)
         self.shares += carried
-        self._add(request.turn, rest, left)
+        self._add_tokens(request.turn, rest, left)
         if self.watch:
             self.watch(request.usage, carried, self.parts)
 
     def _forget_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""
         dropped = min(shortfall, self.parts["thinking"])
-        self._add(turn, "thinking", -dropped)
+        self._add_tokens(turn, "thinking", -dropped)
         return dropped
 
-    def _add(self, turn: Turn, kind: str, tokens: int) -> None:
+    def _add_tokens(self, turn: Turn, kind: str, tokens: int) -> None:
         self.parts[kind] += tokens
         turn.parts[kind] += tokens
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROMPT_CHARACTERS = 80
 TOP_FILES = 20
-_SHOWN_TOOLS = 5
+SHOWN_TOOLS = 5
 _SHOWN_FILES = 10
 _SHOWN_REPEATED = 5
 _SHOWN_TURNS = 5
@@ -47,8 +47,8 @@ def as_document(found: Composition) -> dict[str, Any]:
     again = sorted(files, key=lambda file: (-file.repeated_tokens, file.file))
     return {
         "occupancy_tokens": found.occupancy_tokens,
-        "parts": _parts(found.parts, found.occupancy_tokens),
-        "floor_by_source": _named("name", found.floor),
+        "parts": _part_documents(found.parts, found.occupancy_tokens),
+        "floor_by_source": _count_documents("name", found.floor),
         "tool_results_by_tool": [
             {"tool": tool, "tokens": tokens, "results": found.results[tool]}
             for tool, tokens in found.tools.most_common()
@@ -65,12 +65,12 @@ def as_document(found: Composition) -> dict[str, Any]:
             {"name": name, "ours": ours, "tokens": tokens}
             for (name, ours), tokens in found.hooks.most_common()
         ],
-        "client_injections": _named("name", found.client),
-        "turns": [_turn(turn) for turn in found.turns],
+        "client_injections": _count_documents("name", found.client),
+        "turns": [_turn_document(turn) for turn in found.turns],
     }
 
 
-def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
+def _part_documents(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
     """Every part that is there, largest first, the unexplained one always last."""
     if not parts:
         return []
@@ -87,16 +87,16 @@ def _parts(parts: Counter[str], whole: int | None) -> list[dict[str, Any]]:
     ]
 
 
-def _named(key: str, counts: Counter[str]) -> list[dict[str, Any]]:
+def _count_documents(key: str, counts: Counter[str]) -> list[dict[str, Any]]:
     return [{key: name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
         "number": turn.number,
         "prompt": turn.prompt[:PROMPT_CHARACTERS],
         **output.fields(turn, "requests tokens_added in_context"),
-        "parts": _parts(turn.parts, turn.tokens_added),
+        "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
 
@@ -106,18 +106,18 @@ def text(report: dict[str, Any]) -> str:
     whole = report["occupancy_tokens"]
     if whole is None:
         return "\n".join([*lines, f"  where the tokens went  {wording.NOT_MEASURED}"])
-    lines += [f"  in use  {whole:,} tokens at the last request", "", *parts(report)]
+    lines += [f"  in use  {whole:,} tokens at the last request", "", *part_lines(report)]
     files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
-    lines += block("Tool results by file", files) + read_again(report)
+    lines += titled_rows("Tool results by file", files) + reread_lines(report)
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
     ]
-    lines += block("Injected by hooks", hooks)
-    return "\n".join([*lines, *block("Largest turns", _turn_rows(report["turns"]))])
+    lines += titled_rows("Injected by hooks", hooks)
+    return "\n".join([*lines, *titled_rows("Largest turns", _turn_rows(report["turns"]))])
 
 
-def parts(report: dict[str, Any]) -> list[str]:
+def part_lines(report: dict[str, Any]) -> list[str]:
     """What the tokens went into, with a bar each."""
     rows = [row for part in report["parts"] for row in _part_rows(part, report)]
     lines = [output.table([], rows, right={0, 1}, indent=2)]
@@ -127,13 +127,13 @@ def parts(report: dict[str, Any]) -> list[str]:
     return lines
 
 
-def read_again(report: dict[str, Any]) -> list[str]:
+def reread_lines(report: dict[str, Any]) -> list[str]:
     """The files of which parts stand there twice."""
     found = report["repeated_reads"][:_SHOWN_REPEATED]
-    return block("Read again", _file_rows(found, "tokens_repeated"))
+    return titled_rows("Read again", _file_rows(found, "tokens_repeated"))
 
 
-def block(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
+def titled_rows(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
     """Rows in columns under a title, the first ones to the right; nothing without rows."""
     return ["", title, output.table([], rows, right=range(right), indent=2)] if rows else []
 
@@ -143,15 +143,15 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     room = output.width() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
     bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
-    rows = [[*_figures(part["tokens"], whole), part["name"], bar]]
+    rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
-        tools = report["tool_results_by_tool"][:_SHOWN_TOOLS]
-        rows += [[*_figures(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
+        tools = report["tool_results_by_tool"][:SHOWN_TOOLS]
+        rows += [[*_figure_cells(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
     return rows
 
 
-def _figures(tokens: int, whole: int) -> list[str]:
-    return [f"{tokens:,}", f"{tokens / whole:.1%}"]
+def _figure_cells(tokens: int, whole: int) -> list[str]:
+    return [f"{tokens:,}", f"{round(tokens / whole, 3) + 0:.1%}"]
 
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:

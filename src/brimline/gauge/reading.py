@@ -147,8 +147,7 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    compacted = state.largest(session.COMPACTED)
-    tail = _read_tail(transcript, requests, compacted)
+    tail = _read_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
     observed = state.largest(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
@@ -156,7 +155,7 @@ def measure(
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _read_tail(transcript, HISTORY_REQUESTS, compacted)
+        tail = _read_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.proved_window(reading.occupancy_tokens)
@@ -165,7 +164,7 @@ def measure(
     return reading
 
 
-def of_session(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
+def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
     observed = max(state.largest(session.WINDOW) or 0, proved or 0)
@@ -217,7 +216,7 @@ def make_reading(
     if occupancy is not None:
         reading.measured_by, reading.measured_at = measured_by, measured_at
         added = _tail_tokens(tail, newer, model.characters_per_token, added_characters)
-        _place(reading, occupancy, added, policy)
+        _fill_in_position(reading, occupancy, added, policy)
     return reading
 
 
@@ -240,7 +239,7 @@ def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str
     return tail.usage.model or shown, tail.usage.requested_model or shown
 
 
-def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
+def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
     """Fill in what follows from the occupancy: projection, margin, tier."""
     values = policy.values
     reading.occupancy_tokens = occupancy
@@ -257,7 +256,7 @@ def _place(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -
     reading.tier = tier
 
 
-def _read_tail(transcript: str | None, requests: int, compacted_size: int | None = None) -> Tail:
+def _read_tail(transcript: str | None, requests: int, state: SessionState | None = None) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()
@@ -265,12 +264,18 @@ def _read_tail(transcript: str | None, requests: int, compacted_size: int | None
         tail = read_tail(transcript, requests)
     except FileNotFoundError:
         return Tail()
-    if compacted_size is None or tail.usage is None or tail.offset >= compacted_size:
+    compacted_size = state.largest(session.COMPACTED) if state else None
+    if state is None or compacted_size is None or tail.usage is None:
+        return tail
+    if tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now
+    from brimline import clock
+
     gone = Tail()
-    gone.boundary_timestamp = tail.usage.timestamp or ""
+    mark = f"{state.folder}/{session.COMPACTED}{compacted_size}"
+    gone.boundary_timestamp = clock.format_utc(file_time(mark))
     return gone
 
 

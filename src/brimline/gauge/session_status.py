@@ -35,7 +35,7 @@ def read_status(
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
-    now = reading.of_session(last, session, state, policy)
+    now = reading.measure_whole(last, session, state, policy)
     return {
         "session_id": state.session_id,
         "transcript": os.path.abspath(path),

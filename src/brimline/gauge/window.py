@@ -182,7 +182,7 @@ def resolve_compaction(
     """
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
-    enforced = _enforced(client, window, chosen, model, version)
+    enforced = _is_enforced(client, window, chosen, model, version)
     effective, ending = window.tokens, "compaction"
     source = "window"
     if client.get("autocompact_enabled") is False:
@@ -224,7 +224,7 @@ def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -
     return key if ending == "compaction" else f"{key}:{ending}"
 
 
-def _enforced(
+def _is_enforced(
     client: dict[str, Any],
     window: Window,
     chosen: int | None,
@@ -299,7 +299,7 @@ def steep_tokens(reading: Reading, limit_points: float) -> int:
     return int(limit_points / 100 * reading.compaction.effective_window_tokens)
 
 
-def has_left(
+def has_left_tier(
     at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
 ) -> bool:
     """Whether a position is clearly on the calm side of a tier, by some points."""

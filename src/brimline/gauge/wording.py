@@ -27,7 +27,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{document['window_tokens']:,} (from: {document['window_source']})"
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
-    brim = f"{ending(document)} (from: {document['compaction_source']}), {room(document)}"
+    brim = f"{ending(document)} (from: {document['compaction_source']}), {margin(document)}"
     used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
@@ -35,15 +35,15 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("in use", used),
         ("next request", next_request(document)),
         ("window", size),
-        ("tier", tier(document)),
-        ("while idle", _idle(document)),
+        ("tier", tier_text(document)),
+        ("while idle", _idle_text(document)),
         ("note", _NOTES.get(document["ending"], "")),
-        ("model", _model(document)),
+        ("model", _model_text(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
 
 
-def _idle(document: dict[str, Any]) -> str:
+def _idle_text(document: dict[str, Any]) -> str:
     """What the client does with a large context that nobody uses."""
     tokens = document.get("idle_compaction_tokens")
     if tokens is None or tokens >= document["compaction_tokens"]:
@@ -54,7 +54,7 @@ def _idle(document: dict[str, Any]) -> str:
     )
 
 
-def _model(document: dict[str, Any]) -> str:
+def _model_text(document: dict[str, Any]) -> str:
     """Which figures are assumed, where the table of models does not know this one yet."""
     if not document["model_taken_for"]:
         return ""
@@ -66,7 +66,7 @@ def headline(document: dict[str, Any] | None) -> str:
     """Where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
-    left = requests_left(document) or room(document)
+    left = requests_left(document) or margin(document)
     return f"{in_use(document)} in use; {ending(document)}: {left}."
 
 
@@ -79,35 +79,35 @@ def farewell(document: dict[str, Any] | None) -> str:
     return f"It ended with {in_use(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
-def distance(document: dict[str, Any]) -> str:
+def distance_text(document: dict[str, Any]) -> str:
     """How far it is to the end of this context, how that is known, how long it will last."""
     source = document["measured_by"]
     if document["window_source"] not in window.VERIFIED_SOURCES:
         source = f"{source}; window unverified"
     learned = " (learned)" if document["compaction_source"] == "learned" else ""
     coming, size = document["projected_tokens"], document["window_tokens"]
-    left = _left(document)
+    left = _margin_text(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
-        left = f"{left}, {_requests(document)}{pace}"
+        left = f"{left}, {_forecast_text(document)}{pace}"
     return f"Next: ~{coming:,} of {size:,} tokens ({source}), {ending(document)}{learned}: {left}."
 
 
 def status_line(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
-    size = f"of {short(document['window_tokens'])} window"
+    size = f"{short(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
-        return {"distance": f"– {size}"}
+        return {"distance": f"{size}, not measured yet"}
     goal = window.goal_of(document["ending"])
     parts = {
         "distance": f"{short(max(0, document['margin_tokens']))} to {goal}",
-        "used": f"{share(document)} {size}",
+        "used": f"{share(document)} of {size}",
     }
     if document["forecast_ops_high"]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]
         parts["forecast"] = f"~{document['forecast_ops']} req. ({low}–{high})"
     if document["tier"]:
-        parts["tier"] = tier(document)
+        parts["tier"] = tier_text(document)
     return parts
 
 
@@ -132,12 +132,12 @@ def ending(document: dict[str, Any]) -> str:
     return window.describe_ending(document["ending"], document["compaction_tokens"])
 
 
-def room(document: dict[str, Any]) -> str:
+def margin(document: dict[str, Any]) -> str:
     """The tokens until then, which are counted from the next request."""
-    return f"{_left(document)} after the next request"
+    return f"{_margin_text(document)} after the next request"
 
 
-def _left(document: dict[str, Any]) -> str:
+def _margin_text(document: dict[str, Any]) -> str:
     margin = document["margin_tokens"]
     return (
         f"{_count(margin, 'token')} left" if margin >= 0 else f"{_count(-margin, 'token')} past it"
@@ -151,16 +151,16 @@ def requests_left(document: dict[str, Any]) -> str:
     requests = document["forecast_pace_requests"]
     ground = "as sessions usually go"
     if requests:
-        ground = f"at the pace of the last {_number(requests)} requests"
-    return f"{_requests(document)}, {ground}"
+        ground = f"at the pace of the last {_number_word(requests)} requests"
+    return f"{_forecast_text(document)}, {ground}"
 
 
-def _requests(document: dict[str, Any]) -> str:
+def _forecast_text(document: dict[str, Any]) -> str:
     ops, low, high = (document[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
     return f"about {_count(ops, 'request')} ({low:,} to {high:,})"
 
 
-def tier(document: dict[str, Any]) -> str:
+def tier_text(document: dict[str, Any]) -> str:
     """The tier by its number, which says how it ranks."""
     return f"L{document['tier']}" if document["tier"] else "L0 (calm)"
 
@@ -171,17 +171,17 @@ def colour(level: int, last_level: int) -> str:
     return _COLOURS[-1] if is_last else _COLOURS[min(level, len(_COLOURS) - 2)]
 
 
-def entered(document: dict[str, Any]) -> str:
+def tier_entered(document: dict[str, Any]) -> str:
     """A tier that was entered, in a line that fits above the prompt."""
     goal = window.goal_of(document["ending"])
     left = _count(max(0, document["margin_tokens"]), "token")
-    return f"brimline: {left} to {goal}; from here on tier {tier(document)}"
+    return f"brimline: {left} to {goal}; from here on tier {tier_text(document)}"
 
 
 def short(tokens: int) -> str:
     """A number of tokens in three digits."""
-    for size, letter in ((1_000_000, "M"), (1_000, "k")):
-        if tokens >= size:
+    for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
+        if tokens >= least:
             return f"{tokens / size:.3g}{letter}"
     return str(tokens)
 
@@ -190,5 +190,5 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _number(count: int) -> str:
+def _number_word(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)

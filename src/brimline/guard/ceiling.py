@@ -73,24 +73,24 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if preset["dispatch"] and _is_agent_in_last_tier(load, reading):
         _record_block(turn, load, "critical tier")
-        fields = monitor.figures(reading) | {"load": load.label}
+        fields = monitor.template_figures(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
-    gate = _gate(load.tool, values["guard.gate_tools"])
+    gate = _gate_of(load.tool, values["guard.gate_tools"])
     if values["guard.ceiling"] == "off" or used is None or gate is None:
         return None
     ceiling = Ceiling(reading.window.tokens, values)
     if used < ceiling.tokens:
-        forget(turn.state)  # the next climb over it is news
+        forget_advice(turn.state)  # the next climb over it is news
         return None
-    return None if _is_recovery(load, values) else _over(turn, load, ceiling, gate, used)
+    return None if _is_recovery(load, values) else _answer_over(turn, load, ceiling, gate, used)
 
 
 def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
     return load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]
 
 
-def _over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
+def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
     """Refuse a load over the ceiling where that was asked for, else advise where it is news."""
     from brimline.decision import Decision
 
@@ -102,16 +102,16 @@ def _over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Dec
             _record_block(turn, load, "context ceiling")
             return Decision(permission="deny", reason=_load_text(turn, load, ceiling, refused=True))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
-    if not _is_news(turn.state, bucket, _band(used, ceiling)):
+    if not _claim_advice(turn.state, bucket, _ceiling_band(used, ceiling)):
         return None
     turn.note("Advised", tool=load.tool)
     return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
 
 
-def forget(state: SessionState) -> None:
+def forget_advice(state: SessionState) -> None:
     """Every advice may be given again."""
-    for bucket, band in _marks(state):
-        _release(state, bucket, band)
+    for bucket, band in _advice_given(state):
+        _release_advice(state, bucket, band)
 
 
 def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
@@ -119,7 +119,7 @@ def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
-def _gate(tool: str, gated: list[str]) -> str | None:
+def _gate_of(tool: str, gated: list[str]) -> str | None:
     """How a tool is gated: None for not at all, `warn` where it is never refused."""
     found = [entry.partition(":")[2] for entry in gated if entry.partition(":")[0] == tool]
     return found[0] if found else None
@@ -132,7 +132,7 @@ def _excuse(reading: Reading, gate: str, *, verified: bool) -> str:
     return "window unverified" if verified and not reading.window.is_verified else ""
 
 
-def _band(used: int, ceiling: Ceiling) -> int:
+def _ceiling_band(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
@@ -142,7 +142,7 @@ def _load_text(
     """Advice on a load over the ceiling, or the refusal, in the words of the preset."""
     words, reading = turn.policy.preset["ceiling"], turn.reading
     source = reading.window.source
-    fields = monitor.figures(reading) | {
+    fields = monitor.template_figures(reading) | {
         "load": load.label,
         "ceiling": ceiling.tokens,
         "bound": ceiling.bound,
@@ -152,7 +152,7 @@ def _load_text(
         "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
-    band = _band(reading.occupancy_tokens or 0, ceiling)
+    band = _ceiling_band(reading.occupancy_tokens or 0, ceiling)
     note: str = words["notes"][band - 1].format_map(fields)
     return words["refusal"].format_map(fields | {"note": note}) if refused else note
 
@@ -166,17 +166,17 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
     turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)
 
 
-def _is_news(state: SessionState, bucket: int, band: int) -> bool:
+def _claim_advice(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    known = _marks(state)
+    known = _advice_given(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
     for old, worn in known:
         if old > bucket:
-            _release(state, old, worn)
+            _release_advice(state, old, worn)
     return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
 
 
-def _marks(state: SessionState) -> list[tuple[int, int]]:
+def _advice_given(state: SessionState) -> list[tuple[int, int]]:
     """Bucket and band of every advice that still counts."""
     found = []
     for name in state.names:
@@ -186,5 +186,5 @@ def _marks(state: SessionState) -> list[tuple[int, int]]:
     return found
 
 
-def _release(state: SessionState, bucket: int, band: int) -> None:
+def _release_advice(state: SessionState, bucket: int, band: int) -> None:
     io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")

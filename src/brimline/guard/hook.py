@@ -69,6 +69,6 @@ def post_compact(turn: Turn) -> None:
     if any(name.startswith(CEILING_MARK) for name in turn.state.names):
         from brimline.guard import ceiling
 
-        ceiling.forget(turn.state)
+        ceiling.forget_advice(turn.state)
     for level in turn.state.spoken_levels():
         turn.state.release_level(level)

@@ -33,16 +33,16 @@ def decide(turn: Turn) -> Decision | None:
     _rearm(turn)
     if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
-    return _speak(turn)
+    return _announce(turn)
 
 
-def _speak(turn: Turn) -> Decision | None:
+def _announce(turn: Turn) -> Decision | None:
     """Announce the tier a reading is in, unless that was done and is not to be repeated."""
     preset, reading = turn.policy.preset, turn.reading
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if lasting and not turn.state.claim_request(reading.offset):
         return None  # a parallel call of the same request has spoken
-    won = _claim(turn)
+    won = _claim_tiers(turn)
     if won:
         _record_entered_tier(turn)
     if not (won or lasting or preset["repeats"]):
@@ -58,7 +58,7 @@ def _speak(turn: Turn) -> Decision | None:
     )
 
 
-def figures(reading: Reading) -> dict[str, Any]:
+def template_figures(reading: Reading) -> dict[str, Any]:
     """What any template may name."""
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
@@ -72,7 +72,7 @@ def figures(reading: Reading) -> dict[str, Any]:
 
 def _announcement(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
     """The text for a tier when it is entered, or while it lasts."""
-    from brimline.gauge.wording import distance
+    from brimline.gauge.wording import distance_text
 
     words: dict[str, str] = preset["tiers"]
     level = reading.tier or 0
@@ -81,11 +81,11 @@ def _announcement(preset: dict[str, Any], reading: Reading, *, first: bool) -> s
     name = preset["names"].get(f"L{level}", f"L{level}")
     steep = " (raised one level because the context is filling fast)" if reading.raised else ""
     return (template if first else words.get("again", template)).format_map(
-        figures(reading)
+        template_figures(reading)
         | {
             "head": f"[brimline] Context tier {name}{steep}.",
             "thinking": THINKING if reading.known_model.binds_thinking else "",
-            "distance": distance(reading.document()),
+            "distance": distance_text(reading.document()),
         }
     )
 
@@ -96,7 +96,7 @@ def _rearm(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge.window import has_left, position_in_unit
+    from brimline.gauge.window import has_left_tier, position_in_unit
 
     reading = turn.reading
     thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
@@ -106,12 +106,12 @@ def _rearm(turn: Turn) -> None:
     for level, offset in turn.state.spoken_levels().items():
         if level <= (reading.tier or 0):
             continue
-        left = has_left(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
+        left = has_left_tier(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
         if left and reading.offset > offset:
             turn.state.release_level(level)
 
 
-def _claim(turn: Turn) -> bool:
+def _claim_tiers(turn: Turn) -> bool:
     """Take this tier and, silently, the ones below it, which a steep climb has skipped."""
     level, offset = turn.reading.tier or 0, turn.reading.offset
     won = turn.state.claim_level(level, offset)
@@ -134,6 +134,6 @@ def _record_entered_tier(turn: Turn) -> None:
     turn.attempt("audit", logs.record_pressure, turn.home, session, reading.figures(), fields)
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
-        turn.attempt("notice", turn.state.save_notice, wording.entered(reading.document()))
+        turn.attempt("notice", turn.state.save_notice, wording.tier_entered(reading.document()))
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

@@ -49,17 +49,17 @@ def remind(turn: Turn) -> Decision | None:
     text = _own_text(turn)
     if not text:
         return None
-    fingerprint, prompts = _last(turn.state)
+    fingerprint, prompts = _last_reminder(turn.state)
     every = turn.values["reminder.every"]
     if _fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
-        _remember(turn.state, fingerprint, prompts + 1)
+        _note_reminder(turn.state, fingerprint, prompts + 1)
         return None
     return _reminder(turn, text)
 
 
 def _reminder(turn: Turn, text: str) -> Decision:
-    _remember(turn.state, _fingerprint(text), 0)
-    return Decision(model_notes=(_note(turn, text),))
+    _note_reminder(turn.state, _fingerprint(text), 0)
+    return Decision(model_notes=(_reminder_text(turn, text),))
 
 
 def _own_text(turn: Turn) -> str:
@@ -72,7 +72,7 @@ def _own_text(turn: Turn) -> str:
     return raw.decode("utf-8", "replace").strip()
 
 
-def _note(turn: Turn, text: str) -> str:
+def _reminder_text(turn: Turn, text: str) -> str:
     head = f"[brimline] Reminder from {turn.values['reminder.file']} (`reminder.file`):\n"
     plan = _active_plan(turn.state)
     active = f"\nActive plan: {flatten(plan)}" if plan else ""
@@ -94,7 +94,7 @@ def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _last(state: SessionState) -> tuple[str, int]:
+def _last_reminder(state: SessionState) -> tuple[str, int]:
     if _REMINDED not in state.names:
         return "", 0
     try:
@@ -105,33 +105,33 @@ def _last(state: SessionState) -> tuple[str, int]:
     return fingerprint, int(prompts) if prompts.isdecimal() else 0
 
 
-def _remember(state: SessionState, fingerprint: str, prompts: int) -> None:
+def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
     io.replace_file(f"{state.folder}/{_REMINDED}", f"{fingerprint} {prompts}".encode())
 
 
 def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
-    entered = [_enters(turn.state, *found) for found in bands(rate_limits, now).items()]
-    return Decision(model_notes=(line(rate_limits, now),)) if any(entered) else None
+    entered = [_enters_band(turn.state, *found) for found in limit_bands(rate_limits, now).items()]
+    return Decision(model_notes=(limits_line(rate_limits, now),)) if any(entered) else None
 
 
-def bands(rate_limits: Any, now: float) -> dict[str, int]:
+def limit_bands(rate_limits: Any, now: float) -> dict[str, int]:
     """The band of each limit that is known: 0 calm, also once it was reset, then 1 and 2."""
-    return {name: band for name, band, *_ in _shares(rate_limits, now)}
+    return {name: band for name, band, *_ in _limit_shares(rate_limits, now)}
 
 
-def line(rate_limits: Any, now: float) -> str:
+def limits_line(rate_limits: Any, now: float) -> str:
     """All known limits that were not reset since, in one line."""
     parts = [
-        f"{name}: {percent:.0f}%{_MARKS[band]}{_resets(resets, now)}"
-        for name, band, percent, resets in _shares(rate_limits, now)
+        f"{name}: {percent:.0f}%{_MARKS[band]}{_reset_text(resets, now)}"
+        for name, band, percent, resets in _limit_shares(rate_limits, now)
         if resets is None or resets > now
     ]
     return "## Usage Limits - " + " | ".join(parts)
 
 
-def _shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
+def _limit_shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
     """Name, band, share in use and time of the reset of every limit that tells its share."""
     for key, name in _LIMITS:
         limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
@@ -142,7 +142,7 @@ def _shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, flo
             yield name, reached if resets is None or resets > now else 0, percent, resets
 
 
-def _resets(resets: float | None, now: float) -> str:
+def _reset_text(resets: float | None, now: float) -> str:
     if resets is None:
         return ""
     minutes = int((resets - now) // 60)
@@ -159,7 +159,7 @@ def _reset_time(limit: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _enters(state: SessionState, limit: str, band: int) -> bool:
+def _enters_band(state: SessionState, limit: str, band: int) -> bool:
     """Whether a band of a limit is entered just now; leaving it lets it be told again."""
     for higher in range(band + 1, len(_MARKS)):
         io.remove(f"{state.folder}/{_TOLD}{limit}.{higher}")

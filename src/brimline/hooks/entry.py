@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
         home_dir = paths.home(installed_home or None)
         _set_alarm(STDIN_S, _give_up)
         raw = io.read_all(0, STDIN_LIMIT_BYTES)
-        _set_alarm(0.0, _leave)
+        _set_alarm(0.0, _end_process)
         if name == "statusline":
             answer = respond(name, raw, home_dir, extra)
         elif turn := open_turn(name, raw, home_dir):
@@ -57,11 +57,11 @@ def main(arguments: list[str] | None = None) -> None:
     if turn and name == table.TIDY_AFTER:
         try:
             # Whatever housekeeping finds, and wherever it hangs: the process ends.
-            _set_alarm(LEAVE_S, _leave)
+            _set_alarm(LEAVE_S, _end_process)
             tidy(turn)
         except BaseException as error:  # noqa: BLE001 - the answer is given
             log_failure(home_dir, name, error, turn)
-    _leave()
+    _end_process()
 
 
 def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
@@ -113,7 +113,7 @@ def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
         is_silent = silenced and room not in table.WHILE_OFF
         if not is_about or is_silent or room == left_out:
             continue
-        answer: Decision | None = turn.attempt(room, call, room, answered.function, turn)
+        answer: Decision | None = turn.attempt(room, call_room, room, answered.function, turn)
         if answer is None:
             continue
         turn.decisions.append(answer)
@@ -132,7 +132,7 @@ def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
     return wire.render(event.name, decision).encode("utf-8", "replace")
 
 
-def call(room: str, function: str, *arguments: Any) -> Any:
+def call_room(room: str, function: str, *arguments: Any) -> Any:
     """Call a function of a room's `hook` module, which is loaded when it is first needed."""
     module = __import__(f"brimline.{room}.hook", None, None, ("hook",))
     return getattr(module, function)(*arguments)
@@ -146,7 +146,7 @@ def tidy(turn: Turn, seconds: float = TIDY_S) -> None:
     for at, room in enumerate(table.TIDY):
         now = monotonic()
         until = now + max(0.0, end - now) / (len(table.TIDY) - at)
-        turn.attempt(f"tidy {room}", call, room, "tidy", turn, until)
+        turn.attempt(f"tidy {room}", call_room, room, "tidy", turn, until)
     turn.attempt("settings", turn.refresh_settings)  # what was learned is part of them
 
 
@@ -176,6 +176,6 @@ def _give_up(*_: object) -> None:
     raise TimeoutError(f"the event did not end within {STDIN_S:.0f} s: standard input is open")
 
 
-def _leave(*_: object) -> None:
+def _end_process(*_: object) -> None:
     """End the process; skipping the interpreter's own shutdown saves a tenth of the whole cost."""
     io.system._exit(0)  # noqa: SLF001 - its public name

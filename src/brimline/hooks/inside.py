@@ -36,13 +36,13 @@ def answer(turn: Turn) -> bytes:
         return entry.ask_rooms(turn)
     said = b""
     if _JUDGED not in turn.state.names or call not in io.read_file(judged).decode().split("\n"):
-        turn.attempt("results", _count_results, turn, told.get("results"))
+        turn.attempt("results", _count_unseen_results, turn, told.get("results"))
         said = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
     document = json.load_object(said or b"{}")
     return json.dumps(document | {entry.MOD_KEY: turn.attempt("gate", gate, turn) or {}}).encode()
 
 
-def _count_results(turn: Turn, number: object) -> None:
+def _count_unseen_results(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
     from brimline.offload import hook
 

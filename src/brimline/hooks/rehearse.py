@@ -65,25 +65,25 @@ class Rehearsal:
         if row.is_sidechain(value):
             return []
         if row.is_boundary(value):
-            return self._recorded_compaction(value)
+            return self._judge_compaction(value)
         happenings: list[dict[str, Any]] = []
         for call in row.calls(value):
             event = self.calls[call.id] = {"tool_name": call.name, "tool_input": call.arguments}
-            happenings += self._ask("PreToolUse", event) if call.name in _LOADS else []
+            happenings += self._ask_rooms("PreToolUse", event) if call.name in _LOADS else []
         for result in row.results(value):
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
-                happenings += self._ask("PostToolUse", event)
+                happenings += self._ask_rooms("PostToolUse", event)
         prompt = words.prompt(value) if row.kind_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
-            happenings += self._ask("UserPromptSubmit", {"prompt": "x" * len(prompt)})
+            happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
         if usage := row.usage_of(value):
-            return happenings + self._request(value, usage)
-        self._write(value)
+            return happenings + self._play_request(value, usage)
+        self._append_row(value)
         return happenings
 
-    def _request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
+    def _play_request(self, value: dict[str, Any], usage: row.Usage) -> list[dict[str, Any]]:
         requests = len(self.scan.requests)
         self.scan.read_row(value)
         recorded, happenings = usage.prompt_tokens, []
@@ -95,21 +95,21 @@ class Rehearsal:
         # One that is no larger than recorded went through.
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
-            happenings.append(self._record("compacted", f"at the brim of {self.brim:,}", tokens))
-            self._compact(row.boundary(tokens))
-            tokens = min(self._post_tokens(), tokens)
+            happenings.append(self._event("compacted", f"at the brim of {self.brim:,}", tokens))
+            self._play_compaction(row.boundary(tokens))
+            tokens = min(self._tokens_after(), tokens)
             self.shift = tokens - recorded
         if is_new:
-            happenings.append(self._record("request", "", tokens) | {"recorded": recorded})
-        self._write(row.resized(value, tokens))
+            happenings.append(self._event("request", "", tokens) | {"recorded": recorded})
+        self._append_row(row.resized(value, tokens))
         return happenings
 
-    def _post_tokens(self) -> int:
+    def _tokens_after(self) -> int:
         """What a compaction leaves: as much as the one before it in this session, or as usual."""
         posts = [each.post_tokens for each in self.scan.compactions if each.post_tokens]
         return [_USUAL_POST_TOKENS, *posts][-1]
 
-    def _recorded_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+    def _judge_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """It would have come then too, unless there would still have been room."""
         compactions = len(self.scan.compactions)
         before = self.scan.requests[-1].tokens if self.scan.requests else 0
@@ -124,16 +124,16 @@ class Rehearsal:
         brim = self.brim if self.is_chosen else min(self.brim, recorded)
         if trigger != "manual" and tokens < brim:
             self.resumed_at = tokens
-            return [self._record("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
+            return [self._event("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
         self.shift, self.resumed_at = 0, None
-        self._compact(value)
-        return [self._record("compacted", "as recorded", tokens)]
+        self._play_compaction(value)
+        return [self._event("compacted", "as recorded", tokens)]
 
-    def _compact(self, value: dict[str, Any]) -> None:
-        self._write(value)
-        self._ask("PostCompact", {"trigger": "auto", "compact_summary": ""})
+    def _play_compaction(self, value: dict[str, Any]) -> None:
+        self._append_row(value)
+        self._ask_rooms("PostCompact", {"trigger": "auto", "compact_summary": ""})
 
-    def _ask(self, name: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
+    def _ask_rooms(self, name: str, fields: dict[str, Any]) -> list[dict[str, Any]]:
         """One event, put to the rooms that answer it."""
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
@@ -141,9 +141,9 @@ class Rehearsal:
         ask_rooms(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
-        return self._describe(turn, fields) if turn.decisions else []
+        return self._describe_answer(turn, fields) if turn.decisions else []
 
-    def _describe(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
+    def _describe_answer(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
         made, happenings = merge(turn.decisions), []
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
@@ -157,15 +157,15 @@ class Rehearsal:
             saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
             subject = " ".join(clienttools.subject_of(arguments).split())
-            happenings.append(self._record("offloaded", f"{tool} {subject}", round(saved)))
+            happenings.append(self._event("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
-            happenings.append(self._record("refused", made.reason, turn.reading.occupancy_tokens))
+            happenings.append(self._event("refused", made.reason, turn.reading.occupancy_tokens))
         used, tier = turn.reading.occupancy_tokens, {"tier": turn.reading.tier}
         notes = (*made.model_notes, *made.person_notes)
-        return happenings + [self._record("said", note, used) | tier for note in notes]
+        return happenings + [self._event("said", note, used) | tier for note in notes]
 
-    def _record(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
+    def _event(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}
 
-    def _write(self, value: dict[str, Any]) -> None:
+    def _append_row(self, value: dict[str, Any]) -> None:
         self.file.write(json.dumps(value).encode("utf-8", "replace") + b"\n")

@@ -37,37 +37,37 @@ def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     ours = b""
     if not policy.switched_off():
         try:
-            payload = _payload(raw)
-            rules = policy.load(home_dir, _project(payload))
-            ours = (_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
+            payload = _parse_payload(raw)
+            rules = policy.load(home_dir, _project_dir(payload))
+            ours = (_make_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the other line must still be shown
             log_failure(home_dir, "statusline", error)
     # After ours: it may take its time, or be cut off by the next redraw.
-    return ours + (_run(wrapped, raw) if wrapped else b"")
+    return ours + (_run_wrapped(wrapped, raw) if wrapped else b"")
 
 
 def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     """What a status-line payload tells about the session; zero and null are unknown."""
-    context = _table(payload.get("context_window"))
-    usage = _table(context.get("current_usage"))
-    parts = [_count(usage.get(name)) for name in PROMPT_FIELDS]
+    context = _as_dict(payload.get("context_window"))
+    usage = _as_dict(context.get("current_usage"))
+    parts = [_token_count(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
-    model = _table(payload.get("model")).get("id")
+    model = _as_dict(payload.get("model")).get("id")
     return Snapshot(
         at=at,
-        window_tokens=_count(context.get("context_window_size")) or None,
+        window_tokens=_token_count(context.get("context_window_size")) or None,
         occupancy_tokens=sum(known) or None if len(known) == len(parts) else None,
-        output_tokens=_count(usage.get("output_tokens")) or None,
+        output_tokens=_token_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
-        rate_limits=_table(payload.get("rate_limits")) or None,
-        cost_usd=_cost(payload),
+        rate_limits=_as_dict(payload.get("rate_limits")) or None,
+        cost_usd=_session_cost(payload),
     )
 
 
-def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
+def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
     snapshot = snapshot_of(payload, round(clock.now(), 3))
-    _listen(snapshot, state)
+    _count_unheard(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
@@ -82,7 +82,7 @@ def _line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
     parts[1:1] = _own_parts(state, snapshot, reading)
-    return _colour(_fit(parts, fields.get("tier")), reading)
+    return _colour(_fit_terminal(parts, fields.get("tier")), reading)
 
 
 def _own_parts(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
@@ -109,7 +109,7 @@ def _measure(
         return measure(None, state, rules, snapshot=snapshot)
 
 
-def _listen(snapshot: Snapshot, state: SessionState) -> None:
+def _count_unheard(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
     heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
@@ -122,40 +122,40 @@ def _listen(snapshot: Snapshot, state: SessionState) -> None:
 
 def _client_parts(payload: dict[str, Any]) -> dict[str, str]:
     """What the client tells besides, each where it does."""
-    model, cost = _table(payload.get("model")), _cost(payload)
-    limits = _table(payload.get("rate_limits"))
-    shares = [(name, _table(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
+    model, cost = _as_dict(payload.get("model")), _session_cost(payload)
+    limits = _as_dict(payload.get("rate_limits"))
+    shares = [(name, _as_dict(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
     return {
-        "model": _plain(model.get("display_name") or model.get("id")),
+        "model": _printable(model.get("display_name") or model.get("id")),
         "cost": f"${cost:.2f}" if cost is not None else "",
-        "branch": _branch(_project(payload)),
+        "branch": _git_branch(_project_dir(payload)),
         "limits": " ".join(
             [f"{name} {share:.0f}%" for name, share in shares if isinstance(share, int | float)]
         ),
     }
 
 
-def _cost(payload: dict[str, Any]) -> float | None:
+def _session_cost(payload: dict[str, Any]) -> float | None:
     """What the session has cost, by the client's own count."""
-    cost = _table(payload.get("cost")).get("total_cost_usd")
+    cost = _as_dict(payload.get("cost")).get("total_cost_usd")
     return cost if isinstance(cost, int | float) else None
 
 
-def _branch(project_dir: str) -> str:
+def _git_branch(project_dir: str) -> str:
     try:
         head = io.read_file(f"{project_dir}/.git/HEAD", _LONGEST_HEAD).decode("utf-8", "replace")
     except OSError:
         return ""
-    return _plain(head.strip().partition("refs/heads/")[2])
+    return _printable(head.strip().partition("refs/heads/")[2])
 
 
-def _plain(text: Any) -> str:
+def _printable(text: Any) -> str:
     """Foreign text for a terminal: short, and without control characters."""
     known = text[:_LONGEST_NAME] if isinstance(text, str) else ""
     return "".join([letter for letter in known if letter.isprintable()])
 
 
-def _fit(parts: list[str], tier: str | None) -> str:
+def _fit_terminal(parts: list[str], tier: str | None) -> str:
     """What the terminal has room for: the first part always, then the tier, then one by one."""
     columns = io.whole_number(io.env("COLUMNS") or "")
     kept = parts[:1]
@@ -173,19 +173,19 @@ def _colour(text: str, reading: Reading) -> str:
     return f"\x1b[{code}m{text}\x1b[0m"
 
 
-def _payload(raw: bytes) -> dict[str, Any]:
+def _parse_payload(raw: bytes) -> dict[str, Any]:
     try:
         return json.load_object(raw)
     except ValueError:
         return {}
 
 
-def _project(payload: dict[str, Any]) -> str:
-    folder = _table(payload.get("workspace")).get("project_dir") or payload.get("cwd")
+def _project_dir(payload: dict[str, Any]) -> str:
+    folder = _as_dict(payload.get("workspace")).get("project_dir") or payload.get("cwd")
     return folder if isinstance(folder, str) and folder else "/"
 
 
-def _run(command: str, raw: bytes) -> bytes:
+def _run_wrapped(command: str, raw: bytes) -> bytes:
     """The status line that was there before ours, fed with the same input."""
     import subprocess
 
@@ -219,11 +219,11 @@ def _end_group(pid: int) -> None:
         pass
 
 
-def _table(value: Any) -> dict[str, Any]:
+def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _count(value: Any) -> int | None:
+def _token_count(value: Any) -> int | None:
     """A plausible number of tokens, 0 included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

@@ -37,18 +37,18 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
         return
     wired = parts.wiring_for(_choose_interpreter(home_dir, project_dir), home_dir)
     if modfolder.Mod(home_dir, wired).install(do=False).files:
-        yield "mod-stale", {"folder": modfolder.folder(home_dir)}
+        yield "mod-stale", {"folder": modfolder.mod_folder(home_dir)}
     settings = _read_all_settings(project_dir)
     yield _judge_last_session(home_dir, settings)
-    for command in _foreign_precompact(settings):
+    for command in _foreign_commands(settings):
         yield "mod-precompact", {"command": command}
-    for name in _rivals(settings):
+    for name in _rival_mods(settings):
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
 def _choose_interpreter(home_dir: str, project_dir: str) -> str:
     path = parts.settings_path("user", project_dir)
-    return pythons.choose(None, parts.interpreter_in_use(home_dir, path))
+    return pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, path))
 
 
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
     return "it began before the mod was installed, or with --bare, --safe-mode or another policy"
 
 
-def _foreign_precompact(settings: list[dict[str, Any]]) -> list[str]:
+def _foreign_commands(settings: list[dict[str, Any]]) -> list[str]:
     """Commands under PreCompact that are not ours: a compaction without a model runs none."""
     hooks = [found.get("hooks") for found in settings]
     groups = [
@@ -90,7 +90,7 @@ def _foreign_precompact(settings: list[dict[str, Any]]) -> list[str]:
     return [str(entry.get("command")) for entry in found if not entries.parse_hook(entry)]
 
 
-def _rivals(settings: list[dict[str, Any]]) -> list[str]:
+def _rival_mods(settings: list[dict[str, Any]]) -> list[str]:
     """Other mods that answer a compaction and come before ours: the first that answers wins."""
     names: dict[str, bool] = {}
     for found in settings:

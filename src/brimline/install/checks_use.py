@@ -51,7 +51,7 @@ def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
     if is_new:
         yield "no-data-folder", said
         return
-    kept = [*datafolder.folders(home_dir), *datafolder.files(home_dir)]
+    kept = [*datafolder.our_folders(home_dir), *datafolder.our_files(home_dir)]
     loose = [path for path in kept if _mode_of(path) & _FOR_OTHERS]
     if not loose:
         yield "data-folder", said
@@ -119,7 +119,7 @@ def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program, version = client.on_path(), client.installed_version()
+    program, version = client.program_on_path(), client.installed_version()
     said = {"program": program, "version": ".".join(map(str, version))}
     said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))
@@ -189,9 +189,9 @@ def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
     """Where ceiling and tiers are, as far as there are any."""
     points = {} if ceiling is None else {"ceiling": ceiling}
     if tiers:
-        points["first tier"] = tiers[0]
+        points["L1"] = tiers[0]
     if tiers[1:]:
-        points["last tier"] = tiers[-1]
+        points[f"L{len(tiers)}"] = tiers[-1]
     return points
 
 
@@ -219,6 +219,6 @@ def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.offered("check"),
+    *table.trace_functions("check"),
     *(_check_version, _check_compaction, _check_retention),
 )

@@ -24,7 +24,7 @@ _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
-def server() -> dict[str, Any] | None:
+def our_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
     found = clientsettings.notes_of("mcpServers").get(SERVER)
     if not isinstance(found, dict):
@@ -40,9 +40,9 @@ def is_our_server(found: dict[str, Any]) -> bool:
 
 def marketplace() -> str | None:
     """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = clientsettings.read_settings(_record("known_marketplaces"))
-    source = _object(known.get(MARKETPLACE)).get("source")
-    path = _object(source).get("path")
+    known = clientsettings.read_settings(_read_record("known_marketplaces"))
+    source = _as_dict(known.get(MARKETPLACE)).get("source")
+    path = _as_dict(source).get("path")
     return path if isinstance(path, str) or source is None else json.dumps(source)
 
 
@@ -55,12 +55,12 @@ def plugin_is_on(project_dir: str | None = None) -> bool | None:
     files = clientsettings.settings_files(project_dir or "")
     found = None
     for path in [files["user"]] if project_dir is None else files.values():
-        enabled = _object(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
+        enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found
 
 
-def on_path() -> str | None:
+def program_on_path() -> str | None:
     """The client's program, or None where PATH does not lead to it."""
     return shutil.which("claude")
 
@@ -70,16 +70,16 @@ def line(arguments: Sequence[str]) -> str:
     return shlex.join(["claude", *arguments])
 
 
-def run(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
+def run_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
     """Run it; returns the reason where it did not do what it was asked for."""
-    program = on_path()
+    program = program_on_path()
     if program is None:
         return "there is no `claude` on PATH"
     # Not in a project, whose settings and plugins it would read.
     folder = paths.client_config_dir()
     folder = folder if os.path.isdir(folder) else os.path.abspath(os.sep)
     try:
-        code, told = _started([program, *arguments], folder, dict(os.environ), timeout_s)
+        code, told = _run_command([program, *arguments], folder, dict(os.environ), timeout_s)
     except subprocess.TimeoutExpired:
         return f"it did not end within {timeout_s:g} seconds"
     except OSError as error:
@@ -89,13 +89,13 @@ def run(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
     return said if code else None
 
 
-def version(program: str) -> str | None:
+def ask_version(program: str) -> str | None:
     """Ask the client for its version, away from the user's home, which it would write to."""
     with tempfile.TemporaryDirectory() as home:
         path = os.environ.get("PATH", os.defpath)
         away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": path}
         try:
-            code, told = _started([program, "--version"], home, away, _TIMEOUT_S)
+            code, told = _run_command([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):
             return None
     words = told.split()
@@ -104,21 +104,21 @@ def version(program: str) -> str | None:
 
 def installed_version() -> tuple[int, ...]:
     """The version of the client on PATH; nothing where there is none or it does not say."""
-    program = on_path()
-    words = (version(program) or "").split(".") if program else []
+    program = program_on_path()
+    words = (ask_version(program) or "").split(".") if program else []
     return tuple(int(word) for word in words if word.isdigit())
 
 
 def plugin_folders(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_record("installed_plugins"))
-    found = _object(plugins.get("plugins")).get(name)
+    plugins = clientsettings.read_settings(_read_record("installed_plugins"))
+    found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
-    places = [_object(record).get("installPath") for record in records]
+    places = [_as_dict(record).get("installPath") for record in records]
     return [place for place in places if isinstance(place, str)]
 
 
-def _started(
+def _run_command(
     command: list[str], folder: str, variables: dict[str, str], timeout_s: float
 ) -> tuple[int, str]:
     """Its exit code and all that it said."""
@@ -138,9 +138,9 @@ def _started(
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _record(name: str) -> str:
+def _read_record(name: str) -> str:
     return f"{paths.client_config_dir()}/plugins/{name}.json"
 
 
-def _object(value: Any) -> dict[str, Any]:
+def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}

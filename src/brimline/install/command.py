@@ -13,18 +13,22 @@ from brimline import output
 from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.install import client, datafolder, entries, modfolder, parts, pythons, settingsfile
-from brimline.install.doctor import examination, render
+from brimline.install.doctor import findings_document, findings_text
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan, Settings
 from brimline.settings import config
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from brimline.install.records import Change
 
     Part = Settings | Mod | parts.Commands | parts.McpServer
 
 _SCOPES = click.Choice(parts.SCOPES)
 _USER_ONLY = "slash commands, the MCP server and the mod come with --scope user only"
+# A new file that is longer is the mod's program, in which the settings would drown.
+_LONG_BYTES = 8_000
 _NO_NEWLINE = "\n\\ No newline at end of file\n"
 
 
@@ -44,7 +48,7 @@ class _Asked(NamedTuple):
 @click.option("--no-mod", is_flag=True, help="Leave compactions to the client.")
 @click.option("--no-allow", is_flag=True, help="Leave out the permission rules for recalls.")
 @click.option("--interpreter", metavar="PATH", help="The Python that runs the hooks.")
-@click.option("--diff", is_flag=True, help="Show every byte that changes.")
+@click.option("--diff", is_flag=True, help="Show every line that changes.")
 @output.dry_run_option
 @output.yes_option
 def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) -> None:
@@ -63,14 +67,14 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
     earlier = parts.interpreter_in_use(home_dir, parts.settings_path(options.scope, project_dir))
-    wired = parts.wiring_for(pythons.choose(options.interpreter, earlier), home_dir)
+    wired = parts.wiring_for(pythons.choose_interpreter(options.interpreter, earlier), home_dir)
     to_install = _parts(options, wired, home_dir, project_dir)
-    plans = _each(to_install, do=False)
+    plans = _carry_out(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
     whole = Plan.joined([*plans, remarks])
     place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
-    patch = _patch(whole) if diff or dry_run else ""
+    patch = _patch(whole, in_full=as_json) if diff or dry_run else ""
     shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
@@ -81,8 +85,8 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
-    remarks.warnings += _prepare(wired, project_dir)
-    done = Plan.joined([*_each(to_install, do=True), remarks])
+    remarks.warnings += _make_ready(wired, project_dir)
+    done = Plan.joined([*_carry_out(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(lines if done.changes else [already]), *_remarks(done)])
@@ -130,15 +134,15 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     problems: list[str] = []
     _ask_to_remove(installed, data, problems, yes=yes)
     restored = data.put_back() if data else []
-    done = [_removed(part, problems, do=True) for part in installed]
+    done = [_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.changes]
     whole = Plan.joined(done)
     whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(whole) | {"restored_sessions": restored} | _delete(data, problems)
+    report |= _outcome(whole) | {"restored_sessions": restored} | _delete_data(data, problems)
     report |= {"problems": problems} if problems else {}
-    text = "\n".join([*_uninstalled(out, report, home_dir), *_remarks(whole)])
+    text = "\n".join([*_uninstall_lines(out, report, home_dir), *_remarks(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
@@ -148,7 +152,7 @@ def _ask_to_remove(
     installed: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
 ) -> None:
     """Say what would go, and let the user decide; nothing is asked where nothing would."""
-    plans = [_removed(part, problems, do=False) for part in installed]
+    plans = [_remove_part(part, problems, do=False) for part in installed]
     affected = [part.subject for part, plan in zip(installed, plans, strict=True) if plan.changes]
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
     question += data.question() if data else []
@@ -156,7 +160,7 @@ def _ask_to_remove(
         output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
 
-def _delete(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
+def _delete_data(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
     """Delete the data, unless something that could not be put back needs it; what is left."""
     report: dict[str, Any] = {"data_deleted": False, "backups_deleted": [], "left": []}
     report["backups_left"] = data.only_copies if data else []
@@ -178,8 +182,8 @@ def doctor(as_json: bool) -> None:
     Example:
       brimline doctor
     """
-    document = examination(paths.home(), os.getcwd())
-    output.answer(document, render, as_json=as_json)
+    document = findings_document(paths.home(), os.getcwd())
+    output.answer(document, findings_text, as_json=as_json)
     sys.exit(0 if document["ok"] else 1)
 
 
@@ -189,21 +193,21 @@ def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: s
     Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
     others, or would show them in one folder only, so that there they are left out.
     """
-    started = pythons.program(home_dir)
+    started = pythons.our_program(home_dir)
     if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.line()))
     if options.scope == "user":
-        wired = wired._replace(mod="" if options.no_mod else modfolder.folder(home_dir))
+        wired = wired._replace(mod="" if options.no_mod else modfolder.mod_folder(home_dir))
     path = parts.settings_path(options.scope, project_dir)
     chosen: list[Part] = [Settings(path, home_dir, project_dir, wired)]
     if options.scope == "user":
         chosen += [] if options.no_mod else [Mod(home_dir, wired)]
-        chosen.append(parts.Commands(home_dir, started))
+        chosen.append(parts.Commands(home_dir, started, has_mod=not options.no_mod))
         chosen += [] if options.no_mcp else [parts.McpServer(started)]
     return chosen
 
 
-def _each(found: list[Part], *, do: bool) -> list[Plan]:
+def _carry_out(found: list[Part], *, do: bool) -> list[Plan]:
     """Plan or do one part after the other; only launcher and entries are worth giving up for."""
     plans: list[Plan] = []
     for part in found:
@@ -223,8 +227,8 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
         lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.call_lines]]
     if not lines:
         return []
-    if any(isinstance(part, parts.McpServer) for part in found) and not client.on_path():
-        lines.append("later   `claude` is not on PATH: `brimline install` again once it is")
+    if any(isinstance(part, parts.McpServer) for part in found) and not client.program_on_path():
+        lines.append("later   the MCP server: `claude` is not on PATH; install again once it is")
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
     if any(isinstance(part, Mod) for part in found):
@@ -271,22 +275,28 @@ def _outcome(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _patch(plan: Plan) -> str:
-    """The changes as a patch, exact to the last newline."""
-    lines: list[str] = []
-    for path, before, after in plan.files:
-        old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
-        lines += difflib.unified_diff(_lines(before), _lines(after), old, new)
+def _patch(plan: Plan, *, in_full: bool) -> str:
+    """The changes as a patch, exact to the last newline; else long new files by their size."""
+    lines = [line for change in plan.files for line in _changed_lines(change, in_full=in_full)]
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
-def _lines(raw: bytes | None) -> list[str]:
+def _changed_lines(change: Change, *, in_full: bool) -> Iterable[str]:
+    path, before, after = change
+    size = len(after or b"")
+    if before is None and size > _LONG_BYTES and not in_full:
+        return [f"+++ {path}: new, {output.size(size)}; --json shows it\n"]
+    old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
+    return difflib.unified_diff(_patch_lines(before), _patch_lines(after), old, new)
+
+
+def _patch_lines(raw: bytes | None) -> list[str]:
     # Not splitlines: it breaks at characters that may stand inside a JSON string.
     found = (raw or b"").decode("utf-8", "replace").split("\n")
     return [line + "\n" for line in found[:-1]] + [line for line in found[-1:] if line]
 
 
-def _prepare(wired: entries.Wiring, project_dir: str) -> list[str]:
+def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
     """Make the data folder, compile package and settings; returns what hooks can do without."""
     try:
         io.make_folders(wired.home)
@@ -309,14 +319,14 @@ def _installed_parts(scope: str | None, home_dir: str, project_dir: str) -> list
     chosen = [parts.settings_path(scope, project_dir)] if scope else settings_paths
     installed: list[Part] = []
     if scope in (None, "user"):
-        started = pythons.program(home_dir)
+        started = pythons.our_program(home_dir)
         installed += [parts.Commands(home_dir, started), parts.McpServer(started)]
     installed += [Settings(path, home_dir, project_dir) for path in chosen]
     # Last: once no settings name it, the client's command changes none of them.
     return [*installed, Mod(home_dir)] if scope in (None, "user") else installed
 
 
-def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
+def _remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:
     """Take one part out; one that makes no sense must not keep brimline in the others.
 
     Raises:
@@ -331,7 +341,7 @@ def _removed(part: Part, problems: list[str], *, do: bool) -> Plan:
         return Plan()
 
 
-def _uninstalled(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
+def _uninstall_lines(out: list[Part], report: dict[str, Any], home_dir: str) -> list[str]:
     lines = [f"Removed from {path}." for path in report["settings"]]
     lines += [f"Removed: {part.subject}." for part in out if not isinstance(part, Settings)]
     still = "Sessions that are running keep their hooks until they end."

@@ -28,34 +28,34 @@ _LEFTOVER = r"(\.\d+\.\d+\.tmp)?"
 _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 
-def folders(home_dir: str) -> list[str]:
+def our_folders(home_dir: str) -> list[str]:
     """Every folder of ours in the data folder, the outer ones first, itself included."""
-    found = [folder for pattern in _names() for folder in _matching(home_dir, pattern)]
+    found = [folder for pattern in _our_names() for folder in _folders(home_dir, pattern)]
     return [folder for folder in sorted(set(found), key=len) if os.path.isdir(folder)]
 
 
-def files(home_dir: str) -> list[str]:
+def our_files(home_dir: str) -> list[str]:
     """Every file of ours in the data folder, by its exact name."""
     return [
         f"{folder}/{name}"
-        for pattern, names in _names().items()
-        for folder in _matching(home_dir, pattern)
+        for pattern, names in _our_names().items()
+        for folder in _folders(home_dir, pattern)
         for name in sorted(io.names_in(folder))
         if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
         if not os.path.isdir(f"{folder}/{name}")
     ]
 
 
-def _names() -> dict[str, str]:
+def _our_names() -> dict[str, str]:
     """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
     names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
-    for files in table.offered("FILES"):
+    for files in table.trace_functions("FILES"):
         for folder, pattern in files.items():
             names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
     return names
 
 
-def _matching(home_dir: str, pattern: str) -> list[str]:
+def _folders(home_dir: str, pattern: str) -> list[str]:
     """The folders a pattern stands for; below the data folder itself no link is followed."""
     found = [home_dir]
     for name in pattern.split("/") if pattern else []:
@@ -126,7 +126,7 @@ class Stored:
                     done = restore.restore(plan, forgets=False)
                     io.remove(done.backup or "")  # of what the purge had left
                     restored.append(path)
-                reason = _still_needs(path, plan, keys)
+                reason = _why_needed(path, plan, keys)
             except InUseError:
                 reason = "it is in use: end its client, then run this again"
             except (BrimlineError, OSError) as error:
@@ -143,20 +143,20 @@ class Stored:
         """
         kept = "" if _is_our_config(self.home_dir) else paths.user_config(self.home_dir)
         try:
-            for file in [*self.backups, *files(self.home_dir)]:
+            for file in [*self.backups, *our_files(self.home_dir)]:
                 if file != kept:
                     io.remove(file)
         except OSError as error:
             reason = error.strerror or error
             raise InstallError(f"not everything could be deleted: {reason}") from error
-        for folder in reversed(folders(self.home_dir)):
+        for folder in reversed(our_folders(self.home_dir)):
             if not os.path.islink(folder):  # whoever made the link may still want it
                 with contextlib.suppress(OSError):  # something in there is not ours
                     os.rmdir(folder)
         return sorted(io.names_in(self.home_dir))
 
 
-def _still_needs(path: str, plan: Restoration, keys: set[str]) -> str | None:
+def _why_needed(path: str, plan: Restoration, keys: set[str]) -> str | None:
     """Why a session would miss the data although it was put back as far as possible."""
     if plan.problems:
         return str(plan.problems[0])

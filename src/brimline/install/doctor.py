@@ -47,29 +47,29 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     checks += [checks_mod.check, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
-    return list(dict.fromkeys(finding(name, **filled) for name, filled in said))
+    return list(dict.fromkeys(make_finding(name, **filled) for name, filled in said))
 
 
-def examination(home_dir: str, project_dir: str) -> dict[str, Any]:
+def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
     """The findings for those who show them, and whether it works."""
     findings = examine(home_dir, project_dir)
     broken = any(finding.level == "broken" for finding in findings)
     return {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
 
 
-def finding(name: str, **filled: Any) -> Finding:
+def make_finding(name: str, **filled: Any) -> Finding:
     """A finding from its text."""
-    text = _texts()[name]
+    text = _finding_texts()[name]
     parts = [text.get(part, "").format(**filled) for part in ("level", "what", "why", "fix")]
     return Finding(text.get("check", name), *parts)
 
 
 @functools.cache
-def _texts() -> dict[str, Any]:
+def _finding_texts() -> dict[str, Any]:
     return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 
 
-def render(document: dict[str, Any]) -> str:
+def findings_text(document: dict[str, Any]) -> str:
     """Every finding with its reason and remedy below it, then the count of what is wrong."""
     lines, indent = [], " " * _WIDTH
     for each in document["findings"]:
@@ -79,10 +79,10 @@ def render(document: dict[str, Any]) -> str:
         fix = f"fix: {' '.join(each['fix'].splitlines())}" if each["fix"] else ""
         # A command with a path is to be copied, and stays on its line.
         lines += [indent + fix] if "/" in fix else output.wrapped(fix, indent).splitlines()
-    return "\n".join([*lines, "", summary(document)])
+    return "\n".join([*lines, "", summary_text(document)])
 
 
-def summary(document: dict[str, Any]) -> str:
+def summary_text(document: dict[str, Any]) -> str:
     """How much is wrong, in a sentence."""
     levels = [each["level"] for each in document["findings"]]
     broken, warned = levels.count("broken"), levels.count("warning")
@@ -97,7 +97,7 @@ def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     files = clientsettings.settings_files(project_dir)
     for path in dict.fromkeys(files.values()):
         try:
-            settings[path] = wiring.parse(settingsfile.read(path).text)
+            settings[path] = wiring.parse_settings(settingsfile.read(path).text)
         except InstallError as error:
             yield "settings-unreadable", {"path": path, "problem": error}
     for path, values in settings.items():
@@ -106,7 +106,7 @@ def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
     # Elsewhere the client takes no notice of it.
     if settings.get(files["managed"], {}).get("allowManagedHooksOnly") is True:
         yield "hooks-disabled", {"path": files["managed"], "key": "allowManagedHooksOnly"}
-    found = {path: entries.installed(values) for path, values in settings.items()}
+    found = {path: entries.hooks_in(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
     if not found:
         yield "not-installed", {}
@@ -120,8 +120,8 @@ def _check_file(
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events(ours)}
     place["install"] = _install_command(path, project_dir)
-    yield _state_of(path, ours, home_dir, project_dir), place
-    if not all(parts.may_start(entry, path, home_dir) for entry in ours):
+    yield _judge_file(path, ours, home_dir, project_dir), place
+    if not all(parts.is_for_user(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
     for entry in dict.fromkeys(map(_without_event, ours)):
@@ -146,7 +146,7 @@ def _missing_events(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _state_of(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
+def _judge_file(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
     if _missing_events(ours):
         return "events-missing"
     wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
@@ -162,7 +162,7 @@ def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     command = wiring.statusline_of(settings[shown]) if shown else None
     if command is not None and entries.is_our_code(command):
         return
-    if shown and any(map(entries.installed, settings.values())):
+    if shown and any(map(entries.hooks_in, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
         fix = take_out if command is None else _install_command(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}
@@ -181,7 +181,7 @@ def _check_program(started: entries.Installed, install: str) -> Iterator[Said]:
     if problem:
         yield "interpreter-unusable", said | {"problem": problem}
         return
-    version, _ = pythons.probe(python) or ((), "")
+    version, _ = pythons.probe_interpreter(python) or ((), "")
     yield "interpreter", said | {"version": ".".join(map(str, version))}
     if root and pythons.is_precompiled(python, root):
         yield "precompiled", said
@@ -194,7 +194,9 @@ def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.entries_in(parts.settings_path("user", project_dir)):
         return
-    plan = parts.Commands(home_dir, pythons.program(home_dir)).install(do=False)
+    has_mod = client.plugin_is_on(project_dir) is not None
+    started = pythons.our_program(home_dir)
+    plan = parts.Commands(home_dir, started, has_mod=has_mod).install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
     if names:
         yield "commands-stale", {"names": ", ".join(names)}
@@ -205,8 +207,8 @@ def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _check_server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
-    part = parts.McpServer(pythons.program(home_dir))
-    plan, found = part.install(do=False), client.server()
+    part = parts.McpServer(pythons.our_program(home_dir))
+    plan, found = part.install(do=False), client.our_server()
     wanted = parts.entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:

@@ -43,13 +43,13 @@ class Wiring(NamedTuple):
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
-        return [self.interpreter, "-I", "-S", "-c", self._code(), event]
+        return [self.interpreter, "-I", "-S", "-c", self._start_code(), event]
 
     def launcher_bytes(self) -> bytes:
         """The launcher as a file."""
-        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._code()}\n")
+        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._start_code()}\n")
 
-    def _code(self) -> str:
+    def _start_code(self) -> str:
         return bootstrap(self.root, self.home)
 
 
@@ -76,10 +76,10 @@ def launcher_for(interpreter: str, home_dir: str) -> str | None:
     path = home_dir + LAUNCHER
     if os.path.lexists(path) and not is_launcher(path):
         return None  # somebody else's
-    return None if _runs_nothing(home_dir) else path
+    return None if _forbids_programs(home_dir) else path
 
 
-def _runs_nothing(folder: str) -> bool:
+def _forbids_programs(folder: str) -> bool:
     """Whether nothing can be started from the disk that a folder is, or will be, on."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -88,7 +88,7 @@ def _runs_nothing(folder: str) -> bool:
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
-    return {event: _group(event, wiring) for event in table.EVENTS}
+    return {event: _event_group(event, wiring) for event in table.EVENTS}
 
 
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
@@ -110,18 +110,18 @@ def parse_statusline(command: str) -> Installed | None:
         program, *arguments = shlex.split(command)
     except ValueError:
         return None
-    found = parse(program, arguments)
+    found = parse_command(program, arguments)
     if found is None or found.event != _STATUSLINE or shlex.join([program, *arguments]) != command:
         return None
     return found
 
 
-def parse(program: str, arguments: list[str]) -> Installed | None:
+def parse_command(program: str, arguments: list[str]) -> Installed | None:
     """What a command of ours starts, in every form that was ever written; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
         home = program.removesuffix(LAUNCHER)
         wrapped = arguments[1] if arguments[1:] else None
-        first, _, code = _text_of(program).partition("\n")
+        first, _, code = _read_launcher(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
         return Installed(arguments[0], program, interpreter, _parse_code(code)[0], home, wrapped)
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
@@ -144,14 +144,14 @@ def _parse_code(code: str) -> tuple[str | None, list[str]]:
     return root if isinstance(root, str) else None, arguments
 
 
-def _text_of(launcher: str) -> str:
+def _read_launcher(launcher: str) -> str:
     try:
         return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ""
 
 
-def installed(settings: dict[str, Any]) -> list[Installed]:
+def hooks_in(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
     hooks = settings.get("hooks")
     found = [
@@ -174,7 +174,7 @@ def parse_hook(entry: Any) -> Installed | None:
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
-    return parse(str(entry.get("command")), arguments)
+    return parse_command(str(entry.get("command")), arguments)
 
 
 def is_our_code(text: str) -> bool:
@@ -198,7 +198,7 @@ def is_our_rule(rule: Any) -> bool:
     return started or rule in clientsettings.RECALL_RULES
 
 
-def _group(event: str, wiring: Wiring) -> dict[str, Any]:
+def _event_group(event: str, wiring: Wiring) -> dict[str, Any]:
     answered = table.EVENTS[event]
     command, *arguments = wiring.command(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}

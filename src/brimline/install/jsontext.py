@@ -52,12 +52,12 @@ def load(text: str) -> Any:
 
 def insert_member(text: str, path: Path, key: str, value: object) -> str:
     """Add a member at the end of the object at `path`; the key must be new there."""
-    return _add(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+    return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
 
 
 def append_element(text: str, path: Path, value: object) -> str:
     """Add an element at the end of the array at `path`."""
-    return _add(text, path, "", value)
+    return _add_child(text, path, "", value)
 
 
 def replace_value(text: str, path: Path, value: object) -> str:
@@ -97,7 +97,7 @@ def _resolve(text: str, path: Path) -> list[_Node]:
     """The nodes from the root to the one at `path`, both included; the last duplicate counts."""
     load(text)
     try:
-        chain = [_node(text, "", _skip(text, 0), _skip(text, 0))]
+        chain = [_parse_node(text, "", _skip_space(text, 0), _skip_space(text, 0))]
     except RecursionError:
         raise InstallError("this is not valid JSON: it is nested too deep") from None
     for step in path:
@@ -105,36 +105,36 @@ def _resolve(text: str, path: Path) -> list[_Node]:
     return chain
 
 
-def _node(text: str, key: str | int, begin: int, start: int) -> _Node:
+def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
     """The value that begins at `start`, in a text that is known to be JSON."""
     children: list[_Node] = []
     if text[start] not in "{[":
         return _Node(key, begin, start, _scalar_end(text, start), children)
-    place = _skip(text, start + 1)
+    place = _skip_space(text, start + 1)
     while text[place] not in "}]":
         name: str | int = len(children)
         inner = place
         if text[start] == "{":
             name_end = _scalar_end(text, place)
             name = json.loads(text[place:name_end])
-            inner = _skip(text, _skip(text, name_end) + 1)
-        children.append(_node(text, name, place, inner))
-        place = _skip(text, children[-1].end)
+            inner = _skip_space(text, _skip_space(text, name_end) + 1)
+        children.append(_parse_node(text, name, place, inner))
+        place = _skip_space(text, children[-1].end)
         if text[place] == ",":
-            place = _skip(text, place + 1)
+            place = _skip_space(text, place + 1)
     return _Node(key, begin, start, place + 1, children)
 
 
-def _add(text: str, path: Path, name: str, value: object) -> str:
+def _add_child(text: str, path: Path, name: str, value: object) -> str:
     *_, target = _resolve(text, path)
-    at, newline = target.end - 1, _newline(text)
+    at, newline = target.end - 1, _line_break(text)
     if target.children:
         last = target.children[-1]
         at, indent, tail = last.end, _line_indent(text, last.begin), ""
         before = target.children[-2].end if len(target.children) > 1 else target.start + 1
         in_lines = _has_break(text[before : last.begin])
         lead = "," + newline + indent if in_lines else ", "
-    elif _in_line(text):
+    elif _is_flat(text):
         indent = lead = ""
         tail = text[target.start + 1 : at]
     else:
@@ -146,12 +146,12 @@ def _add(text: str, path: Path, name: str, value: object) -> str:
 
 def _render(text: str, value: object, indent: str) -> str:
     """Write a value whose first line starts at `indent`, laid out as the text is."""
-    written = json.dumps(value, ensure_ascii=False, indent=None if _in_line(text) else _unit(text))
+    written = json.dumps(value, ensure_ascii=False, indent=None if _is_flat(text) else _unit(text))
     written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
-    return written.replace("\n", _newline(text) + indent)
+    return written.replace("\n", _line_break(text) + indent)
 
 
-def _in_line(text: str) -> bool:
+def _is_flat(text: str) -> bool:
     """Whether all of it is on one line; `{}` shows no style."""
     return not _has_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 
@@ -175,12 +175,12 @@ def _scalar_end(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _skip(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _BLANK.match(text, at)
     return found.end() if found else at
 
 
-def _newline(text: str) -> str:
+def _line_break(text: str) -> str:
     return "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
 
 

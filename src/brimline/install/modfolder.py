@@ -31,7 +31,7 @@ _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
 _CODE = "from brimline.launch import main"
 
 
-def folder(home_dir: str) -> str:
+def mod_folder(home_dir: str) -> str:
     """Where the client loads the mod from."""
     return home_dir + _FOLDER
 
@@ -41,7 +41,7 @@ class Mod:
 
     def __init__(self, home_dir: str, wired: entries.Wiring = entries.NOWHERE) -> None:
         """Name the data folder, and for installing what the mod is to start."""
-        self.folder, self.wired = folder(home_dir), wired
+        self.folder, self.wired = mod_folder(home_dir), wired
         self.subject = f"the mod ({self.folder})"
 
     def install(self, *, do: bool) -> Plan:
@@ -52,7 +52,7 @@ class Mod:
         """
         if io.names_in(self.folder) and not _is_ours(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
-        wanted = {f"{self.folder}/{name}": text for name, text in files(self.wired).items()}
+        wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
         found = [Change(path, read_plain(path), text) for path, text in wanted.items()]
         plan = Plan([change for change in found if change.before != change.after])
         return plan.carried_out() if do else plan
@@ -71,7 +71,7 @@ class Mod:
         return plan
 
 
-def files(wired: entries.Wiring) -> dict[str, bytes]:
+def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     """Every file of the mod by its path in the folder."""
     about = {"name": client.PLUGIN, "version": __version__, "description": _ABOUT}
     marketplace = {
@@ -88,11 +88,11 @@ def files(wired: entries.Wiring) -> dict[str, bytes]:
     started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
     started["hook"], started["commands"] = wired.command("")[:-1], commands
     return {
-        _MARKETPLACE_FILE: _document(marketplace),
-        f"{client.PLUGIN}/.claude-plugin/plugin.json": _document(about | {"author": _OWNER}),
-        f"{client.PLUGIN}/hooks/hooks.json": _document({"modules": ["./register.js"]}),
-        f"{client.PLUGIN}/hooks/register.js": modsource.joined(),
-        f"{client.PLUGIN}/brimline.json": _document(started),
+        _MARKETPLACE_FILE: _json_bytes(marketplace),
+        f"{client.PLUGIN}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),
+        f"{client.PLUGIN}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
+        f"{client.PLUGIN}/hooks/register.js": modsource.joined_source(),
+        f"{client.PLUGIN}/brimline.json": _json_bytes(started),
     }
 
 
@@ -102,5 +102,5 @@ def _is_ours(place: str) -> bool:
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 
-def _document(value: dict[str, Any]) -> bytes:
+def _json_bytes(value: dict[str, Any]) -> bytes:
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -17,7 +17,7 @@ _IMPORT = re.compile(r'^import .* from "\./.*"\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
-def joined() -> bytes:
+def joined_source() -> bytes:
     """Return the files behind each other, without what leads from one to the other.
 
     Raises:
@@ -25,11 +25,11 @@ def joined() -> bytes:
     """
     folder = f"{PACKAGE_DIR}/mod"
     others = sorted(name for name in io.names_in(folder) if name.endswith(".js") and name != _ENTRY)
-    texts = [_EXPORT.sub("", _read(f"{folder}/{name}")) for name in others]
+    texts = [_EXPORT.sub("", _read_source(f"{folder}/{name}")) for name in others]
     return "\n".join(
-        _IMPORT.sub("", text) for text in [*texts, _read(f"{folder}/{_ENTRY}")]
+        _IMPORT.sub("", text) for text in [*texts, _read_source(f"{folder}/{_ENTRY}")]
     ).encode()
 
 
-def _read(path: str) -> str:
+def _read_source(path: str) -> str:
     return io.read_file(path, _MOST_BYTES).decode()

@@ -30,7 +30,7 @@ ALLOWED = (
 )
 
 
-@dataclass(slots=True)
+@dataclass
 class Plan:
     """What would be done, or was."""
 
@@ -82,11 +82,11 @@ class Plan:
             purpose: what the calls are for, as the end of a sentence.
             do: whether they are made; without the client on PATH they are the user's either way.
         """
-        found = client.on_path()
+        found = client.program_on_path()
         for at, call in enumerate(self.calls if do or not found else []):
             if found and sys.stderr.isatty():  # it may take its time where the network is away
                 sys.stderr.write(f"asking the client: {client.line(call)}\n")
-            problem = client.run(call)
+            problem = client.run_client(call)
             if problem:
                 self.warnings += [f"`{client.line(call)}` failed: {problem}"] if found else []
                 self.to_do += [f"{line}    # {purpose}" for line in self.call_lines[at:]]
@@ -108,7 +108,7 @@ def known_paths(home_dir: str, project_dir: str) -> list[str]:
 
 def entries_in(path: str) -> list[entries.Installed]:
     """Our hook entries in a settings file; none where it cannot be read."""
-    return entries.installed(clientsettings.read_settings(path))
+    return entries.hooks_in(clientsettings.read_settings(path))
 
 
 def installed_home(home_dir: str) -> str:
@@ -118,7 +118,7 @@ def installed_home(home_dir: str) -> str:
     """
     user = settings_path("user", "")
     named = [entry.home for entry in entries_in(user) if entry.home]
-    return next((home for home in (home_dir, *named) if records.load(home, user)), home_dir)
+    return next((home for home in (home_dir, *named) if records.load_record(home, user)), home_dir)
 
 
 def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
@@ -140,13 +140,13 @@ def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
 def interpreter_in_use(home_dir: str, path: str) -> str | None:
     """What runs the hooks already: by the launcher, or a settings file."""
     earlier = [
-        entries.parse(home_dir + LAUNCHER, ["Stop"]),
-        *[entry for entry in entries_in(path) if may_start(entry, path, home_dir)],
+        entries.parse_command(home_dir + LAUNCHER, ["Stop"]),
+        *[entry for entry in entries_in(path) if is_for_user(entry, path, home_dir)],
     ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
 
 
-def may_start(entry: entries.Installed, path: str, home_dir: str) -> bool:
+def is_for_user(entry: entries.Installed, path: str, home_dir: str) -> bool:
     """Whether an entry is the user's, or starts our own launcher.
 
     A project's settings may come with a stranger's repository. The client asks the user before it
@@ -182,18 +182,18 @@ class Settings:
     def install(self, *, do: bool) -> Plan:
         """Add or renew our entries, and what they start."""
         plan = self._install(do=False)  # what cannot be done is told before anything is written
-        launcher = self._launcher()
+        launcher = self._launcher_changes()
         if do:
             Plan(launcher).carried_out()
-            plan = settingsfile.retrying(lambda: self._install(do=True))
+            plan = settingsfile.retry_if_changed(lambda: self._install(do=True))
         plan.files = [*launcher, *plan.files]
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """The original back while the file is what we wrote, else our entries out."""
-        return settingsfile.retrying(lambda: self._remove(do=do))
+        return settingsfile.retry_if_changed(lambda: self._remove(do=do))
 
-    def _launcher(self) -> list[Change]:
+    def _launcher_changes(self) -> list[Change]:
         path = self.wired.launcher
         if path is None:
             return []
@@ -202,9 +202,9 @@ class Settings:
         return [] if current else [change]
 
     def _install(self, *, do: bool) -> Plan:
-        file, known = settingsfile.read(self.path), records.load(self.home_dir, self.path)
+        file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
-            text = wiring.wire(file.text, self.wired, self._hidden_line())
+            text = wiring.wire(file.text, self.wired, self._hidden_status_line())
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -215,18 +215,18 @@ class Settings:
         if any(rule.encode() not in (file.raw or b"") for rule in self.wired.rules):
             plan.notes.append(ALLOWED)
         if do:
-            records.save(self.home_dir, _record(file, after, known))
-            plan.backup = settingsfile.replace(file, after, self.backups)
+            records.save_record(self.home_dir, _make_record(file, after, known))
+            plan.backup = settingsfile.replace_settings(file, after, self.backups)
         return plan
 
     def _remove(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
             project = os.path.dirname(os.path.dirname(self.path))
-            gone = records.load(self.home_dir, self.path) and not os.path.isdir(project)
+            gone = records.load_record(self.home_dir, self.path) and not os.path.isdir(project)
             note = f"{project} is gone; where it has moved, run `brimline uninstall` in it."
             return Plan(notes=[note] if gone else [])
-        known = records.load(self.home_dir, self.path, file.raw)
+        known = records.load_record(self.home_dir, self.path, file.raw)
         try:
             after = self._without_us(file, known)
         except InstallError as error:
@@ -234,9 +234,9 @@ class Settings:
         if after != file.raw:
             settingsfile.require_writable(file)
             if do:
-                settingsfile.replace(file, after, self.backups)
+                settingsfile.replace_settings(file, after, self.backups)
         if do and known:
-            records.forget(self.home_dir, known.path)
+            records.forget_record(self.home_dir, known.path)
         return Plan([Change(self.path, file.raw, after)] if after != file.raw else [])
 
     def _without_us(self, file: settingsfile.SettingsFile, known: Record | None) -> bytes | None:
@@ -246,11 +246,11 @@ class Settings:
         named = b"brimline" in raw or LAUNCHER.encode() in raw
         if not named or not (known or wiring.has_entries(file.text)):
             return raw  # what holds nothing of ours need not even be valid
-        text = wiring.unwire(file.text, _original(known))
+        text = wiring.unwire(file.text, _settings_before(known))
         created = known is not None and known.original is None
-        return None if created and not wiring.parse(text) else file.encode(text)
+        return None if created and not wiring.parse_settings(text) else file.encode(text)
 
-    def _hidden_line(self) -> str | None:
+    def _hidden_status_line(self) -> str | None:
         """The status line of a weaker scope, which one in this settings file would hide."""
         found = None
         for scope in SCOPES:
@@ -263,35 +263,35 @@ class Settings:
         return found
 
 
-def _record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:
+def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:
     """What to put back: the first original while nobody else wrote, else this without us."""
     written, original = [settingsfile.digest(after)], file.raw
     if known and file.raw is not None and settingsfile.digest(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
     elif original is not None and wiring.has_entries(file.text):
-        original = file.encode(wiring.unwire(file.text, _original(known)))
+        original = file.encode(wiring.unwire(file.text, _settings_before(known)))
     return Record(file.path, written, original)
 
 
-def _original(known: Record | None) -> dict[str, Any] | None:
+def _settings_before(known: Record | None) -> dict[str, Any] | None:
     """What the settings were before us; None where that is not known."""
     if known is None:
         return None
-    return wiring.parse(settingsfile.SettingsFile("", "", known.original).text)
+    return wiring.parse_settings(settingsfile.SettingsFile("", "", known.original).text)
 
 
 class Commands:
     """The slash commands `/brim:…` in the user's folder, and how a shell starts `brimline`."""
 
-    def __init__(self, home_dir: str, started: pythons.Program) -> None:
-        """Name the data folder, and what is to be started."""
-        self.home_dir, self.started = home_dir, started
+    def __init__(self, home_dir: str, started: pythons.Program, *, has_mod: bool = False) -> None:
+        """Name the data folder, what is to be started, and whether the mod comes along."""
+        self.home_dir, self.started, self.has_mod = home_dir, started, has_mod
         self.subject = f"the slash commands in {commands_folder()}"
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         started = self.started
-        plan = self._plan(slashcommands.files(started.line), started.line())
+        plan = self._plan(slashcommands.files(started.line, has_mod=self.has_mod), started.line())
         if self.started.line(*slashcommands.CARD.words) is None:
             plan.warnings.append(
                 "/brim:card left out: the client cannot check a line that starts "
@@ -337,11 +337,11 @@ class McpServer:
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        registered, wanted = client.server(), self.started.server()
+        registered, wanted = client.our_server(), self.started.server()
         if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
-            return Plan(to_do=[sdk_to_do(self.started, "brimline install")])
+            return Plan(to_do=[sdk_remedy(self.started, "brimline install")])
         if registered == wanted:
             return Plan()
         env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
@@ -349,13 +349,13 @@ class McpServer:
         addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
-        if do and plan.calls and client.server() != wanted and not plan.warnings:
+        if do and plan.calls and client.our_server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
-        found = client.server()
+        found = client.our_server()
         plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])
         plan.call_client("the MCP server", do=do)
         return plan
@@ -369,7 +369,7 @@ def commands_folder() -> str:
     return f"{paths.client_config_dir()}/commands/{slashcommands.NAMESPACE}"
 
 
-def sdk_to_do(started: pythons.Program, again: str) -> str:
+def sdk_remedy(started: pythons.Program, again: str) -> str:
     """What the user runs where the MCP server's library is missing."""
     why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
     return f"{extras.COMMAND} && {again}    # {why}"

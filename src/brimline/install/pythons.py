@@ -41,7 +41,7 @@ _SDK_MAJOR = 2
 _PLAIN_LINE = re.compile(r"[\w@%+=:,./' -]+")
 
 
-def choose(asked: str | None = None, installed: str | None = None) -> str:
+def choose_interpreter(asked: str | None = None, installed: str | None = None) -> str:
     """The interpreter for the hooks.
 
     Args:
@@ -74,7 +74,7 @@ def problem_with(path: str) -> str | None:
         return "its path is not absolute"
     if not os.path.isfile(path):
         return "it does not exist"
-    found = probe(path)
+    found = probe_interpreter(path)
     if found is None:
         return "it does not run as a Python"
     version, executable = found
@@ -85,19 +85,19 @@ def problem_with(path: str) -> str | None:
     return None
 
 
-def probe(path: str) -> tuple[tuple[int, ...], str] | None:
+def probe_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
     try:
         status = os.stat(path)
     except OSError:
         return None
-    return _probe(path, status.st_ino, status.st_size, status.st_mtime_ns)
+    return _probe_once(path, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
 @functools.cache
-def _probe(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
+def _probe_once(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
     """The same, asked once for as long as the file is the same: it takes a start of Python."""
-    done = _run([path, "-I", "-S", "-c", _VERSION])
+    done = _run_program([path, "-I", "-S", "-c", _VERSION])
     try:
         told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
         major, minor, patch, executable = told.split(" ", 3)
@@ -113,24 +113,24 @@ def package_root() -> str:
 
 def precompile(interpreter: str, root: str) -> str | None:
     """Write byte code and the fast-path bundle; returns why that was not possible."""
-    problem = _problem(interpreter, root, _BUILD)
+    problem = _problem_running(interpreter, root, _BUILD)
     return problem and f"cannot precompile {root}/brimline with {interpreter}: {problem}"
 
 
 def is_precompiled(interpreter: str, root: str) -> bool:
     """Whether the bundle is there, readable by that interpreter, and as new as the sources."""
-    return _problem(interpreter, root, _CHECK) is None
+    return _problem_running(interpreter, root, _CHECK) is None
 
 
 def can_start(interpreter: str, root: str) -> bool:
     """Whether the interpreter finds the package at all; without it hooks do nothing, silently."""
-    return _problem(interpreter, root, "import brimline.hooks.entry\n") is None
+    return _problem_running(interpreter, root, "import brimline.hooks.entry\n") is None
 
 
-def _problem(interpreter: str, root: str, code: str) -> str | None:
+def _problem_running(interpreter: str, root: str, code: str) -> str | None:
     """Why code does not run with the package on the path; None where it does."""
     code = (_FROM + code).format(root=root, package=f"{root}/brimline")
-    done = _run([interpreter, "-I", "-S", "-c", code])
+    done = _run_program([interpreter, "-I", "-S", "-c", code])
     if done and done.returncode == 0:
         return None
     told = done.stderr.decode("utf-8", "replace").split("\n") if done else []
@@ -168,7 +168,7 @@ class Program(NamedTuple):
 NOTHING = Program("", (), None, has_sdk=False)
 
 
-def program(home_dir: str) -> Program:
+def our_program(home_dir: str) -> Program:
     """The command as this very process runs it, without the current folder on the import path."""
     # The usual data folder need not be told.
     home = None if home_dir == f"{paths.client_config_dir()}/brimline" else home_dir
@@ -189,7 +189,7 @@ def _has_sdk() -> bool:
     return major.isdecimal() and int(major) >= _SDK_MAJOR
 
 
-def _run(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
+def _run_program(command: list[str]) -> subprocess.CompletedProcess[bytes] | None:
     """What a program did; None where it does not start or does not end."""
     try:
         return subprocess.run(

@@ -22,7 +22,7 @@ from brimline.launch import LAUNCHER
 FORMAT = 2
 
 
-@dataclass(slots=True)
+@dataclass
 class Record:
     """One changed settings file."""
 
@@ -33,9 +33,9 @@ class Record:
     """What uninstalling puts back; None: there was no file."""
 
 
-def load(home_dir: str, path: str, raw: bytes | None = None) -> Record | None:
+def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | None:
     """The record of a settings file; of one that has moved, by its bytes; None without one."""
-    found = _parse(_file(home_dir, path))
+    found = _parse_record(_file(home_dir, path))
     if found or raw is None:
         return found
     name, key = os.path.basename(path), digest(raw)
@@ -47,11 +47,11 @@ def load_all(home_dir: str) -> list[Record]:
     """The records of every settings file we changed."""
     folder = f"{home_dir}/install"
     names = [name for name in io.names_in(folder) if name.endswith(".json")]
-    found = [_parse(f"{folder}/{name}") for name in sorted(names)]
+    found = [_parse_record(f"{folder}/{name}") for name in sorted(names)]
     return [record for record in found if record]
 
 
-def save(home_dir: str, record: Record) -> None:
+def save_record(home_dir: str, record: Record) -> None:
     """Remember a change.
 
     Raises:
@@ -63,7 +63,7 @@ def save(home_dir: str, record: Record) -> None:
     Change(_file(home_dir, record.path), None, json.dumps(document, indent=1).encode()).carry_out()
 
 
-def forget(home_dir: str, path: str) -> None:
+def forget_record(home_dir: str, path: str) -> None:
     """Drop what is remembered of a settings file that has been put back."""
     with contextlib.suppress(OSError):  # a record that stays does no harm
         io.remove(_file(home_dir, path))
@@ -107,7 +107,7 @@ def _file(home_dir: str, path: str) -> str:
     return f"{home_dir}/install/{digest(os.fsencode(path))[:16]}.json"
 
 
-def _parse(file: str) -> Record | None:
+def _parse_record(file: str) -> Record | None:
     try:
         document: Any = json.loads(Path(file).read_bytes())
         original = document["original"]

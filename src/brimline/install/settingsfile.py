@@ -83,7 +83,7 @@ def require_writable(file: SettingsFile) -> None:
             raise ReadOnlyError(f"{path} is read-only: chmod u+w it first; nothing was changed")
 
 
-def retrying(attempt: Callable[[], _Done]) -> _Done:
+def retry_if_changed(attempt: Callable[[], _Done]) -> _Done:
     """Do it again, from the reading on, where another program wrote the settings meanwhile.
 
     Raises:
@@ -95,7 +95,7 @@ def retrying(attempt: Callable[[], _Done]) -> _Done:
     return attempt()
 
 
-def replace(file: SettingsFile, new: bytes | None, backups: str) -> str:
+def replace_settings(file: SettingsFile, new: bytes | None, backups: str) -> str:
     """Swap in new content if the file still is what was read; a link stays a link.
 
     Args:
@@ -122,7 +122,7 @@ def replace(file: SettingsFile, new: bytes | None, backups: str) -> str:
             _require_unchanged(file)
             _write_in_place(file.target, new)
         else:
-            _swap(file, new)
+            _swap_in(file, new)
     except OSError as error:
         raise InstallError(f"cannot write {file.path}: {reason(error)}") from error
     return backup
@@ -170,19 +170,19 @@ def _require_unchanged(file: SettingsFile) -> None:
         )
 
 
-def _swap(file: SettingsFile, new: bytes) -> None:
+def _swap_in(file: SettingsFile, new: bytes) -> None:
     temporary = f"{file.target}.brimline-{os.getpid()}.tmp"
     like = os.stat(file.target) if file.raw is not None else None
     os.makedirs(os.path.dirname(file.target), exist_ok=True)
     try:
-        _write(temporary, new, like)
+        _write_like(temporary, new, like)
         _require_unchanged(file)
         os.replace(temporary, file.target)
     finally:
         io.remove(temporary)
 
 
-def _write(path: str, data: bytes, like: os.stat_result | None) -> None:
+def _write_like(path: str, data: bytes, like: os.stat_result | None) -> None:
     """Create a file with the mode of another, and with its owner where that takes root."""
     mode = 0o600 if like is None else stat.S_IMODE(like.st_mode)
     with open(os.open(path, _FLAGS, mode), "wb") as file:

@@ -40,20 +40,20 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path("user", project_dir)
-    wanted = None if tokens == "off" else _checked(tokens, home_dir, project_dir)
-    changed = settingsfile.retrying(lambda: _write(path, wanted, percent, home_dir))
+    wanted = None if tokens == "off" else _check_tokens(tokens, home_dir, project_dir)
+    changed = settingsfile.retry_if_changed(lambda: _write_window(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
     report: dict[str, Any] = {
         "settings": path,
         "autoCompactWindow": wanted,
         "percent": percent,
-        "compaction_tokens": None if wanted is None else _point(wanted, percent),
+        "compaction_tokens": None if wanted is None else _compaction_point(wanted, percent),
         "changed": changed,
     }
     output.answer(report, _window_text, as_json=as_json)
 
 
-def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
+def _check_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
     digits = tokens.replace("_", "").replace(",", "")
     if not digits.isascii() or not digits.isdigit():
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
@@ -66,29 +66,29 @@ def _checked(tokens: str, home_dir: str, project_dir: str) -> int:
     return wanted
 
 
-def _point(window_tokens: int, percent: int | None) -> int:
+def _compaction_point(window_tokens: int, percent: int | None) -> int:
     """Where the client then compacts: a percentage is of the window less room for the reply."""
     usual = window_tokens - COMPACTION_RESERVE_TOKENS
     return min(usual, (window_tokens - _REPLY_TOKENS) * (percent or 100) // 100)
 
 
-def _write(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
+def _write_window(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
     file = settingsfile.read(path)
     try:
-        text = _edited(file.text, (_WINDOW,), wanted)
-        text = _edited(text, ("env", _PERCENT), None if percent is None else str(percent))
+        text = _edit_value(file.text, (_WINDOW,), wanted)
+        text = _edit_value(text, ("env", _PERCENT), None if percent is None else str(percent))
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed") from None
     if file.encode(text) == (file.raw or b""):
         return False
-    settingsfile.replace(file, file.encode(text), f"{home_dir}/backups")
+    settingsfile.replace_settings(file, file.encode(text), f"{home_dir}/backups")
     return True
 
 
-def _edited(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
+def _edit_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     """The settings with one value in its place, or without it."""
     text = text if text.strip() or wanted is None else "{}\n"
-    settings = wiring.parse(text)
+    settings = wiring.parse_settings(text)
     holder = settings.get("env") if place[1:] else settings
     if not isinstance(holder, dict | None):
         raise InstallError('"env" is not an object')
@@ -124,7 +124,7 @@ def on(as_json: bool) -> None:
     Example:
       brimline scout on
     """
-    _switch(enabled=True, as_json=as_json)
+    _switch_scout(enabled=True, as_json=as_json)
 
 
 @output.command("off")
@@ -135,7 +135,7 @@ def off(as_json: bool) -> None:
     Example:
       brimline scout off
     """
-    _switch(enabled=False, as_json=as_json)
+    _switch_scout(enabled=False, as_json=as_json)
 
 
 @output.command("init")
@@ -155,7 +155,7 @@ def init(force: bool, as_json: bool) -> None:
     output.answer({"file": path, "patterns": lines}, text, as_json=as_json)
 
 
-def _switch(*, enabled: bool, as_json: bool) -> None:
+def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     home_dir, project_dir = paths.home(), os.getcwd()
@@ -167,7 +167,7 @@ def _switch(*, enabled: bool, as_json: bool) -> None:
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    python = pythons.choose(None, parts.interpreter_in_use(home_dir, known[0]))
+    python = pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, known[0]))
     renewed, changed = parts.wiring_for(python, home_dir), []
     for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)

@@ -30,8 +30,8 @@ def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str
     """
     text = text if text.strip() else "{}\n"
     wanted = entries.hook_groups(wiring)
-    _require_hooks(parse(text), wanted)
-    for event in dict.fromkeys([*_hooks(text), *wanted]):
+    _require_hooks(parse_settings(text), wanted)
+    for event in dict.fromkeys([*_hooks_in(text), *wanted]):
         text = _settle_event(text, event, wanted.get(event))
     text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
     return text if wiring.mod is None else _wire_mod(text, wiring.mod)
@@ -47,7 +47,7 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
     """
     before = original or {}
     held_ours = has_entries(text)
-    for event in _hooks(text):
+    for event in _hooks_in(text):
         text = _settle_event(text, event, None, before)
     if held_ours:
         text = _drop_if_empty(text, ("hooks",), before)
@@ -56,10 +56,10 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
 
 def has_entries(text: str) -> bool:
     """Whether any hook, status line or mod of ours is in the settings."""
-    settings = parse(text)
+    settings = parse_settings(text)
     command = statusline_of(settings)
     ours = command is not None and entries.parse_statusline(command) is not None
-    return ours or bool(entries.installed(settings)) or _value_at(settings, _SOURCE) is not None
+    return ours or bool(entries.hooks_in(settings)) or _value_at(settings, _SOURCE) is not None
 
 
 def statusline_of(settings: dict[str, Any]) -> str | None:
@@ -72,7 +72,7 @@ def statusline_of(settings: dict[str, Any]) -> str | None:
 
 
 @functools.lru_cache(maxsize=4)
-def parse(text: str) -> dict[str, Any]:
+def parse_settings(text: str) -> dict[str, Any]:
     """The settings as a value, not to be changed; blank ones say nothing.
 
     Raises:
@@ -88,23 +88,23 @@ def _settle_event(
     text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
 ) -> str:
     """Make our group the only one of ours under this event."""
-    found, place = _ours(text, event), ("hooks", event)
-    if wanted and len(found) == 1 and _hooks(text)[event][found[0][0]] == wanted:
+    found, place = _our_positions(text, event), ("hooks", event)
+    if wanted and len(found) == 1 and _hooks_in(text)[event][found[0][0]] == wanted:
         return text
     for group, entry in reversed(found):
-        alone = len(_hooks(text)[event][group]["hooks"]) == 1
+        alone = len(_hooks_in(text)[event][group]["hooks"]) == 1
         text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
     if wanted is None:
         return _drop_if_empty(text, place, before or {}) if found else text
-    if "hooks" not in parse(text):
+    if "hooks" not in parse_settings(text):
         text = jsontext.insert_member(text, (), "hooks", {})
-    if event not in _hooks(text):
+    if event not in _hooks_in(text):
         return jsontext.insert_member(text, ("hooks",), event, [wanted])
     return jsontext.append_element(text, place, wanted)
 
 
 def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
-    settings = parse(text)
+    settings = parse_settings(text)
     if "statusLine" not in settings:
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
         return jsontext.insert_member(text, (), "statusLine", value)
@@ -114,32 +114,32 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
         return text  # of a kind we do not know, or somebody built ours into a command of their own
     wrapped = ours.wrapped if ours else current
     wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
-    return text if current == wanted else _with_line(text, wanted)
+    return text if current == wanted else _set_statusline(text, wanted)
 
 
 def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
-    current = statusline_of(parse(text))
+    current = statusline_of(parse_settings(text))
     ours = entries.parse_statusline(current) if current is not None else None
     if ours is None:
         return text
     made = original is not None and "statusLine" not in original
     if ours.wrapped is None or made:
         return jsontext.remove(text, ("statusLine",))
-    return _with_line(text, ours.wrapped)
+    return _set_statusline(text, ours.wrapped)
 
 
-def _with_line(text: str, command: str) -> str:
+def _set_statusline(text: str, command: str) -> str:
     return jsontext.replace_value(text, ("statusLine", "command"), command)
 
 
 def _wire_rules(text: str, rules: Collection[str]) -> str:
     """Add the permission rules that are not there; what is no list of rules is left alone."""
     for rule in rules:
-        permissions = parse(text).get("permissions", {})
+        permissions = parse_settings(text).get("permissions", {})
         allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list) or rule in allowed:
             continue
-        if "permissions" not in parse(text):
+        if "permissions" not in parse_settings(text):
             text = jsontext.insert_member(text, (), "permissions", {})
         if "allow" not in permissions:
             text = jsontext.insert_member(text, ("permissions",), "allow", [])
@@ -149,7 +149,7 @@ def _wire_rules(text: str, rules: Collection[str]) -> str:
 
 def _unwire_rules(text: str, before: dict[str, Any]) -> str:
     """Take out the rules that only we write, and the containers that this empties."""
-    allowed, kept = _value_at(parse(text), _ALLOW), _value_at(before, _ALLOW)
+    allowed, kept = _value_at(parse_settings(text), _ALLOW), _value_at(before, _ALLOW)
     ours = [
         at
         for at, rule in enumerate(allowed if isinstance(allowed, list) else ())
@@ -174,10 +174,10 @@ def _wire_mod(text: str, folder: str) -> str:
         return _unwire_mod(text, {})
     source = {"source": {"source": "directory", "path": folder}}
     for path, value in ((_SOURCE, source), (_ENABLED, True)):
-        held = parse(text).get(path[0], {})
+        held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
-        if path[0] not in parse(text):
+        if path[0] not in parse_settings(text):
             text = jsontext.insert_member(text, (), path[0], {})
         if path[1] not in held:
             text = jsontext.insert_member(text, path[:1], path[1], value)
@@ -188,13 +188,13 @@ def _wire_mod(text: str, folder: str) -> str:
 
 def _unwire_mod(text: str, before: dict[str, Any]) -> str:
     for path in (_ENABLED, _SOURCE):
-        if _value_at(parse(text), path) is not None and _value_at(before, path) is None:
+        if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
             text = _drop_if_empty(jsontext.remove(text, path), path[:1], before)
     return text
 
 
 def _drop_if_empty(text: str, path: Path, before: dict[str, Any]) -> str:
-    if _value_at(before, path) is not None or _value_at(parse(text), path) not in ({}, []):
+    if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
     return jsontext.remove(text, path)
 
@@ -206,9 +206,9 @@ def _value_at(settings: dict[str, Any], path: Path) -> Any:
     return value
 
 
-def _ours(text: str, event: str) -> list[tuple[int, int]]:
+def _our_positions(text: str, event: str) -> list[tuple[int, int]]:
     """Positions (group, entry) of our hooks in an event."""
-    groups = _hooks(text).get(event)
+    groups = _hooks_in(text).get(event)
     return [
         (at, position)
         for at, group in enumerate(groups if isinstance(groups, list) else ())
@@ -217,8 +217,8 @@ def _ours(text: str, event: str) -> list[tuple[int, int]]:
     ]
 
 
-def _hooks(text: str) -> dict[str, Any]:
-    hooks = parse(text).get("hooks")
+def _hooks_in(text: str) -> dict[str, Any]:
+    hooks = parse_settings(text).get("hooks")
     return hooks if isinstance(hooks, dict) else {}
 
 

@@ -22,7 +22,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         OSError: the budget cannot be read or written.
     """
     fields = dict(arguments)
-    operation, session = str(fields.pop("operation", "get")), _session(project_dir)
+    operation, session = str(fields.pop("operation", "get")), _find_session(project_dir)
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
     window = SessionState(home_dir, session).read(TELEMETRY).get("window_tokens")
@@ -34,7 +34,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     return f"{shown}\n[{left} more lines: name a compartment, or remove what is not needed]"
 
 
-def _session(project_dir: str) -> str:
+def _find_session(project_dir: str) -> str:
     """The session that the client is in, else the project's newest."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
     return find.current(first) if first else find.session_id_of(find.newest(project_dir))

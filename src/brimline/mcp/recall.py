@@ -65,37 +65,37 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     Raises:
         StoreError: the arguments are wrong, or what is asked for cannot be had.
     """
-    call = _call_from(arguments)
+    call = _parse_arguments(arguments)
     layout.check_format(home_dir)
     if not call.key:
         return _answer_query(home_dir, project_dir, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
         number = int(said[1])
-        return remembered.shown(home_dir, project_dir, number, everywhere=call.everywhere)
-    key = _resolved(home_dir, call.key.strip(_AROUND).rstrip(".…"))
+        return remembered.show_entry(home_dir, project_dir, number, everywhere=call.everywhere)
+    key = _resolve_key(home_dir, call.key.strip(_AROUND).rstrip(".…"))
     meta = contents.meta(home_dir, key)
     if not call.everywhere and not _is_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
             f"{layout.short(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
         )
-    return _output(home_dir, key, meta, call)
+    return _output_text(home_dir, key, meta, call)
 
 
-def _call_from(arguments: dict[str, Any]) -> Asked:
+def _parse_arguments(arguments: dict[str, Any]) -> Asked:
     unset = Asked()._asdict()
     fields = {name: value for name, value in arguments.items() if value is not None}
     if type(fields.get("lines")) is int:
         fields["lines"] = str(fields["lines"])  # a single line
     for name, value in fields.items():
-        _check(name, value, unset)
+        _check_argument(name, value, unset)
     call = Asked(**{name: value for name, value in fields.items() if str(value).strip()})
     if not call.key and not call.query:
         raise StoreError("give key, of one stored output, or query, to find some")
     return call
 
 
-def _check(name: str, value: Any, unset: dict[str, Any]) -> None:
+def _check_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
     if name not in unset:
         raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
     if type(value) is not type(unset[name]):
@@ -103,7 +103,7 @@ def _check(name: str, value: Any, unset: dict[str, Any]) -> None:
         raise StoreError(f"{name} must be {kind}")
 
 
-def _resolved(home_dir: str, text: str) -> str:
+def _resolve_key(home_dir: str, text: str) -> str:
     if text == contents.LAST or len(text) > _LONGEST_KEY:
         raise StoreError(f"{text[:_LONGEST_KEY]!r} is no key: give sha256: and its digits")
     try:
@@ -111,10 +111,10 @@ def _resolved(home_dir: str, text: str) -> str:
     except StoreError as error:
         if originals.bring_back(home_dir, text):
             return contents.resolve(home_dir, text)
-        raise StoreError(_removal(home_dir, text) or str(error)) from None
+        raise StoreError(_removal_text(home_dir, text) or str(error)) from None
 
 
-def _removal(home_dir: str, text: str) -> str | None:
+def _removal_text(home_dir: str, text: str) -> str | None:
     """What became of a key that is in the trail but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
@@ -145,9 +145,9 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     )
 
 
-def _output(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
+def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
     data = contents.get(home_dir, key)
-    name = _named(key, meta)
+    name = _key_and_origin(key, meta)
     if stored.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
@@ -158,13 +158,13 @@ def _output(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
         return f"[brimline recall {name}: empty]"
     span = contents.span(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
     if call.query:
-        return _holding(name, lines, span, call.query)
-    page = fill(lines, span)
+        return _matching_lines(name, lines, span, call.query)
+    page = fill_page(lines, span)
     note = "" if data.decode("utf-8", "ignore").encode() == data else _NO_UTF8
-    return f"[brimline recall {name}: {_extent(page, span, len(lines))}{note}]\n{page.text}"
+    return f"[brimline recall {name}: {_extent_text(page, span, len(lines))}{note}]\n{page.text}"
 
 
-def _extent(page: Page, span: contents.Span, count: int) -> str:
+def _extent_text(page: Page, span: contents.Span, count: int) -> str:
     """Which lines are shown of how many, and how to ask for the next."""
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
@@ -178,12 +178,12 @@ def _extent(page: Page, span: contents.Span, count: int) -> str:
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
 
 
-def _holding(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
+def _matching_lines(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
     """The lines of one output that hold the words, as many as fit."""
-    texts = [decoded(line) for line in lines[span.first - 1 : span.last]]
+    texts = [decode_line(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.terms(query)
     fitting = sorted(stored.holding(texts, wanted))
-    shown = _fitting(
+    shown = _rows_that_fit(
         f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
         for at in fitting
     )
@@ -231,36 +231,36 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> st
         return f"[brimline recall: no output{whose} is stored yet]"
     if not result.total:
         first = f"[brimline recall: none of {len(result.states):,} stored outputs holds {words}]"
-        return "\n".join([first, *_notes(result)])
+        return "\n".join([first, *_not_searched(result)])
     wanted = stored.terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
-    blocks = _fitting(
-        (f"{number}. {_hit(hit, home_dir, wanted)}" for number, hit in numbered), room
+    blocks = _rows_that_fit(
+        (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered), room
     )
     last, total = result.span.first + len(blocks) - 1, result.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
     how = "that hold" if result.all_words else "that hold some of (none holds all)"
     shown = f"hits {result.span.first:,}-{last:,} of {total:,} {how} {words}"
     shown += rest if last < total else ""
-    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_notes(result)])
+    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_not_searched(result)])
 
 
-def _fitting(rows: Iterable[str], room: int = ROOM) -> list[str]:
+def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
     """The first rows, as many as one answer has room for; a search shows one at least."""
     shown = list[str]()
     for row in rows:
-        room -= width(row) + 1
-        if room < 0 and (shown or width(row) > ROOM):
+        room -= client_width(row) + 1
+        if room < 0 and (shown or client_width(row) > ROOM):
             break
         shown.append(row)
     return shown
 
 
-def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
+def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
     described = contents.meta(home_dir, key)
-    parts, made = [_named(key, described)], described.get("created")
+    parts, made = [_key_and_origin(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
         parts.append(minute(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
@@ -274,7 +274,7 @@ def _hit(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 
 
-def _notes(result: stored.Found) -> list[str]:
+def _not_searched(result: stored.Found) -> list[str]:
     """What was not searched."""
     cases = (
         (result.pending, "were not searched for lack of time: ask again, the search goes on"),
@@ -286,7 +286,7 @@ def _notes(result: stored.Found) -> list[str]:
     return [f"Stored outputs that {what}: {count:,}." for count, what in cases if count]
 
 
-def _named(key: str, described: dict[str, Any]) -> str:
+def _key_and_origin(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
     parts = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
@@ -309,35 +309,35 @@ class Page(NamedTuple):
     """Of a line too long for one answer: the first and last character shown, and its length."""
 
 
-def fill(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
+def fill_page(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
     """The lines of a span, as many as fit; the first one is cut where it alone is too long."""
     shown: list[str] = []
     for number in range(asked.first, asked.last + 1):
-        whole = decoded(lines[number - 1])
+        whole = decode_line(lines[number - 1])
         text = whole[asked.skipped :] if number == asked.first else whole
-        if width(text) + 1 > room:
+        if client_width(text) + 1 > room:
             if shown:
                 return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
-            piece = cut(text, room)
+            piece = cut_to_width(text, room)
             end = asked.skipped + len(piece)
             part = (asked.skipped + 1, end, len(whole))
             return Page(piece, number, f"{number}@{end + 1}:{asked.last}", part)
-        room -= width(text) + 1
+        room -= client_width(text) + 1
         shown.append(text)
     return Page("\n".join(shown), asked.last)
 
 
-def decoded(line: bytes) -> str:
+def decode_line(line: bytes) -> str:
     """A line as text; bytes that are no UTF-8 become visible."""
     return line.decode("utf-8", "backslashreplace")
 
 
-def width(text: str) -> int:
+def client_width(text: str) -> int:
     """How many characters the client counts: those of UTF-16, of which rarer ones take two."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def cut(text: str, room: int) -> str:
+def cut_to_width(text: str, room: int) -> str:
     """The beginning of a text that the client counts as no longer than `room`."""
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
 

@@ -49,12 +49,12 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     if not os.path.isdir(stored.folder(home_dir)) and not together.is_wanted(home_dir):
         return ""  # nothing was ever taken in
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
-    memory = _memory(home_dir)
+    memory = _open_memory(home_dir)
     hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
-    _keep_others(hits)
+    _keep_team_hits(hits)
     rows = []
     for hit in hits:
-        row = line_of(hit)
+        row = entry_line(hit)
         room -= len(row) + 1
         if room < 0:
             break
@@ -67,7 +67,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
-def _keep_others(hits: list[turns.Hit]) -> None:
+def _keep_team_hits(hits: list[turns.Hit]) -> None:
     """Keep what the team's server gave for a while, and let go of what is older."""
     now = time.monotonic()
     for number in [number for number, (_, at) in _elsewhere.items() if now > at + _KEPT_S]:
@@ -75,13 +75,13 @@ def _keep_others(hits: list[turns.Hit]) -> None:
     _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
 
 
-def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
+def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
     """One entry, with what stands before and after it.
 
     Raises:
         StoreError: there is none, or it is another project's.
     """
-    found = _memory(home_dir).use(lambda connection: turns.around(connection, number))
+    found = _open_memory(home_dir).use(lambda connection: turns.around(connection, number))
     other, at = _elsewhere.get(number, (None, 0.0))
     if other and time.monotonic() < at + _KEPT_S:
         found, everywhere = [other], True
@@ -98,17 +98,17 @@ def shown(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> 
             "all the same"
         )
     head = f"[brimline recall m{number} of session {flatten(own.group, 80)}]"
-    return "\n".join([head, *[entry_of(hit) for hit in found]])
+    return "\n".join([head, *[quote_entry(hit) for hit in found]])
 
 
-def line_of(hit: turns.Hit) -> str:
+def entry_line(hit: turns.Hit) -> str:
     """An entry that was found, on one line."""
-    return f"m{hit.number} {_origin(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
+    return f"m{hit.number} {_origin_text(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
 
 
-def entry_of(hit: turns.Hit) -> str:
+def quote_entry(hit: turns.Hit) -> str:
     """An entry as a quotation."""
-    return f"m{hit.number} {_origin(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
+    return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
 
 
 def remember(project_dir: str, arguments: dict[str, Any]) -> str:
@@ -126,7 +126,7 @@ def remember(project_dir: str, arguments: dict[str, Any]) -> str:
 
 
 @functools.cache
-def _memory(home_dir: str) -> turns.Memory:
+def _open_memory(home_dir: str) -> turns.Memory:
     return deep.open_memory(home_dir)
 
 
@@ -144,14 +144,14 @@ def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAI
         thread.join(wait_s)
 
 
-def _origin(hit: turns.Hit) -> str:
+def _origin_text(hit: turns.Hit) -> str:
     """Where an entry comes from and how old it is."""
     where = "" if hit.group.startswith("/") else f", session {flatten(hit.group[:8])}"
     author = f"by {flatten(hit.author)}, " if hit.author else ""
-    return f"({author}{flatten(hit.source)}, {_age(hit.at)}{where})"
+    return f"({author}{flatten(hit.source)}, {_age_text(hit.at)}{where})"
 
 
-def _age(at: float) -> str:
+def _age_text(at: float) -> str:
     seconds = clock.now() - at
     for size, unit in _AGES:
         if at and seconds >= size:

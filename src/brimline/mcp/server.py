@@ -73,7 +73,7 @@ def _keep_sharing() -> None:
         time.sleep(wait_s)
         from brimline.mcp import tools
 
-        tools.share()
+        tools.share_with_team()
 
 
 async def _serve(server: Server[Any]) -> None:

@@ -96,21 +96,21 @@ TOOLS = [
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """The text of the answer, and whether it tells of a failure."""
     try:
-        told, failed = _dispatched(name, arguments), False
+        told, failed = _dispatch(name, arguments), False
     except BrimlineError as error:
         told, failed = str(error), True
     except OSError as error:
         subject = os.fsdecode(error.filename or "a file of the store")
         told, failed = f"{subject}: {error.strerror or error}", True
     except Exception as error:  # noqa: BLE001 - the top of this door: no traceback to the model
-        _record(name, error)
+        _log_failure(name, error)
         told = f"{name[:40]} failed ({type(error).__name__}): see `brimline doctor`"
         failed = True
     # Paths may hold bytes that are no text, which JSON cannot carry.
     return told.encode("utf-8", "replace").decode(), failed
 
 
-def share() -> None:
+def share_with_team() -> None:
     """Send what waits for the team's server, where there is one; what is wrong, `doctor` tells."""
     from brimline.team import together
 
@@ -125,10 +125,10 @@ def share() -> None:
     except (BrimlineError, OSError):
         pass
     except Exception as error:  # noqa: BLE001 - the top of this thread: it tries again later
-        _record("share", error)
+        _log_failure("share", error)
 
 
-def _dispatched(name: str, arguments: dict[str, Any]) -> str:
+def _dispatch(name: str, arguments: dict[str, Any]) -> str:
     home_dir = paths.home()
     if name == RECALL:
         from brimline.mcp import recall
@@ -143,7 +143,7 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
 
         return status.answer(home_dir, _project_dir())
     if name == NOTE:
-        return _noted(arguments)
+        return _accept_note(arguments)
     if name == BUDGET:
         from brimline.mcp import budget
 
@@ -152,7 +152,7 @@ def _dispatched(name: str, arguments: dict[str, Any]) -> str:
     raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 
 
-def _noted(arguments: dict[str, Any]) -> str:
+def _accept_note(arguments: dict[str, Any]) -> str:
     """Accept a note. Its call stands in the session's transcript, where carry reads it."""
     text = arguments.get("text")
     if not isinstance(text, str) or not text.strip():
@@ -170,7 +170,7 @@ def _project_dir() -> str:
         raise SessionError(f"the project's folder is not there: {error.strerror}") from error
 
 
-def _record(name: str, error: Exception) -> None:
+def _log_failure(name: str, error: Exception) -> None:
     from brimline.state import logs
 
     with contextlib.suppress(OSError):

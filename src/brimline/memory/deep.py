@@ -1,9 +1,9 @@
 """What goes into the search: past sessions, their checkpoints and notes, and the topic files.
 
-Of a session its user's messages, the replies that closed a turn, and summaries of compactions are
-taken in, with project, session, time and source, secrets masked. All of it comes from files that
-are elsewhere, so the search can be made anew; what a session's file held stays known when the
-client has deleted it, and what the user wants forgotten is not taken in again.
+Of a session its user's messages, replies, and summaries of compactions are taken in, with project,
+session, time and source, secrets masked. All of it comes from files that are elsewhere, so the
+search can be made anew; what a session's file held stays known when the client has deleted it, and
+what the user wants forgotten is not taken in again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from brimline.fast import io, paths
 from brimline.masking import clean
 from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
-from brimline.search.turns import Entry, Memory
+from brimline.search.turns import STEP, Entry, Memory
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
 from brimline.transcript.read import Copies
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 USER, REPLY, SUMMARY = "user", "reply", "summary"
 SESSION, CHECKPOINT, NOTE, TOPIC = "session", "checkpoint", "note", "topic"
-SOURCES = (USER, REPLY, SUMMARY, CHECKPOINT, NOTE, TOPIC)
+SOURCES = (USER, REPLY, STEP, SUMMARY, CHECKPOINT, NOTE, TOPIC)
 # A text is split where a paragraph ends; a longer one than all of these is cut.
 _PIECE_CHARACTERS = 1_500
 _MOST_PIECES = 12
@@ -170,7 +170,7 @@ def _size(source: Source) -> int:
 def spoken(
     rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
 ) -> Iterator[tuple[int, Entry]]:
-    """The user's messages, the replies that closed a turn, and summaries, in their order.
+    """The user's messages, replies, and summaries, in their order.
 
     Args:
         rows: those of a session, each with where it begins.
@@ -191,7 +191,8 @@ class _Speech:
 
     def __init__(self) -> None:
         self._turn_at = 0
-        self._closing: list[tuple[int, Entry]] = []
+        self._steps: list[Entry] = []
+        self._closing: list[Entry] = []
         self._tools: dict[str, str] = {}
         # Messages that wait in the client's queue, by their text.
         self._queued: dict[str, tuple[int, Entry]] = {}
@@ -220,10 +221,11 @@ class _Speech:
                     yield self._turn_at, Entry(uuid, text, "", at, USER)
 
     def end_turn(self) -> Iterator[tuple[int, Entry]]:
-        """The replies that nothing followed, and messages that never got a row of theirs."""
+        """Its replies, and messages that never got a row of theirs."""
         yield from self._queued.values()
-        yield from self._closing
-        self._queued, self._closing = {}, []
+        for entry in (*_joined(self._steps), *self._closing):
+            yield self._turn_at, entry
+        self._queued, self._steps, self._closing = {}, [], []
 
     def _take_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
@@ -239,10 +241,24 @@ class _Speech:
         calls = list(row.calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
+            self._steps += self._closing
             self._closing = []
         text = row.content_text(row.content_blocks(fields)).strip()
         if text:
-            self._closing.append((self._turn_at, entry._replace(text=text)))
+            self._closing.append(entry._replace(text=text))
+
+
+def _joined(steps: Iterable[Entry]) -> list[Entry]:
+    """What was said between calls, most of it a line, as texts of about one part's size."""
+    joined: list[Entry] = []
+    for step in steps:
+        last = joined[-1] if joined else None
+        if last and len(last.text) + len(step.text) <= _PIECE_CHARACTERS:
+            text, rows = f"{last.text}\n\n{step.text}", f"{last.rows or last.ref} {step.ref}"
+            joined[-1] = last._replace(text=text, rows=rows)
+        else:
+            joined.append(step._replace(source=STEP))
+    return joined
 
 
 def pieces(entry: Entry) -> Iterator[Entry]:
@@ -421,7 +437,7 @@ def _of_topic(source: Source, project_dir: str) -> Entry:
 
 def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
-    record = notes.merge(home_dir, ledger.load(home_dir, session))
+    record = notes.merge_into(home_dir, ledger.load(home_dir, session))
     project = stored.place(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():

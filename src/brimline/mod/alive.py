@@ -29,7 +29,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
 
 def _update_module(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = modsource.joined()
+    current = modsource.joined_source()
     try:
         if io.read_file(installed) != current:
             io.replace_file(installed, current)

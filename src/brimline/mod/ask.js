@@ -22,15 +22,20 @@ export function within(limitMs, work) {
   return Promise.race([work, late]).finally(() => clearTimeout(timer))
 }
 
-// What the installer wrote.
+// What the installer wrote, read once: its file may go while the session runs.
+let installed = null
 export async function setup($) {
-  return JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  installed ??= JSON.parse(await $.fs.read(`${$.plugin.root}/brimline.json`))
+  return installed
 }
 
-// To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
+const reported = new Set()
+
+// To the client's debug log; what is no mere doubt also to brimline's error log, once, where `doctor` finds it.
 export async function report($, where, problem) {
   const message = `${where}: ${problem?.message ?? problem}`
   $.ui.log(`brimline: ${message}`, { to: "debug" })
-  if (problem instanceof Doubt) return
+  if (problem instanceof Doubt || reported.has(message)) return
+  reported.add(message)
   try { await run($, "failed", { message: message.slice(0, 200) }) } catch { /* it answers by passing */ }
 }

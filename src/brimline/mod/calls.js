@@ -19,9 +19,8 @@ let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
-let model = null // of the session, as far as is known
-let written = null // the file and the figure that is in it, or on its way there
-let writing = Promise.resolve()
+let model = null // the session's, as far as it is known
+let written = null // the file and the figure that is in it
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -41,8 +40,7 @@ export function answerCalls(on) {
   })
   on("classic.PostToolUse", async ($, e, next) => {
     if (e.agent_id !== undefined) return next(e)
-    await measure($)
-    if (!isOurs) await writing // for the hook that the client itself starts now
+    await measure($) // first, for a hook that the client itself may start
     const below = await next(e)
     const added = isOurs ? await answerCall($, e, below) : {}
     if (here.isInteractive) answered($)
@@ -65,15 +63,9 @@ export function answerCalls(on) {
 // A prompt, a command or a compaction may have changed anything.
 export const askAgain = () => { gate = model = null }
 
-// Leave word of how full the window is, for a program that is started now. The client knows it before the calls of a
-// reply begin; the session's file may not hold that reply yet when a hook reads it.
-export async function leaveReading($) {
-  await measure($)
-  await writing
-}
-
-// Measure once for each request. Nobody waits for the file but who reads it.
-async function measure($) {
+// Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
+// the session's file may not hold that reply yet when a hook reads it.
+export async function measure($) {
   try {
     const { tokens } = (await $.session.usage()).context
     if (!tokens) return
@@ -84,19 +76,12 @@ async function measure($) {
     }
     const figure = `${here.folder} ${tokens}`
     if (!here.folder || figure === written) return
-    model ??= await $.session.model()
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model }
-    const path = `${here.folder}/mod-reading`
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: model ??= await $.session.model() }
+    await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading))
     written = figure
-    writing = writing.then(() => $.fs.write(path, JSON.stringify(reading))).catch(problem => failed($, problem))
   } catch (problem) {
-    failed($, problem)
+    report($, "reading", problem)
   }
-}
-
-const failed = ($, problem) => {
-  written = null
-  report($, "reading", problem)
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -156,7 +141,6 @@ const handOn = async ($, event, isLater) => {
     await here.told
     await measure($)
   }
-  await writing
   const question = { ...event, brimline: { results, is_later: isLater } }
   results = 0
   const answer = await startHook($, question)

@@ -70,6 +70,7 @@ def move_out_cold(
     largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
+    too_little += f", less than {share:.0%} (compaction.inside)"
     if not results or largest < least:
         return {"pass": too_little}, 0
     about = {"session": request["session"], "cwd": request["cwd"], "moved_out": True}
@@ -175,11 +176,11 @@ class _Mover:
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        key = self._put(cold.written(arguments).encode("utf-8", "surrogatepass"), call)
+        key = self._put(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
-        short = cold.shortened(arguments, mark)
+        short = cold.shorten_input(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 

@@ -4,12 +4,16 @@
 import { here, report, run } from "./ask.js"
 
 const ID = "brimline"
+const COLUMNS = 62 // as wide as it would like to be; one that is wider stands above the prompt, and takes the room there
+const AGAIN_MS = 500
 const FAILED = "brimline did not answer; `brimline doctor` may say why."
 
 let shown = null // what stands above the prompt: its text, and whether it is a notice
 let newestAt = Date.now() / 1000 // when the last notice was written that was shown; older ones are of another run
 let tokens = null // of the last request
 let isOpen = false
+let hasRoom = true // whether there is any left above the prompt
+let replied = null // the text that stands in the pane in the place of its own
 let version = 0 // of what the pane shows: it changes with each request
 let drawn = { key: null, rows: [] }
 
@@ -23,9 +27,17 @@ export function draw(on) {
   on("ui.render", { component: "Pane", requestId: ID }, async ($, e, next) => {
     const { bodyColumns: columns, scroll: { bodyRows: rows } } = e.props
     const key = `${version} ${columns} ${rows}`
-    if (drawn.key !== key) {
+    hasRoom = columns <= COLUMNS
+    if (replied) {
+      const lines = replied.split("\n")
+      const hidden = lines.length - rows + 1
+      if (hidden > 1) lines.splice(rows - 1, hidden, `… ${hidden} more rows; there is room for them while the pane is closed`)
+      drawn = { key, rows: lines.map(line => [[line, ""]]) }
+    } else if (drawn.key !== key) {
       try {
-        drawn = { key, rows: await rowsOf($, columns, rows) }
+        const answer = await askPane($, columns, rows)
+        drawn = { key, rows: answer.rows }
+        if (answer.is_behind) setTimeout(() => renew($), AGAIN_MS)
       } catch (problem) {
         if (!next.signal.aborted) { // what a newer drawing has overtaken is no failure
           isOpen = false // the command asks again
@@ -35,16 +47,17 @@ export function draw(on) {
       }
     }
     const { Box, Text } = $.ui.resolve(e)
-    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: "truncate-end" }, ...pieces.map(piece(Text))))
+    const lines = drawn.rows.map((pieces, at) => h(Text, { key: String(at), wrap: replied ? "wrap" : "truncate-end" }, ...pieces.map(piece(Text))))
     return h(Box, { flexDirection: "column" }, ...lines)
   })
   on("ui.close", { id: ID }, async ($, e, next) => {
     const closed = await next(e)
     isOpen = (await $.ui.panes()).some(opened => opened.id === ID)
+    if (!isOpen) replied = null
     return closed
   })
   on("classic.SessionStart", ($, e, next) => { // also with the session that `/clear` begins
-    renew($)
+    if (e.source !== "compact") renew($) // what was measured holds until PostCompact
     return next(e)
   })
   on("classic.PostCompact", async ($, e, next) => {
@@ -59,19 +72,23 @@ const piece = Text => ([text, style], at) => {
   return h(Text, { key: String(at), ...look }, text || " ")
 }
 
-// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it. Where nobody is at a
-// screen it is a text.
+// Answer `/brim-pane`, which opens the pane, as wide and high as it would like to be, or closes it, or has it show its own
+// again. Where nobody is at a screen it is a text.
 export async function pane($, e) {
-  if (!here.isInteractive) return { text: (await rowsOf($, e.presentation.columns, 40)).map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
+  if (!here.isInteractive) return { text: (await askPane($, e.presentation.columns, 40)).rows.map(pieces => pieces.map(([text]) => text).join("")).join("\n") }
+  if (replied) {
+    reply($, null)
+    return {}
+  }
   isOpen = !isOpen
   version += 1
-  if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: 62, rows: 24 })
+  if (isOpen) await $.ui.open({ id: ID, title: "brimline", columns: COLUMNS, rows: 24 })
   else await $.ui.close({ id: ID })
   return {}
 }
 
-async function rowsOf($, columns, rows) {
-  return (await run($, "pane", { session: await $.session.id(), cwd: await $.session.cwd(), columns, rows })).rows
+async function askPane($, columns, rows) {
+  return run($, "pane", { session: await $.session.id(), cwd: await $.session.cwd(), columns, rows })
 }
 
 // Draw an open pane again.
@@ -86,6 +103,13 @@ export function show($, text, isNotice = false) {
   if (shown?.text === text) return
   shown = text ? { text, isNotice } : null
   $.ui.invalidate("ui.render")
+}
+
+// What a command answers, for the person alone, until the next prompt.
+export function reply($, text) {
+  replied = isOpen && !hasRoom ? text : null
+  renew($)
+  show($, replied ? null : text)
 }
 
 // A request was answered: its notice goes, an open pane is drawn again, and a notice that came of it is shown.

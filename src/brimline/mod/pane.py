@@ -36,7 +36,7 @@ _BLANK: Row = [("", "")]
 
 
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
-    """Return the rows of the pane.
+    """Return the rows of the pane, and whether there will be more to say in a moment.
 
     Args:
         request: what the mod sends: session, folder, and the `columns` and `rows` of the pane.
@@ -51,26 +51,32 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     with output.narrowed(request["columns"]):
         if path is None:
             return {"rows": _plain(output.wrapped(wording.headline(None)))}
-        return {"rows": _rows(path, SessionState(home_dir, session), request, home_dir)}
+        return _answer(path, SessionState(home_dir, session), request, home_dir)
 
 
-def _rows(path: str, state: SessionState, request: dict[str, Any], home_dir: str) -> list[Row]:
+def _answer(
+    path: str, state: SessionState, request: dict[str, Any], home_dir: str
+) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir)]))
+    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
     tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
-    if now.occupancy_tokens is None:  # what the file tells may be from before a compaction
+    is_compacted = now.occupancy_tokens is None
+    if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
     columns, room = output.width(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
         parts = _parts(report, room - _LEAST_ROWS - 4)
-        room -= len(parts) + 1
-        return [*head, _BLANK, *_chart(tokens, now, settings, (columns, room)), _BLANK, *parts]
-    left = columns - _PARTS
-    with output.narrowed(_PARTS):
-        parts = _parts(report, room)
-    return [*head, _BLANK, *_beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)]
+        chart = _chart(tokens, now, settings, (columns, room - len(parts) - 1))
+        body = [*chart, _BLANK, *parts]
+    else:
+        with output.narrowed(_PARTS):
+            parts = _parts(report, room)
+        left = columns - _PARTS
+        body = _beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)
+    is_behind = is_compacted and bool(scan.occupancies)
+    return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 
 def _beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
@@ -97,36 +103,41 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     document = now.document()
     if now.occupancy_tokens is None:
         return [("in use", wording.NOT_MEASURED)]
-    tier = f", tier {wording.tier(document)}" if now.tier else ""
+    tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
         ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
         ("next request", wording.next_request(document)),
-        ("the brim", f"{wording.ending(document)}, {wording.room(document)}"),
+        ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
     ]
     return [pair for pair in pairs if pair[1]]
 
 
-def _past(session: str, path: str, home_dir: str) -> list[tuple[str, str]]:
+def _past(session: str, path: str, home_dir: str, now: reading.Reading) -> list[tuple[str, str]]:
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
     saved = savings.kept_out(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
     kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
     compactions_made = history.look(home_dir, session, [path]).figures.compactions
-    return [*kept_out, *[("compacted", _account(last)) for last in compactions_made[-1:]]]
+    return [*kept_out, *[("compacted", _account(last, now)) for last in compactions_made[-1:]]]
 
 
-def _account(last: Compaction) -> str:
-    """Say what a compaction did; what the next request will take is not known before it."""
+def _account(last: Compaction, now: reading.Reading) -> str:
+    """Say what a compaction did; what the next request will take is not known before it.
+
+    Until then the client's own figure counts messages alone, as no other figure does.
+    """
     if last.moved_out is None:
         how = "by a summary"
         if last.summary_characters is not None:
             how += f" of {last.summary_characters:,} characters"
     else:
         how = f"without a model, {output.count(last.moved_out, 'result')} moved out"
-    if last.pre_tokens is None or last.post_tokens is None:
+    if last.pre_tokens is None:
         return how
-    return f"from {last.pre_tokens:,} to {last.post_tokens:,} tokens, {how}"
+    is_known = now.occupancy_tokens is not None and last.post_tokens is not None
+    after = f" to {last.post_tokens:,}" if is_known else ""
+    return f"from {last.pre_tokens:,}{after} tokens, {how}"
 
 
 def _occupancies(scan: compactions.Scan, now: reading.Reading) -> list[int]:
@@ -205,22 +216,31 @@ def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
 def _parts(report: dict[str, Any], room: int) -> list[Row]:
     """Say what the last request consisted of, largest first, as `status --composition` does.
 
-    What has next to no share is left out, and it is told how many rows there is no room for.
+    What has next to no share is left out; what there is no room for is one row with its sum.
     """
     if not report["parts"]:
         return []
     least = _LEAST_SHARE * report["occupancy_tokens"]
-    shares = {
-        key: [part for part in report[key] if abs(part["tokens"]) >= least]
+    parts, tools = (
+        [part for part in report[key] if abs(part["tokens"]) >= least]
         for key in ("parts", "tool_results_by_tool")
-    }
-    rows = _plain("\n".join(composition_text.parts(report | shares)))
+    )
+    del tools[composition_text.SHOWN_TOOLS :]
+    _fit(parts, tools, max(_LEAST_PARTS, room) - 1)
+    shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    most = max(_LEAST_PARTS, room) - 1
-    if len(rows) > most:
-        hidden = len(rows) - most + 1
-        rows[most - 1 :] = [[(f"  … {hidden} more: brimline status --composition", "dim")]]
-    return [title, *rows]
+    return [title, *_plain("\n".join(composition_text.part_lines(shown)))]
+
+
+def _fit(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
+    """Put the last parts into one where they need more rows; tools stand below their results."""
+    hidden: list[dict[str, Any]] = []
+    while len(parts) + len(tools) + bool(hidden) > rows:
+        is_tool = tools and parts[-1]["kind"] == "tool_result"
+        hidden.append(tools.pop() | {"tokens": 0} if is_tool else parts.pop())
+    if hidden:
+        name = f"{len(hidden)} more (status --composition)"
+        parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
 def _plain(text: str) -> list[Row]:

@@ -9,8 +9,8 @@
 // returned by handle; a rebuilt row can hold text, calls and text results, but no thinking, images or attachments.
 
 import { LIMIT_MS, doubt, here, report, run, setup, within } from "./ask.js"
-import { answerCalls, askAgain, isOwn, leaveReading } from "./calls.js"
-import { answered, draw, pane, show, tellTier } from "./pane.js"
+import { answerCalls, askAgain, isOwn, measure } from "./calls.js"
+import { answered, draw, pane, reply, show, tellTier } from "./pane.js"
 
 const LONGEST_THOUGHT = 4000 // characters; what a model says between calls is shorter
 const TOO_LITTLE = "too little to let go of" // as Python says it
@@ -35,7 +35,7 @@ export const register = on => {
   })
   on("prompt.submit", async ($, e, next) => {
     tell($) // `/clear` begins a session, too
-    show($, null)
+    reply($, null)
     askAgain()
     clearTimeout(pause)
     const result = await next(e)
@@ -61,7 +61,7 @@ export const register = on => {
       const question = { session: await $.session.id(), cwd: await $.session.cwd(), name, arguments: e.args }
       const { text } = await run($, "command", question)
       if (!here.isInteractive) return { text }
-      show($, text) // returned as text it would go to the model with the next prompt
+      reply($, text) // returned as text it would go to the model with the next prompt
       return {}
     } catch (problem) {
       report($, e.command, problem)
@@ -70,7 +70,7 @@ export const register = on => {
   })
 
   on("tool.call", { tool: MEASURED_BEFORE }, async ($, e, next) => {
-    if (e.agentId === undefined) await leaveReading($)
+    if (e.agentId === undefined) await measure($)
     return next(e)
   })
 
@@ -80,8 +80,8 @@ export const register = on => {
     if (e.trigger === "precompute") return inside && inside !== "off" ? { skip: "brimline needs no summary ahead" } : next(e)
     if (!["auto", "manual"].includes(e.trigger) || e.instructions?.trim()) return next(e)
     try {
-      const { messages, moved } = await within(LIMIT_MS, compacted($, e))
-      show($, `brimline: compacted without a model, ${moved} results moved out`, true)
+      const { messages, moved, freed } = await within(LIMIT_MS, compacted($, e))
+      show($, `brimline: compacted without a model, ${moved} results moved out, about ${freed} tokens freed`, true)
       return { messages }
     } catch (problem) {
       report($, "compaction", problem)
@@ -135,7 +135,7 @@ const compacted = async ($, e) => {
   const besides = besidesOf(sent, e.messages)
   const answer = await ask($, e, besides.pictured)
   if ([...besides.pictured].some(id => !answer.results[id])) doubt("an image has no line")
-  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length }
+  return { messages: rebuilt(e.messages, answer, besides), moved: Object.keys(answer.results).length, freed: Number(answer.freed_tokens).toLocaleString("en") }
 }
 
 const checkShape = entries => {

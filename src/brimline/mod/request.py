@@ -12,7 +12,8 @@ sends one JSON object on standard input and reads one from standard output:
              many tokens on, and after how many seconds, to ask for `pause`; null for never).
     pause    sends session, cwd; reads text (the cache has expired) or wait_s (when to ask again).
     command  sends session, cwd, name, arguments; reads text.
-    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style.
+    pane     sends session, cwd, columns, rows; reads rows, each a list of texts with a style, and
+             is_behind: whether the session's file does not have its last compaction yet.
     failed   sends message, a failure of its own for the error log; reads nothing.
 
 `{"pass": reason}` instead of an answer means that the client goes its own way. Whatever goes wrong
@@ -109,7 +110,8 @@ def _compact(
     seconds = elapsed_s()
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
-    _spool_moved_out(home_dir, request, answer, round(freed_tokens), round(seconds, 2))
+    answer["freed_tokens"] = round(freed_tokens)
+    _spool_moved_out(home_dir, request, answer, round(seconds, 2))
     return answer
 
 
@@ -139,7 +141,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
             ledger.save(home_dir, record)
         checkpoint.save(
             home_dir,
-            notes.merge(home_dir, record),
+            notes.merge_into(home_dir, record),
             trigger=request["trigger"],
             project_dir=request["cwd"],
             transcript=transcript,
@@ -151,7 +153,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
 
 
 def _spool_moved_out(
-    home_dir: str, request: dict[str, Any], answer: dict[str, Any], freed: int, seconds: float
+    home_dir: str, request: dict[str, Any], answer: dict[str, Any], seconds: float
 ) -> None:
     """Leave word of the compaction for the hooks that the client calls next, and for the history.
 
@@ -159,7 +161,8 @@ def _spool_moved_out(
         OSError: it cannot be written; then nothing may be replaced either.
     """
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
-    figures |= {"freed_tokens": freed, "seconds": seconds, "trigger": request["trigger"]}
+    figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}
+    figures["trigger"] = request["trigger"]
     SessionState(home_dir, request["session"]).add_line(MOVED_OUT, figures)
 
 

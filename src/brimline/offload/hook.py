@@ -103,7 +103,7 @@ def tidy(turn: Turn, _until: float) -> None:
 
 def note_edit(turn: Turn, path: str) -> None:
     """The model changed a file."""
-    line = json.dumps(paths.real(path, turn.event.cwd))
+    line = json.dumps(paths.resolve_links(path, turn.event.cwd))
     io.append_line(f"{turn.state.folder}/{EDITED}", line)
     turn.state.names.append(EDITED)
 

@@ -285,11 +285,11 @@ def call_name(
     arguments = {key: tool_input[key] for key in sorted(tool_input) if key != "description"}
     path = arguments.get("file_path")
     if tool == "Read" and isinstance(path, str):
-        arguments["file_path"] = paths.real(path, turn.event.cwd)
+        arguments["file_path"] = paths.resolve_links(path, turn.event.cwd)
     state = []
     for file in files:
         try:
-            status = io.system.stat(io.to_bytes(paths.completed(file, turn.event.cwd)))
+            status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
         except (OSError, ValueError):
             continue
         state.append([status.st_mtime_ns, status.st_size])
@@ -302,7 +302,7 @@ def was_edited(turn: Turn, path: str) -> bool:
     """Tell whether the session changed a file."""
     if EDITED not in turn.state.names:
         return False
-    line = json.dumps(paths.real(path, turn.event.cwd))
+    line = json.dumps(paths.resolve_links(path, turn.event.cwd))
     return line in read_mark(turn, EDITED).split("\n")
 
 

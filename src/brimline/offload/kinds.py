@@ -229,12 +229,13 @@ def documents(text: str) -> tuple[list[Any], str] | None:
     position = end = 0
     while position < len(text) and len(values) < _MOST_DOCUMENTS:
         try:
-            value, end = decoder.raw_decode(text, position)
+            value, after = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
             break
         if not isinstance(value, dict | list):
             break
         values.append(value)
+        end = after
         following = _NEXT.search(text, end)
         position = following.start() if following else len(text)
     is_mostly = values and end > len(text) * _LEAST_JSON_SHARE

@@ -94,7 +94,7 @@ def last_state(line: str) -> str:
         rest, mark, state = rest.rpartition("\r")
         if mark and _plain(state):
             return state
-    return line if "\r" not in line else line.partition("\r")[0]
+    return line.partition("\r")[0]
 
 
 def clip(text: str, width: int, beyond: int = 0) -> str:
@@ -155,7 +155,7 @@ def _names_within(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run
-    if len(run) > SHORTEST_NAME and _JOINT.search(run):
+    if _JOINT.search(run):
         yield from filter(_CODED.search, _WORD.findall(run))
 
 

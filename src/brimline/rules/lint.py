@@ -223,4 +223,4 @@ def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
 
 
 def _git(folder: str, *command: str) -> str:
-    return (git.ask(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()
+    return (git.run_git(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()

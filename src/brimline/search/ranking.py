@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 # What each way of finding counts; confirmed on the questions of `benchmarks/memory.py`.
-_MEANING, _WORDS, _PAIR = 0.5, 0.3, 0.2
+_MEANING, _WORDS, _PAIR = 0.4, 0.36, 0.24
+# What a related word counts, where one of the question's own counts 1.
+RELATED = 0.4
 # What an entry gets of the scores of its neighbours, and of the vector of the one before it.
 _NEIGHBOUR = 0.15
 _BEFORE = 0.6

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from brimline.errors import StoreError
-from brimline.search import documents, floor, ranking, vectors
+from brimline.search import documents, floor, ranking, related, vectors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -36,6 +36,8 @@ _MOST_BEFORE = 1_500
 _MOST_TERMS = 60
 _AT_ONCE = 500
 _TOKEN = re.compile(r"[^\W_]+")
+# The source of what was said on the way to an answer: what follows does not answer that.
+STEP = "step"
 # Every text has them, and a question most of all.
 _STOP_WORDS = frozenset(
     """a about all am an and any are as at be been being but by can could did do does for from had
@@ -60,6 +62,8 @@ class Entry(NamedTuple):
     at: float = 0.0
     source: str = ""
     project: str = ""
+    rows: str = ""
+    """The rows that it is made of, where it is more than one."""
 
 
 class Hit(NamedTuple):
@@ -75,6 +79,8 @@ class Hit(NamedTuple):
     score: float
     author: str = ""
     """Who shared it, where it is from elsewhere."""
+    rows: Sequence[str] = ()
+    """The rows that it is made of, where it is more than one."""
 
 
 class Other(NamedTuple):
@@ -173,7 +179,7 @@ class Memory:
                 return candidates.hits(connection, candidates.best(limit))
             best = candidates.best_parts(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
-            above = floor.above(connection, telling(query), texts)
+            above = floor.above(connection, query, telling(query), texts)
             return candidates.hits(connection, above[:limit])
 
         return self.use(search)
@@ -208,8 +214,8 @@ class Memory:
     def _found(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
-        found = _by_words(connection, query, within)
         table = vectors.load()
+        found = _by_words(connection, query, within, table)
         if table and query.strip():
             _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
         return found
@@ -353,8 +359,9 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
     before = None
     if entry.group:
         before = connection.execute(
-            "SELECT id, text FROM entries WHERE session = ? ORDER BY id DESC LIMIT 1",
-            (entry.group,),
+            "SELECT id, text FROM entries WHERE session = ? AND source <> ? "
+            "ORDER BY id DESC LIMIT 1",
+            (entry.group, STEP),
         ).fetchone()
     connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
     connection.execute(
@@ -365,11 +372,15 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
             *((before[0], before[1][-_MOST_BEFORE:]) if before else (None, "")),
         ),
     )
+    if entry.rows:
+        _set_fact(connection, f"rows:{entry.ref}", entry.rows)
 
 
 def _delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Take entries out; what follows them keeps no copy of their words."""
-    connection.executemany("DELETE FROM entries WHERE id = ?", [(key,) for key in ids])
+    rows = "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)"
+    for statement in (rows, "DELETE FROM entries WHERE id = ?"):
+        connection.executemany(statement, [(key,) for key in ids])
     connection.executemany(
         "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
         [(key,) for key in ids],
@@ -400,6 +411,20 @@ def _write_records(connection: sqlite3.Connection, ids: list[int], made: Any) ->
 
 
 def _by_words(
+    connection: sqlite3.Connection, query: str, within: Within, table: Table | None
+) -> dict[int, ranking.Found]:
+    """What holds words of the query, or words that mean nearly the same."""
+    found = _holding(connection, query, within)
+    others = related.words(connection, table, telling(query)) if table else []
+    for key, more in _holding(connection, " ".join(others), within).items():
+        fit = found.get(key, ranking.Found())
+        found[key] = ranking.Found(
+            fit.words + ranking.RELATED * more.words, fit.pair + ranking.RELATED * more.pair
+        )
+    return found
+
+
+def _holding(
     connection: sqlite3.Connection, query: str, within: Within
 ) -> dict[int, ranking.Found]:
     asked = expression(query)
@@ -425,11 +450,14 @@ def _hits(
     connection: sqlite3.Connection, ids: Sequence[int], scores: Mapping[int, float]
 ) -> list[Hit]:
     asked = (
-        "SELECT id, ref, text, session, at, source, project, id FROM entries "  # noqa: S608
+        "SELECT id, value, ref, text, session, at, source, project, id "  # noqa: S608
+        "FROM entries LEFT JOIN facts ON name = 'rows:' || ref "
         f"WHERE id IN ({', '.join('?' * len(ids))})"
     )
     rows = {row[0]: row[1:] for row in connection.execute(asked, ids)}
-    return [Hit._make((*rows[key], scores[key], "")) for key in ids]
+    return [
+        Hit._make((*rows[key][1:], scores[key], "", (rows[key][0] or "").split())) for key in ids
+    ]
 
 
 def digest(table: Table) -> str:

@@ -8,6 +8,7 @@ vocabulary does. Needs numpy; without it, or without the table, there are no vec
 from __future__ import annotations
 
 import functools
+import math
 import re
 import unicodedata
 from pathlib import Path
@@ -22,6 +23,12 @@ if TYPE_CHECKING:
 MAGIC = b"BRIMVEC1"
 _LONGEST_WORD = 100
 _MARKED = 1_000
+# The vocabulary begins with the most common words; the last are so many times as far down.
+_COMMON, _RARE = 1_000, 30
+# How near a word is that means nearly the same.
+_NEAR = 0.55
+_SHORTEST = 3
+_AT_ONCE = 4_096
 # Words of letters and digits; every other mark, and every Chinese character, stands for itself.
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
 
@@ -83,6 +90,30 @@ class Table:
                 found[number] = total / (float(np.linalg.norm(total)) or 1.0)
         return found
 
+    def near(self, words: Sequence[str]) -> list[list[str]]:
+        """For each word those that mean nearly the same, the nearest first, itself among them."""
+        import numpy as np
+
+        vectors = self.encode(words)
+        cosines = np.zeros((len(self._rows), len(words)), np.float32)
+        for start in range(0, len(self._rows), _AT_ONCE):
+            rows = self._rows[start : start + _AT_ONCE].astype(np.float32)
+            lengths = np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), 1e-9)
+            # Not `@`, which keeps all processors busy with waiting for each other.
+            products = np.einsum("ij,kj->ik", rows, vectors)
+            cosines[start : start + _AT_ONCE] = products / lengths[:, None]
+        pieces = list(self._pieces)
+        nearest = [
+            sorted(np.flatnonzero(column >= _NEAR).tolist(), key=lambda key: -column[key])
+            for column in cosines.T
+        ]
+        return [[pieces[key] for key in keys if _is_word(pieces[key])] for keys in nearest]
+
+    def rarity(self, word: str) -> float:
+        """How rare a word is in English, from 0 for the most common to 1."""
+        place = self._pieces.get(word.lower(), _COMMON * _RARE)
+        return min(1.0, math.log(max(place, _COMMON) / _COMMON, _RARE))
+
     def pieces_of(self, text: str) -> list[int]:
         """The numbers of the word pieces of a text; words that have none are left out."""
         apart = unicodedata.normalize("NFD", text.lower())
@@ -108,3 +139,7 @@ class Table:
             found.append(number)
             start = end
         return found
+
+
+def _is_word(piece: str) -> bool:
+    return len(piece) >= _SHORTEST and piece.isascii() and piece.isalpha()

@@ -76,7 +76,7 @@ def _take_from(home_dir: str, path: str, digits: str) -> bool:
         texts = [(result.call_id, result.text) for result in row.results(fields)]
         for call in row.tool_uses(fields):
             calls[call.id] = call
-            texts.append((call.id, cold.written(call.arguments)))
+            texts.append((call.id, cold.input_text(call.arguments)))
         for call_id, text in texts:
             data = text.encode("utf-8", "surrogatepass")
             if put.sha256(data).startswith(digits):

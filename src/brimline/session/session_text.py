@@ -80,7 +80,7 @@ def _context(context: dict[str, Any]) -> list[str]:
         if purged < 0:
             how = f"restore, which brought back ~{-purged:,}"
         lines.append(output.wrapped(f"That was before a {how}: the next one ~{next_one:,}"))
-    return [*lines, *composition_text.parts(context), *composition_text.read_again(context)]
+    return [*lines, *composition_text.part_lines(context), *composition_text.reread_lines(context)]
 
 
 def _resume(document: dict[str, Any]) -> str:
@@ -106,7 +106,7 @@ def _disk(document: dict[str, Any]) -> list[str]:
         is_sent = entry["reaches_the_model"] or entry["kind"] == "unreadable"
         name = entry["name"] + ("" if is_sent else " (never sent)")
         rows.append([output.size(entry["bytes"]), f"{entry['share']:.0%}", name])
-    return composition_text.block(output.wrapped(title), rows)
+    return composition_text.titled_rows(output.wrapped(title), rows)
 
 
 def _largest(document: dict[str, Any]) -> list[str]:
@@ -120,7 +120,7 @@ def _largest(document: dict[str, Any]) -> list[str]:
         ]
         for result in document["largest_results"]
     ]
-    return composition_text.block("Largest results", results, 1)
+    return composition_text.titled_rows("Largest results", results, 1)
 
 
 def _whereabouts(result: dict[str, Any]) -> str:
@@ -226,7 +226,7 @@ def changes(results: list[dict[str, Any]]) -> str:
         ]
         for result in results[:_SHOWN_CHANGES]
     ]
-    lines = composition_text.block("Results that would go:", rows)
+    lines = composition_text.titled_rows("Results that would go:", rows)
     if len(results) > _SHOWN_CHANGES:
         lines.append(f"  … and {len(results) - _SHOWN_CHANGES:,} more (--json lists all)")
     return "\n".join(lines)

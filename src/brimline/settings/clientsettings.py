@@ -87,7 +87,7 @@ def memory_folder(project_dir: str) -> str:
     for scope in ("managed", "local", "user"):
         chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
-            return paths.completed(chosen, "/")
+            return paths.client_path(chosen, "/")
     return f"{paths.project_transcripts(main_worktree(project_dir))}/memory"
 
 
@@ -110,13 +110,13 @@ def _main_worktree(place: str, git_file: str) -> str | None:
 
     A submodule has none.
     """
-    linked = paths.completed(git_file.removeprefix("gitdir:").strip(), place)
+    linked = paths.client_path(git_file.removeprefix("gitdir:").strip(), place)
     main, mark, _ = linked.partition("/.git/worktrees/")
     if not mark:
         return None
     try:
         back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
-        registered = Path(paths.completed(back, linked).removesuffix("/.git")).resolve()
+        registered = Path(paths.client_path(back, linked).removesuffix("/.git")).resolve()
         return main if registered == Path(place).resolve() else None
     except (OSError, ValueError):
         return None

@@ -38,7 +38,7 @@ _MOST_PROJECT_BYTES = 16 << 10
 _LONGEST_PROJECT_LINE = 500
 
 
-@dataclass(slots=True)
+@dataclass
 class Config:
     """Values in force, where each came from, and what was wrong on the way."""
 
@@ -220,7 +220,7 @@ def refresh(home_dir: str, project_dir: str) -> None:
 
     Instruction files are not read for it: the rules' own hook does that once in a start.
     """
-    stored = policy.stored(home_dir, project_dir)
+    stored = policy.load_compiled(home_dir, project_dir)
     if stored is None or stored.sources != _stamps(home_dir, project_dir):
         compile_policy(home_dir, project_dir, stored.marked if stored else [])
 

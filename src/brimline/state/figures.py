@@ -91,8 +91,7 @@ class Compaction:
         if self.moved_out is None:
             return None
         results = f"{self.moved_out:,} result{'' if self.moved_out == 1 else 's'}"
-        freed, seconds = self.freed_tokens or 0, self.seconds or 0
-        return f"without a model, {results} moved out, {freed:,} tokens freed, {seconds:.1f} s"
+        return f"without a model, {results} moved out, {self.freed_tokens or 0:,} tokens freed"
 
 
 @dataclass(slots=True)

@@ -321,7 +321,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(itertools.chain(*table.offered("BRIEF")))
+    brief = tuple(itertools.chain(*table.trace_functions("BRIEF")))
     lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
     names = io.names_in(parent)
     for name in random.sample(names, len(names)):

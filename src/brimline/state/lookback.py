@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _RECENT_SESSIONS = 20
 _LAST_ROWS = 30
 _SHORT_ID = 8
+# Narrower, as in an answer inside the client, times of compactions go without the year.
+_YEAR_FITS = 78
 # What lies between the row of a compaction and the last hook that is told of it, at most.
 _SLACK_S = 5.0
 
@@ -296,9 +298,10 @@ def _notices(document: dict[str, Any]) -> list[str]:
 def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
     if not compactions:
         return ["No compaction yet."]
+    skipped = len("2026-") if output.width() < _YEAR_FITS else 0
     rows = [
         [
-            output.minute(each["at"]),
+            output.minute(each["at"])[skipped:],
             each["session_id"][:_SHORT_ID],
             output.line(each["trigger"] or "unknown", 8),
             *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],

@@ -148,7 +148,7 @@ def promised_keys(home_dir: str, but: str = "") -> set[str]:
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.offered("promised_keys") for key in kept(home_dir, but)}
+    return {key for kept in table.trace_functions("promised_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:

@@ -78,7 +78,7 @@ def project_label(folder: str, last_label: str = "") -> str:
     Where the folder is gone, or git does not answer, by the label that it had.
     """
     arguments = ("config", "--default", "", "--get", "remote.origin.url")
-    remote = git.ask(folder, arguments, timeout_s=_GIT_S)
+    remote = git.run_git(folder, arguments, timeout_s=_GIT_S)
     match = _REMOTE.fullmatch((remote or "").strip())
     if match:
         return clean(f"{match['host'] or match['name']}/{match['path']}".lower())

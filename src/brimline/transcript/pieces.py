@@ -154,7 +154,7 @@ def _call(block: dict[str, Any]) -> Piece:
         name,
         call_id=row.text_of(block.get("id")),
         file=clienttools.file_of(call),
-        lines=clienttools.lines_of(call) if name == "Read" else None,
+        lines=clienttools.lines_asked_for(call) if name == "Read" else None,
     )
 
 

@@ -1,0 +1,114 @@
+"""Lines of an instruction file: what is text, what is code or comment, where things begin."""
+
+from __future__ import annotations
+
+import pytest
+
+from brimline.rules import lines
+from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("one\ntwo", [TEXT, TEXT]),
+        ("   three spaces", [TEXT]),
+        ("    four spaces", [CODE]),
+        ("\ta tab", [CODE]),
+        ("one\n    goes on", [TEXT, TEXT]),
+        ("one\n\n    code", [TEXT, BLANK, CODE]),
+        ("# Title\n    code", [TEXT, CODE]),
+        ("- item\n\n    of the item", [TEXT, BLANK, TEXT]),
+        ("- item\n\nafter\n\n    code", [TEXT, BLANK, TEXT, BLANK, CODE]),
+        ("```\n\ncode\n```\ntext", [CODE, CODE, CODE, CODE, TEXT]),
+        ("````\n```\n````\ntext", [CODE, CODE, CODE, TEXT]),
+        ("```\n~~~\n```\ntext", [CODE, CODE, CODE, TEXT]),
+        ("```\n```` \ntext", [CODE, CODE, TEXT]),
+        ("~~~ `a`\ncode\n~~~\ntext", [CODE, CODE, CODE, TEXT]),
+        ("``` `a`\ntext", [TEXT, TEXT]),
+        ("```\n<!-- code -->\n```", [CODE, CODE, CODE]),
+        ("> ```\n> code\n> ```\n> text", [CODE, CODE, CODE, TEXT]),
+        ("<!-- note -->\ntext", [COMMENT, TEXT]),
+        ("<!--\nnote\n\n-->\ntext", [COMMENT, COMMENT, COMMENT, COMMENT, TEXT]),
+        ("<!-- note --> text\nmore", [TEXT, TEXT]),
+        ("<!--> text\n-->", [COMMENT, COMMENT]),
+        ("text <!-- note -->", [TEXT]),
+    ],
+)
+def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> None:
+    """As Markdown has it, as far as it decides whether a line counts."""
+    _, read = lines.read(text)
+
+    assert [line.kind for line in read] == kinds
+    assert [line.number for line in read] == list(range(1, len(kinds) + 1))
+
+
+@pytest.mark.parametrize(
+    ("row", "heading", "indent", "is_item"),
+    [
+        ("plain", 0, 0, False),
+        ("# One", 1, 0, False),
+        ("###### Six", 6, 0, False),
+        ("####### seven", 0, 0, False),
+        ("#none", 0, 0, False),
+        ("#", 1, 0, False),
+        ("  - item", 0, 2, True),
+        ("* item", 0, 0, True),
+        ("12. item", 0, 0, True),
+        ("3) item", 0, 0, True),
+        ("-none", 0, 0, False),
+        ("- ## Title of an item", 2, 0, True),
+        ("> # Quoted", 1, 0, False),
+        ("- ```", 0, 0, True),
+        ("", 0, 0, False),
+        ("<!-- # none -->", 0, 0, False),
+    ],
+)
+def test_a_line_may_be_a_heading_or_an_item(
+    row: str, heading: int, indent: int, *, is_item: bool
+) -> None:
+    """With its level, and how far it is indented."""
+    _, (line,) = lines.read(row)
+
+    assert (line.heading, line.indent, line.is_item) == (heading, indent, is_item)
+
+
+@pytest.mark.parametrize(
+    ("text", "front", "first"),
+    [
+        ("---\npaths: a\n---\nbody", ["paths: a"], 4),
+        ("---\n---\nbody", [], 3),
+        ("---\nno end", [], 1),
+        ("text\n---\nmore\n---\nend", [], 1),
+        ("body", [], 1),
+    ],
+)
+def test_front_matter_stands_at_the_beginning_between_two_rules(
+    text: str, front: list[str], first: int
+) -> None:
+    """The other lines keep their numbers."""
+    matter, read = lines.read(text)
+
+    assert (matter, read[0].number) == (front, first)
+    assert len(read) == text.count("\n") + 2 - first
+
+
+@pytest.mark.parametrize(
+    ("text", "targets"),
+    [
+        ("see @notes.md here", ["/p/notes.md"]),
+        ("@a.md and @b/c.md and @a.md", ["/p/a.md", "/p/b/c.md"]),
+        ("@~/mine.md @/etc/all.md @../up.md", ["/home/u/mine.md", "/etc/all.md", "/up.md"]),
+        ("**@a.md** _@b.md_", ["/p/a.md", "/p/b.md"]),
+        ("@with\\ space.md @a.md#part", ["/p/with space.md", "/p/a.md"]),
+        ("me@host.org `@code.md` @~other/x @// @@x", []),
+        ("    @code.md", []),
+        ("x" * 3_990 + " @a.md", ["/p/a.md"]),
+        ("x" * 4_000 + " @a.md", []),
+    ],
+)
+def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> None:
+    """Not in code, not of other people's homes, not beyond what is looked at of a line."""
+    _, read = lines.read(text)
+
+    assert [each.path for each in lines.imports(read, "/p/CLAUDE.md", "/home/u")] == targets

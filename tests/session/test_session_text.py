@@ -1,0 +1,312 @@
+"""What `brimline session` says for a person, document by document."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.session import session_text
+from brimline.session.faults import UNDONE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal in which nothing is wrapped."""
+    monkeypatch.setenv("COLUMNS", "400")
+
+
+def fault(line: int, **changes: Any) -> dict[str, Any]:
+    """A fault of the document."""
+    usual = {"kind": "orphan", "line": line, "meaning": "it hangs on nothing", "detail": "d"}
+    return usual | {"mend": None, "in_context": True} | changes
+
+
+CONTEXT: dict[str, Any] = {
+    "occupancy_tokens": 5_000,
+    "since_tokens_estimated": 70,
+    "purged_since_tokens_estimated": 0,
+    "next_request_tokens_estimated": 4_000,
+    "parts": [
+        {"kind": "k", "name": "texts", "tokens": 5_000, "share": 1.0},
+        {"kind": "unexplained", "name": "unexplained", "tokens": 0, "share": 0.0},
+    ],
+    "repeated_reads": [],
+}
+DOCUMENT: dict[str, Any] = {
+    "session_id": "s1",
+    "transcript": "/t/s1.jsonl",
+    "size_bytes": 12_000,
+    "lines": 1,
+    "turns": 1,
+    "requests": 2,
+    "compactions": 0,
+    "first_at": "2026-01-08T15:49:03.000Z",
+    "last_at": None,
+    "models": {"m": 2},
+    "occupancy_tokens": [1_000, 9_000, 5_000],
+    "resume_tokens_estimated": 5_070,
+    "resume_undoes_a_compaction": False,
+    "lost_thinking": [],
+    "records": {f"kind{n}": n for n in range(12)},
+    "context": CONTEXT,
+    "disk_bytes": [
+        {"kind": "text", "name": "texts", "bytes": 9_000, "share": 0.75, "reaches_the_model": True},
+        {"kind": "x", "name": "copies", "bytes": 3_000, "share": 0.25, "reaches_the_model": False},
+    ],
+    "largest_results": [],
+    "faults": [],
+    "notes": [],
+}
+
+
+def shown(**changes: Any) -> str:
+    """One session in full."""
+    return session_text.session(DOCUMENT | changes)
+
+
+def test_a_session_is_told_in_full() -> None:
+    """Counts in singular and plural, the occupancy's largest and last, the disk by kind."""
+    text = shown()
+
+    for part in (
+        "Session s1\n",
+        "/t/s1.jsonl",
+        "12.0 kB, 1 line\n",
+        "2026-01-08 15:49Z to unknown",
+        "1 turn, 2 requests, 0 compactions",
+        "m (2 requests)",
+        "at most 9,000, last 5,000 tokens",
+        "sends ~5,070 tokens\n",
+        "In the context: 5,000 tokens at the last request, ~70 since",
+        "On the disk: 12.0 kB, of which 9.0 kB are texts that may reach the model",
+        "25%  copies (never sent)",
+        "75%  texts\n",
+        "kind10 10, kind11 11\n",
+    ):
+        assert part in text
+    assert text.endswith("\n\nStructure: sound")
+    assert "kind11 11, …" in shown(records={f"kind{n}": n for n in range(13)})
+    assert "at most" not in shown(occupancy_tokens=[])
+    lost = shown(lost_thinking=[{"after_request": 1_200, "what": "all of it"}])
+    assert "after request 1,200: all of it" in lost
+
+
+@pytest.mark.parametrize(
+    ("purged", "said"),
+    [
+        (0, None),
+        (30, "That was before a purge, which took out ~30: the next one ~4,000"),
+        (-30, "That was before a restore, which brought back ~30: the next one ~4,000"),
+    ],
+)
+def test_what_changed_since_the_last_request_is_told(purged: int, said: str | None) -> None:
+    """With what the next one will take."""
+    text = shown(context=CONTEXT | {"purged_since_tokens_estimated": purged})
+
+    assert said in text if said else "That was before" not in text
+
+
+def test_before_a_request_has_measured_it_a_context_is_estimated() -> None:
+    """And says what is not counted."""
+    text = shown(context=CONTEXT | {"occupancy_tokens": None})
+
+    assert "In the context: ~70 since the session began or compacted; no request" in text
+    assert "On the disk" in text
+
+
+def test_a_resume_says_what_it_undoes_and_what_a_repair_changes() -> None:
+    """Each where it is so."""
+    undone = shown(resume_undoes_a_compaction=True)
+    assert "sends ~5,070 tokens, undoing a mod's compaction\n" in undone
+    mended = shown(faults=[fault(3, kind=UNDONE)])
+    assert "tokens; after `brimline session repair` ~4,000\n" in mended
+    assert "after `brimline" not in shown(faults=[fault(3)])
+
+
+def test_faults_are_told_by_kind_the_first_five_by_line() -> None:
+    """Those that no request contains say so; what a repair mends is counted."""
+    faults = [fault(line) for line in (1_007, 6, 5, 4, 3, 2)]
+    faults[-1] |= {"in_context": False, "mend": "cut", "detail": ""}
+    text = shown(faults=faults, notes=[{"meaning": "odd", "count": 1_234}])
+
+    begun = text.index("Structure")
+    assert text[begun:].split("\n") == [
+        "Structure: 6 faults; `brimline session repair` mends 1",
+        "  6 orphan: it hangs on nothing",
+        "    line 2 (before the last compaction: in no request)",
+        *[f"    line {line}: d" for line in (3, 4, 5, 6)],
+        "    and 1 more",
+        "  harmless: odd (1,234)",
+    ]
+    five = shown(faults=faults[:5])
+    assert "Structure: 5 faults\n" in five
+    assert "more" not in five[five.index("Structure") :]
+    assert "line 1,007: d" in five
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        ({"in_context": True, "moved_out": True}, "in the context"),
+        ({"in_context": False, "moved_out": True}, "moved out"),
+        ({"in_context": False, "moved_out": False}, "compacted"),
+    ],
+)
+def test_a_large_result_is_told_with_where_it_is(change: dict[str, Any], where: str) -> None:
+    """And of which request; a tool that nobody knows is unknown."""
+    result = {"bytes": 2_000, "request": 1_234, "tool": None, "source": "make"} | change
+
+    text = shown(largest_results=[result])
+
+    row = text[text.index("Largest results") :].split("\n")[1]
+    assert row == f"  2.0 kB  request 1,234  {where}  unknown  make"
+
+
+PURGE: dict[str, Any] = {
+    "path": "/t/s1.jsonl",
+    "bytes": 12_000,
+    "lines": 5,
+    "requests": 1,
+    "occupancy_tokens": None,
+    "strategies": {
+        "copies": {
+            "items": 1_200,
+            "disk_bytes": 3_000,
+            "context_items": 0,
+            "context_tokens_estimated": 0,
+        },
+        "progress": {
+            "items": 2,
+            "disk_bytes": 10,
+            "context_items": 1,
+            "context_tokens_estimated": 40,
+        },
+    },
+    "context_tokens_saved_estimated": 40,
+    "disk_bytes_saved": 3_010,
+    "kept": {"pinned": 2, "preserved": 0},
+    "thoughts_lost": 0,
+    "thoughts": 3,
+    "thoughts_tokens_estimated": 900,
+}
+
+
+def test_a_purge_is_told_by_strategy() -> None:
+    """What is on the disk alone costs no context; what stays and why."""
+    lines = session_text.purge(PURGE).split("\n")
+
+    assert lines[:2] == [
+        "/t/s1.jsonl",
+        "12.0 kB in 5 lines, 1 request, the last one unknown tokens",
+    ]
+    assert lines[4].split()[:5] == ["copies", "1,200", "3.0", "kB", "none"]
+    assert lines[5].split()[:5] == ["progress", "2", "10", "B", "~40"]
+    assert lines[6].split() == ["total", "3.0", "kB", "~40"]
+    assert lines[-1] == "Left as they are: pinned results (2)."
+    nothing = session_text.purge(PURGE | {"kept": {"pinned": 0}})
+    assert "Left as they are" not in nothing
+    assert "thought" not in nothing
+    lost = session_text.purge(PURGE | {"thoughts_lost": 2})
+    assert "2 of 3 thoughts behind the first replaced result" in lost
+    assert "(~900 tokens of the context)" in lost
+
+
+def test_a_preview_names_the_command_and_who_is_in_the_way(tmp_path: Path) -> None:
+    """A session that nobody uses can be purged at once."""
+    path = tmp_path / "s 1.jsonl"
+    path.write_text("", encoding="utf-8")
+    document = PURGE | {"path": str(path), "changes": []}
+    used = session_text.preview(document, ["brimline", "session", "purge", str(path)])
+    assert "The session is in use (it was written " in used
+    os.utime(path, (1_000, 1_000))
+    idle = session_text.preview(document, ["brimline", "session", "purge", str(path)])
+    assert idle.endswith(f"Nothing was changed. To do it:\n  brimline session purge '{path}'")
+
+
+def test_the_first_twenty_results_that_go_are_named() -> None:
+    """The others are counted."""
+    one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
+
+    assert session_text.changes([]) == ""
+    twenty = session_text.changes([one] * 20).split("\n")
+    assert len(twenty) == 22
+    assert twenty[-1].split() == ["request", "7", "2.0", "kB", "results", "a", "tool", "x"]
+    more = session_text.changes([one] * 21)
+    assert more.endswith("\n  … and 1 more (--json lists all)")
+
+
+DONE: dict[str, Any] = {
+    "path": "/t/s 1.jsonl",
+    "bytes": 12_000,
+    "bytes_after": 9_000,
+    "context_tokens_saved_estimated": 40,
+    "backup": "/t/b",
+    "appended_lines": 0,
+    "is_still_written": False,
+}
+
+
+def test_a_purge_that_was_done_tells_the_way_back() -> None:
+    """And what came meanwhile, and who still writes."""
+    smaller = "~40 tokens smaller (estimated)."
+    assert session_text.purged(DONE).split("\n") == [
+        f"Purged: the session is 9.0 kB (12.0 kB before), the next request {smaller}",
+        "Backup: /t/b",
+        "Undo:   brimline session restore '/t/s 1.jsonl'",
+        "Prune:  brimline session backups --prune DAYS",
+    ]
+    late = session_text.purged(DONE | {"appended_lines": 1, "is_still_written": True}).split("\n")
+    assert late[4] == "Added what came meanwhile: 1 line."
+    assert late[5].startswith("A program still has the former file open")
+
+
+REPAIR: dict[str, Any] = {
+    "transcript": "/t/s1.jsonl",
+    "mended": [],
+    "left_alone": [],
+    "after": None,
+    "backup": "/t/b",
+    "is_still_written": False,
+}
+
+
+def test_a_repair_says_what_it_found_and_did() -> None:
+    """Nothing, what it would do, or what is left."""
+
+    def told(**changes: Any) -> list[str]:
+        return session_text.repaired(REPAIR | changes).split("\n")
+
+    assert told() == ["/t/s1.jsonl", "Sound: no faults.", "Nothing to mend."]
+    would = told(mended=[fault(1)])
+    assert would[1] == "Faults with one mend:"
+    assert would[-1] == "Would mend 1 fault; nothing was changed."
+    left = told(left_alone=[fault(1), fault(2)])
+    assert left[1] == "Left alone, as no mend of them is certain:"
+    assert left[-1] == "Nothing to mend."
+    done = told(mended=[fault(1), fault(2)], after={"faults": []}, is_still_written=True)
+    assert done[-5:-1] == [
+        "Mended 2 faults.",
+        "After: 0 faults, sound",
+        "Backup: /t/b",
+        "Undo:   brimline session restore /t/s1.jsonl",
+    ]
+    assert "After: 1 fault" in told(mended=[fault(1)], after={"faults": [fault(9)]})
+
+
+def test_backups_are_listed_with_their_size_and_time() -> None:
+    """And added up."""
+    copies = [
+        {"size_bytes": 9_000, "made_at": "2026-01-08T15:49:03.000Z", "path": "/b/1"},
+        {"size_bytes": 12, "made_at": None, "path": "/b/2"},
+    ]
+    assert session_text.backups({"backups": copies, "size_bytes": 9_012}).split("\n") == [
+        "   9.0 kB  2026-01-08 15:49Z  /b/1",
+        "     12 B  unknown  /b/2",
+        "2 backups, 9.0 kB.",
+    ]
+    assert session_text.backups({"backups": [], "size_bytes": 0}) == "There are no backups."

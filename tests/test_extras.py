@@ -1,0 +1,21 @@
+"""What is missing of the package's extras."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from brimline import extras
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_an_extra_is_missing_where_one_of_its_packages_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a package was put out of reach; the sentence names the command."""
+    assert not extras.is_missing("gateway")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert extras.is_missing("gateway")
+    assert not extras.is_missing("team")
+    assert extras.hint("it needs x").startswith("it needs x: ")
+    assert extras.COMMAND in extras.hint("it needs x")

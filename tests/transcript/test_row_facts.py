@@ -1,0 +1,394 @@
+"""What single rows say: each fact by its key, and nothing where the key is missing or wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.transcript import row, usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Row = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("fact", "fields", "expected"),
+    [
+        (row.is_sidechain, {"isSidechain": True}, True),
+        (row.is_sidechain, {"isSidechain": 1}, False),
+        (row.is_sidechain, {}, False),
+        (row.is_meta, {"isMeta": True}, True),
+        (row.is_meta, {}, False),
+        (row.is_synthetic, {"message": {"model": "<synthetic>"}}, True),
+        (row.is_synthetic, {"message": {"model": "m"}}, False),
+        (row.is_rebuilt, {"message": {"model": "<synthetic>"}, "madeBy": "other"}, True),
+        (row.is_rebuilt, {"message": {"model": "<synthetic>"}}, False),
+        (row.is_rebuilt, {"message": {"model": "m"}, "madeBy": "other"}, False),
+        (row.is_final, {"message": {"stop_reason": "end_turn"}}, True),
+        (row.is_final, {"message": {"stop_reason": None}}, False),
+        (row.kind_of, {"type": "user"}, "user"),
+        (row.kind_of, {"type": 5}, ""),
+        (row.uuid_of, {"uuid": "u"}, "u"),
+        (row.uuid_of, {"uuid": ""}, None),
+        (row.session_of, {"sessionId": "s"}, "s"),
+        (row.session_of, {}, None),
+        (row.client_session_of, {"session_id": "s"}, "s"),
+        (row.client_session_of, [], None),
+        (row.cwd_of, {"cwd": "/a"}, "/a"),
+        (row.cwd_of, {}, None),
+        (row.branch_of, {"gitBranch": "main"}, "main"),
+        (row.branch_of, {}, None),
+        (row.message_id, {"type": "assistant", "message": {"id": "m1"}}, "m1"),
+        (row.message_id, {"type": "user", "message": {"id": "m1"}}, None),
+        (row.message_id, {"type": "assistant", "message": {}}, None),
+        (row.references, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
+        (row.references, {"parentUuid": None}, []),
+        (row.time_mark, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.client_session_mark, "s", b'"session_id":"s"'),
+        (row.thread_of, {}, ""),
+        (row.thread_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
+        (row.thread_of, {"isSidechain": True}, "sidechain"),
+        (row.thread_of, {"isSidechain": False, "agentId": "a1"}, ""),
+        (row.type_name, {"type": "system", "subtype": "init"}, "system/init"),
+        (row.type_name, {"type": "user"}, "user"),
+        (row.type_name, {}, "without a type"),
+        (row.forked_from, {"forkedFrom": {"sessionId": "s"}}, "s"),
+        (row.forked_from, {"forkedFrom": {"sessionId": ""}}, None),
+        (row.forked_from, {"forkedFrom": "s"}, None),
+        (row.forked_from, [], None),
+        (
+            row.queue_operation,
+            {"type": "queue-operation", "operation": "enqueue", "content": "x"},
+            ("enqueue", "x"),
+        ),
+        (row.queue_operation, {"type": "user", "operation": "enqueue"}, ("", "")),
+        (row.queue_operation, None, ("", "")),
+        (row.holds_persons_words, {"holdsPersonsWords": True}, True),
+        (row.holds_persons_words, {"holdsPersonsWords": 1}, False),
+        (row.holds_persons_words, {"userFeedback": "no"}, True),
+        (row.holds_persons_words, {}, False),
+        (row.compaction_of, {}, (None, None, None)),
+        (
+            row.compaction_of,
+            {"compactMetadata": {"trigger": "auto", "preTokens": 5, "postTokens": 0}},
+            ("auto", 5, None),
+        ),
+        (
+            row.compaction_of,
+            {"compactMetadata": {"trigger": "a\x07", "postTokens": 3}},
+            (None, None, 3),
+        ),
+        (row.preserved, {}, (frozenset(), None, None)),
+        (
+            row.preserved,
+            {
+                "compactMetadata": {
+                    "preservedSegment": {"headUuid": "a", "tailUuid": "b"},
+                    "preservedMessages": {"uuids": ["c"]},
+                }
+            },
+            (frozenset("abc"), "a", "b"),
+        ),
+        (row.cleared_ids, {"microcompactMetadata": {"compactedToolIds": ["t1"]}}, ["t1"]),
+        (row.cleared_ids, {"microcompactMetadata": "x"}, []),
+        (
+            row.cleared_ids,
+            {"type": "attachment", "attachment": {"type": "tool_results_cut", "callIds": ["t2"]}},
+            ["t2"],
+        ),
+        (row.result_ids, {"type": "assistant"}, []),
+        (row.rendered_of, {"type": "attachment", "attachment": {"a": 1}, "rendered": "r"}, "r"),
+        (row.rendered_of, {"type": "user", "rendered": "r"}, None),
+        (row.attachment_of, {"type": "attachment", "attachment": "x"}, {}),
+        (
+            row.attachment_of,
+            {"type": "attachment", "attachment": {"a": 1}, "isSidechain": True},
+            {},
+        ),
+        (row.attachment_of, {"type": "user", "attachment": {"a": 1}}, {}),
+        (usage.is_boundary, {"type": "system", "subtype": "compact_boundary"}, True),
+        (usage.is_boundary, {"type": "system", "subtype": "other"}, False),
+        (usage.is_boundary, {"type": "user", "subtype": "compact_boundary"}, False),
+        (usage.is_boundary, {"isCompactSummary": True}, True),
+        (usage.is_boundary, {"isCompactSummary": True, "isSidechain": True}, False),
+        (usage.is_boundary, [], False),
+        (usage.is_summary, {"isCompactSummary": 1}, False),
+        (usage.count_of, None, 0),
+        (usage.count_of, True, None),
+        (usage.count_of, -1, None),
+        (usage.count_of, 0, 0),
+        (usage.count_of, 10**12, 10**12),
+        (usage.count_of, 10**12 + 1, None),
+        (usage.count_of, 1.0, None),
+        (usage.is_message, {"type": "assistant"}, True),
+        (usage.is_message, {"type": "system"}, False),
+    ],
+)
+def test_a_fact_is_read_by_its_key(fact: Callable[[Any], Any], fields: Any, expected: Any) -> None:
+    """Any JSON value may stand there."""
+    found = fact(fields)
+
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "counted"),
+    [
+        ({}, True),
+        ({"type": "user"}, False),
+        ({"isSidechain": True}, False),
+        ({"isApiErrorMessage": True}, False),
+        ({"message": {"model": "<synthetic>", "usage": {"input_tokens": 1}}}, False),
+        ({"message": {"usage": {"input_tokens": 0}}}, False),
+        ({"message": {"usage": {"input_tokens": 1}}}, True),
+        ({"message": {"usage": {"input_tokens": "1"}}}, False),
+        ({"message": {"usage": [1]}}, False),
+        ({"message": None}, False),
+    ],
+)
+def test_a_reply_of_the_main_thread_has_a_usage(change: Row, counted: bool) -> None:
+    """Not what the client wrote by itself, nor one that took nothing."""
+    message = {"id": "m", "model": "x", "usage": {"input_tokens": 3, "output_tokens": 2}}
+
+    assert (usage.usage_of({"type": "assistant", "message": message} | change) is not None) is (
+        counted
+    )
+
+
+def test_a_usage_tells_sizes_and_names() -> None:
+    """The prompt is what was sent, read and written; what the cache did not have is fresh."""
+    figures = {"input_tokens": 1, "cache_read_input_tokens": 20, "output_tokens": 7}
+    fields = {
+        "type": "assistant",
+        "timestamp": "t",
+        "version": "2",
+        "sessionId": "s",
+        "requestedModel": "x[1m]",
+        "message": {
+            "id": "m",
+            "model": "x",
+            "usage": figures | {"cache_creation_input_tokens": 300},
+        },
+    }
+
+    found = usage.usage_of(fields)
+
+    assert found is not None
+    assert (found.prompt_tokens, found.output_tokens, found.fresh_tokens) == (321, 7, 301)
+    assert (found.message_id, found.model, found.timestamp) == ("m", "x", "t")
+    assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
+    assert row.cached_of(fields) == (20, 300, 300, "x")
+    assert row.cached_of({"type": "user"}) is None
+    billed = row.billed_of(fields)
+    assert billed is not None
+    assert billed.tokens == (1, 300, 0, 20, 7)
+    assert (billed.message_id, billed.model, billed.timestamp) == ("m", "x", "t")
+    assert row.billed_of(fields | {"isApiErrorMessage": True}) is None
+    assert row.billed_of(fields | {"type": "user"}) is None
+    assert row.billed_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}}) is None
+
+
+def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
+    """The other figures of its usage stay."""
+    fields = {"type": "assistant", "message": {"usage": {"input_tokens": 9, "output_tokens": 7}}}
+    made = row.resized(fields, 500)["message"]["usage"]
+    assert made == {
+        "input_tokens": 0,
+        "cache_read_input_tokens": 500,
+        "cache_creation_input_tokens": 0,
+        "output_tokens": 7,
+    }
+    assert usage.is_boundary(row.boundary(500))
+    assert row.compaction_of(row.boundary(500)) == ("auto", 500, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "count"),
+    [
+        ({"type": "user", "message": {"content": "abc"}}, 3),
+        ({"type": "user", "message": {"content": "abc"}, "isSidechain": True}, 0),
+        ({"type": "user", "message": {"content": "abc"}, "isVisibleInTranscriptOnly": True}, 0),
+        ({"type": "system", "message": {"content": "abc"}}, 0),
+        ({"type": "attachment", "rendered": ["ab", {"x": "c"}]}, 3),
+        ({"type": "attachment", "attachment": {"content": "abc"}}, 0),
+        ([], 0),
+    ],
+)
+def test_what_the_model_is_sent_of_a_row_is_counted(fields: Any, count: int) -> None:
+    """Of the main thread alone."""
+    assert usage.visible_characters(fields) == count
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        ("abcd", 4),
+        ([{"type": "text", "text": "abc"}, "loose"], 3),
+        ([{"type": "tool_use", "name": "Bash", "input": {"a": ["bc", {"d": "e"}], "n": 5}}], 7),
+        ([{"type": "thinking", "thinking": "ab", "signature": "xyz"}], 2),
+        ([{"type": "image"}, {"type": "document"}], 8_000),
+        ([{"type": "other", "text": "abc"}], 0),
+        ([{"type": "tool_result", "content": [{"type": "text", "text": "ab"}]}], 2),
+        ([{"type": "tool_result", "content": "abc"}], 3),
+        (None, 0),
+    ],
+)
+def test_content_of_every_kind_is_counted(content: Any, count: int) -> None:
+    """An image as much as four thousand characters."""
+    assert usage.content_characters(content) == count
+
+
+@pytest.mark.parametrize(
+    ("change", "blocks"),
+    [
+        ({}, 1),
+        ({"isSidechain": True}, 0),
+        ({"isApiErrorMessage": True}, 0),
+        ({"isVisibleInTranscriptOnly": True}, 0),
+        ({"isVisibleInTranscriptOnly": True, "isCompactSummary": True}, 1),
+        ({"type": "system"}, 0),
+        ({"message": {"content": "x", "model": "<synthetic>"}}, 0),
+        ({"message": {"content": [1, 2]}}, 2),
+        ({"message": {"content": 5}}, 0),
+    ],
+)
+def test_the_blocks_of_a_message_are_those_that_are_sent(change: Row, blocks: int) -> None:
+    """A plain text is one of them."""
+    fields = {"type": "user", "message": {"content": "x"}} | change
+
+    assert len(row.content_blocks(fields)) == blocks
+
+
+def test_texts_in_results_are_found_with_their_places() -> None:
+    """Those of results alone; images are not among them."""
+    failed = {"type": "tool_result", "tool_use_id": "t1", "content": "no", "is_error": True}
+    parts = [{"type": "image"}, {"type": "text", "text": "yes"}, {"type": "text", "text": 5}]
+    fine = {"type": "tool_result", "tool_use_id": "t2", "content": parts}
+    fields = {"type": "user", "message": {"content": [{"type": "text", "text": "x"}, failed, fine]}}
+
+    assert list(row.placed_result_texts(fields)) == [
+        ("t1", ("message", "content", 1, "content"), "no", True),
+        ("t2", ("message", "content", 2, "content", 1, "text"), "yes", False),
+    ]
+    assert list(row.placed_result_texts(fields | {"type": "assistant"})) == []
+    assert row.result_ids(fields) == ["t1", "t2"]
+    found = list(row.results(fields | {"toolUseResult": {"stdout": "yes"}}))
+    assert [(one.call_id, one.text, one.is_error) for one in found] == [
+        ("t1", "no", True),
+        ("t2", "yes\n", False),
+    ]
+    assert found[0].record == {"stdout": "yes"}
+    assert next(row.results(fields | {"toolUseResult": "Error: x"})).record == {}
+    assert list(row.results(fields | {"type": "assistant"})) == []
+
+
+def test_calls_are_those_of_replies() -> None:
+    """Arguments of another shape are none."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
+    odd = {"type": "tool_use", "id": 5, "name": "Read", "input": "x"}
+    fields = {"type": "assistant", "message": {"content": [call, odd, {"type": "text"}]}}
+
+    found = [(one.id, one.name, one.arguments) for one in row.calls(fields)]
+
+    assert found == [("t1", "Bash", {"command": "ls"}), ("", "Read", {})]
+    assert list(row.calls(fields | {"type": "user"})) == []
+    assert list(row.calls(fields | {"isSidechain": True})) == []
+    assert len(list(row.tool_uses(fields | {"isSidechain": True}))) == 2
+
+
+def test_a_failed_answer_is_written_as_the_client_would() -> None:
+    """With the names of the reply that it answers, a subagent's too."""
+    reply = {"uuid": "u1", "sessionId": "s", "cwd": "/a", "type": "assistant", "agentId": "g"}
+
+    made = row.answering(reply, {"t1": "gone"}, "u2", "copy")
+
+    assert (made["type"], made["uuid"], made["parentUuid"]) == ("user", "u2", "u1")
+    assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "copy")
+    assert (made["agentId"], made["cwd"]) == ("g", "/a")
+    (block,) = made["message"]["content"]
+    assert (block["tool_use_id"], block["content"], block["is_error"]) == ("t1", "gone", True)
+    assert "agentId" not in row.answering({"uuid": "u1"}, {}, "u2", "c")
+
+
+def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
+    """From a message on; who reads it back finds that message."""
+    made = row.thinking_stripped({"sessionId": "s"}, "u2", "u1", "m7")
+
+    assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
+    assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
+    assert row.stripped_from(made) == "m7"
+    everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
+    assert row.stripped_from(everything) == ""
+    assert row.stripped_from({"type": "attachment", "attachment": {"type": "x"}}) is None
+
+
+def test_a_rebuilt_reply_is_taken_as_it_was_said() -> None:
+    """Without the model that it never had."""
+    fields = {"message": {"model": "<synthetic>", "content": "x"}}
+    assert row.as_said(fields) == {"message": {"content": "x"}}
+    plain = {"message": {"model": "m", "content": "x"}}
+    assert row.as_said(plain) is plain
+
+
+def test_a_compaction_names_what_stays() -> None:
+    """Beside what the client has told."""
+    made = row.anchored({"uuid": "b", "compactMetadata": {"trigger": "auto"}}, ["x", "y"])
+
+    assert made["compactMetadata"]["trigger"] == "auto"
+    assert row.preserved(made)[0] == {"b", "x", "y"}
+    assert row.preserved(row.anchored({"uuid": "b", "compactMetadata": 5}, []))[0] == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("text", "inner"),
+    [("<a> x </a>", "x"), ("<a>x", ""), ("x</a>", ""), ("<a></a>", ""), ("<b>x</b>", "")],
+)
+def test_what_stands_between_two_marks_is_found(text: str, inner: str) -> None:
+    """Where both are there."""
+    assert row.tagged(text, "a") == inner
+
+
+@pytest.mark.parametrize(
+    ("attachment", "expected"),
+    [
+        ({"type": "plan_mode", "planFilePath": "/p"}, "/p"),
+        ({"type": "plan_mode", "planFilePath": "/p", "planExists": True}, "/p"),
+        ({"type": "plan_mode", "planFilePath": "/p", "planExists": False}, ""),
+        ({"type": "other", "planFilePath": "/p"}, ""),
+        ({"type": "plan_mode"}, ""),
+    ],
+)
+def test_a_plan_is_known_by_its_file(attachment: Row, expected: str) -> None:
+    """Where there is one."""
+    fields = {"type": "attachment", "attachment": attachment}
+
+    assert row.plan_of(fields) == expected
+    assert row.reminded_tasks(fields) is None
+    reminder = {"type": "attachment", "attachment": {"type": "task_reminder", "content": [1]}}
+    assert row.reminded_tasks(reminder) == [1]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, "hello"),
+        ({"isSidechain": True}, ""),
+        ({"isMeta": True}, ""),
+        ({"origin": {"kind": "human"}}, "hello"),
+        ({"origin": {"kind": "channel"}}, ""),
+        ({"origin": {"kind": "channel", "asUser": True}}, "hello"),
+        ({"origin": "x"}, "hello"),
+        ({"isCompactSummary": True}, ""),
+        ({"type": "assistant"}, ""),
+        ({"isVisibleInTranscriptOnly": True}, ""),
+    ],
+)
+def test_a_message_is_the_users_unless_somebody_else_sent_it(change: Row, expected: str) -> None:
+    """Agents, channels and the client itself send too."""
+    fields = {"type": "user", "message": {"content": "hello"}} | change
+
+    assert row.typed(fields) == expected
