@@ -7,6 +7,7 @@ import time
 import pytest
 
 from brimline import clock
+from brimline.errors import BrimlineError
 from brimline.mcp import remembered
 from brimline.search.turns import Hit
 
@@ -82,5 +83,5 @@ def test_a_topic_needs_all_of_its_parts(world: object, missing: str, value: obje
     """As text, each of them."""
     parts = {"name": "a", "type": "user", "description": "d", "text": "t"} | {missing: value}
 
-    with pytest.raises(remembered.BrimlineError, match="needs name, type, description and text"):
+    with pytest.raises(BrimlineError, match="needs name, type, description and text"):
         remembered.remember("/nowhere", parts)
