@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.cli import memory_commands
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.memory import hot, textfile
@@ -271,3 +273,46 @@ def test_a_damaged_search_file_is_told_and_no_empty_name_forgets(
     brimline("memory", "index", "--rebuild")
     assert "never on Fridays" in brimline("memory", "search", "fridays").out
     assert refused("forget", "--project", "", "--yes").endswith("is empty: name a folder\n")
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        (0, "2 sessions, 0 entries, 1 output and 0 backups"),
+        (1, "2 sessions, 1 entry, 1 output and 0 backups"),
+        (1_200, "2 sessions, 1,200 entries, 1 output and 0 backups"),
+    ],
+)
+def test_what_goes_is_counted(entries: int, text: str) -> None:
+    """Each kind in its own number."""
+    document = {"sessions": 2, "entries": entries, "outputs": 1, "backups": 0}
+
+    assert memory_commands._count_text(document) == text
+
+
+def test_a_day_is_one_of_the_calendar() -> None:
+    """Its midnight here, or the moment that is written; anything else is told."""
+    assert memory_commands._parse_day("2026-01-31T00:00:00+00:00") == 1_769_817_600.0
+    assert memory_commands._parse_day("2026-02-01") - memory_commands._parse_day("2026-01-31") > 0
+    with pytest.raises(StateError, match=r"'31\.1\.' is no day: write it as 2026-01-31"):
+        memory_commands._parse_day("31.1.")
+
+
+def test_sessions_to_forget_are_named_by_id_project_or_day(world: Path) -> None:
+    """Those of a folder are those of the folders in it, too."""
+    kept = {
+        "abc": SimpleNamespace(project=str(world / "one"), last_at=1_000_000.0),
+        "xyz": SimpleNamespace(project=str(world / "one" / "in"), last_at=2_000_000_000.0),
+        "other": SimpleNamespace(project=str(world / "two"), last_at=2_000_000_000.0),
+    }
+    for name in ("one/in", "two"):
+        (world / name).mkdir(parents=True)
+
+    def chosen(*named: str | None) -> tuple[str, ...]:
+        return tuple(memory_commands._choose_sessions(kept, *named).sessions)
+
+    assert chosen("ab", None, None) == ("abc",)
+    assert chosen(None, str(world / "one"), None) == ("abc", "xyz")
+    assert chosen(None, None, "2026-01-31") == ("abc",)
+    with pytest.raises(StateError, match="--project is empty"):
+        chosen(None, " ", None)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pexpect
 import pytest
 
+from brimline.cli import store_commands
+from brimline.errors import StoreError
 from brimline.search import stored
 from brimline.store import contents, layout, pins, put
 
@@ -293,3 +295,31 @@ def test_a_path_in_the_list_keeps_its_end(home_dir: str, brimline: Run) -> None:
     assert "--limit 0" not in text
     put.put(home_dir, b"y" * 99, {"tool": "Read", "source": path})
     assert "--limit 0 lists all" in brimline("store", "list", "--limit", "1").out
+
+
+@pytest.mark.parametrize(
+    ("lines", "span", "part"),
+    [
+        (None, None, b"a\nb\nc"),
+        ("1-2", None, b"a\nb\n"),
+        ("3-3", None, b"c"),
+        (None, "0:2", b"a\n"),
+        (None, ":1", b"a"),
+        (None, "-1:", b"c"),
+    ],
+)
+def test_a_part_is_cut_by_lines_or_by_bytes(
+    lines: str | None, span: str | None, part: bytes
+) -> None:
+    """Lines are counted from one, bytes from nought."""
+    assert store_commands._cut_part(b"a\nb\nc", lines, span) == part
+    for wrong in (":", "x:", "9:", "1:1"):
+        with pytest.raises(StoreError, match=f"'{wrong}' "):
+            store_commands._cut_part(b"abc", None, wrong)
+    assert store_commands._cut_part(b"", "1-2", None) == b""
+
+
+def test_content_is_text_where_it_can_be_and_base_64_where_not() -> None:
+    """One of both is there, and the other is said not to be."""
+    assert store_commands._content_fields("é".encode()) == {"text": "é", "base64": None}
+    assert store_commands._content_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}
