@@ -53,7 +53,7 @@ class Case:
             self.files = self.line.files
         elif tool == "Read":
             self.files = list(filter(None, [clienttools.file_of(arguments)]))
-        self.source = preview.Source(text)
+        self.source = preview.Excerpt(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
         self.is_bulk = is_found or self.kind in kinds.BULK
@@ -93,7 +93,7 @@ def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) 
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.sent_bytes < least_bytes + (case.tool != "Read"):
         return SMALL
-    return "" if case.is_listed else _spared(case, rules, was_edited)
+    return "" if case.is_listed else _why_spared(case, rules, was_edited)
 
 
 def _may_be_previewed(case: Case) -> bool:
@@ -134,7 +134,7 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
     )
 
 
-def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+def _why_spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result is spared; empty where it is not."""
     is_fresh = not case.was_read
     if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
@@ -196,7 +196,7 @@ def fetches(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | 
 
 def _fetched_by(text: str) -> list[tuple[str, str]]:
     fetched = []
-    for command in shell.split(text):
+    for command in shell.split_commands(text):
         words = [word.rpartition("/")[2] for word in command.words]
         for at, word in enumerate(words[:-2]):
             if word == "brimline" and words[at + 1] == "store" and words[at + 2] in _FETCHING:
