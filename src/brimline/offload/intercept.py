@@ -102,7 +102,7 @@ class _Arrival:
         self.may_repeat = only_reads and not case.is_cut
 
     def must_stay(self) -> bool:
-        """The answers to questions 3 to 9."""
+        """Ask all but whether a reference saves enough, which `swap` asks."""
         turn, values = self.turn, self.turn.values
         if values["offload.preset"] == "off":
             return True
@@ -134,7 +134,7 @@ class _Arrival:
         return True
 
     def swap(self) -> Decision | None:
-        """Ask question 10, and make the reference where the answer is no."""
+        """Make the reference, unless it would save too little."""
         turn, case = self.turn, self.case
         shown = preview.make_preview(
             case.text, case.source, case.kind, case.tool, self.result.subject

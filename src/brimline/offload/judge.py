@@ -75,7 +75,7 @@ class Case:
 def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a result stays; empty where it is previewed.
 
-    These are the questions 2 and 4 to 6 of `intercept.on_result`.
+    Is it ours, do the user's lists name it, is it small, or of a kind that is spared?
     """
     if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse(case.text.partition("\n")[0]):
         return OURS  # a program may print what looks like a reference, but for its form
@@ -152,7 +152,7 @@ def _why_spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> 
 
 
 def saves_enough(case: Case, shown: str) -> bool:
-    """Tell whether a reference with such a preview is worth its while: question 10."""
+    """Tell whether a reference with such a preview is worth its while."""
     saved = len(case.text) - len(shown) - _FRAME_CHARACTERS
     # The preview of a diff shows what there is to see, so that less need be saved.
     share = 0.0 if case.kind == kinds.DIFF else _LEAST_SHARE
