@@ -224,6 +224,21 @@ def test_what_happens_to_the_mods_files_in_mid_session_does_not_matter(
     check_judged(run, installed, 2)
 
 
+def test_the_same_failure_is_logged_once(
+    client: Client, stub: StubApi, installed: Installed
+) -> None:
+    """Where no reading can be left, every call fails at it; the log and the processor have one."""
+    session = "6b1f2f0e-6d3c-4c59-9d52-0d3a5e1c7a11"
+    (installed.data / "sessions" / session / "mod-reading").mkdir(parents=True)
+    calls = [bash("echo brimline", filled(50_000 + 10 * number)) for number in range(4)]
+    stub.script(*calls, text("end", filled(50_100)))
+
+    run = client.run_print("go", args=("--session-id", session))
+
+    assert count(run, installed, "PostToolUse") == len(calls)
+    assert installed.errors().count("reading: ") == 1
+
+
 @pytest.mark.parametrize("script", ["kill -9 $$", "exec sleep 60", "echo nonsense", "exit 3", ""])
 def test_a_program_that_fails_costs_its_own_answer(
     script: str, client: Client, stub: StubApi, installed: Installed

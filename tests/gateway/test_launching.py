@@ -247,7 +247,8 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
 
 
 @pytest.mark.parametrize(
-    ("code", "exit_code"), [("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)]
+    ("code", "exit_code"),
+    [("pass", 0), ("raise SystemExit(7)", 7), ("import os; os.kill(os.getpid(), 9)", 137)],
 )
 def test_the_exit_code_is_the_clients(code: str, exit_code: int) -> None:
     """Of one that was killed, what a shell says of it."""

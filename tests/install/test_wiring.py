@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import entries, jsontext, wiring
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIRED = entries.Wiring(
     "/usr/bin/python3", "/opt/brim line's/lib", "/it's/brimline", "/it's/brimline/bin/hook"
@@ -154,3 +158,122 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
     assert (parsed.wrapped, parsed.home) == (command, wired.home)
     assert wrapped == {"type": "command", "padding": 2}
     assert wiring.unwire(installed) == text
+
+
+SOURCE = {"source": {"source": "directory", "path": "/mod"}}
+MOD = {
+    "extraKnownMarketplaces": {"brimline": SOURCE},
+    "enabledPlugins": {"brimline@brimline": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "before", "after"),
+    [
+        ("/mod", {}, MOD),
+        ("/mod", MOD, MOD),
+        (
+            "/mod",
+            {"enabledPlugins": {"brimline@brimline": False}},
+            MOD | {"enabledPlugins": {"brimline@brimline": False}},
+        ),
+        ("/mod", {"extraKnownMarketplaces": {"brimline": {"source": "old"}}}, MOD),
+        (
+            "/mod",
+            {"extraKnownMarketplaces": {"other": 1}},
+            MOD | {"extraKnownMarketplaces": {"other": 1, "brimline": SOURCE}},
+        ),
+        ("/mod", {"enabledPlugins": []}, MOD | {"enabledPlugins": []}),
+        ("", MOD, {}),
+        (
+            "",
+            MOD | {"enabledPlugins": {"brimline@brimline": True, "a@b": True}},
+            {"enabledPlugins": {"a@b": True}},
+        ),
+        (None, MOD, MOD),
+    ],
+)
+def test_the_mod_is_named_once_and_one_that_is_switched_off_stays_so(
+    folder: str | None, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    """From another folder it is named anew; from none it is taken out."""
+    wired = json.loads(wiring.wire(json.dumps(before), PLAIN._replace(mod=folder)))
+
+    assert {name: value for name, value in wired.items() if name in MOD} == after
+
+
+@pytest.mark.parametrize(
+    ("settings", "rules"),
+    [
+        ({}, list(RULES)),
+        ({"permissions": {}}, list(RULES)),
+        ({"permissions": {"allow": ["x", RULES[1]]}}, ["x", RULES[1], RULES[0]]),
+        ({"permissions": {"allow": "x"}}, "x"),
+        ({"permissions": []}, None),
+    ],
+)
+def test_permission_rules_are_added_once_to_what_is_a_list(
+    settings: dict[str, Any], rules: Any
+) -> None:
+    """What the client does not understand either is left alone."""
+    wired = json.loads(wiring.wire(json.dumps(settings), PLAIN))["permissions"]
+
+    assert (wired["allow"] if isinstance(wired, dict) else None) == rules
+
+
+@pytest.mark.parametrize(
+    ("hooks", "said"),
+    [([], '"hooks" is not an object'), ({"Stop": {}}, '"hooks": "Stop" is not a list')],
+)
+def test_hooks_of_another_shape_are_refused(hooks: Any, said: str) -> None:
+    """By the place, with what to do."""
+    with pytest.raises(InstallError, match=f"{said}; remove it or make it"):
+        wiring.wire(json.dumps({"hooks": hooks}), PLAIN)
+    with pytest.raises(InstallError, match="not a JSON object"):
+        wiring.wire("[]", PLAIN)
+
+
+@pytest.mark.parametrize("scout", [True, False])
+def test_the_scouts_tools_are_watched_where_it_is_on(scout: bool) -> None:
+    """By the matcher of the group."""
+    groups = entries.hook_groups(PLAIN._replace(scout=scout))
+    wanted = {
+        event: row.matcher(("scout",) if scout else ()) for event, row in table.EVENTS.items()
+    }
+
+    assert {event: group.get("matcher") for event, group in groups.items()} == wanted
+    assert groups != entries.hook_groups(PLAIN._replace(scout=not scout))
+
+
+def test_the_rules_of_recall_are_known_again() -> None:
+    """By the name of the command, and by how it is started here; no other rule is ours."""
+    named = entries.recall_rules(None)
+    started = entries.recall_rules("/v/python -m brimline")
+
+    assert named == RULES
+    assert started == (RULES[0], "Bash(/v/python -m brimline store get:*)", RULES[1])
+    assert all(map(entries.is_our_rule, started))
+    others = ["Bash(ls)", "Read(brimline store get:*)", "Bash(brimline store:*)", 1, None]
+    assert not any(map(entries.is_our_rule, others))
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "has_launcher"),
+    [
+        ("/usr/bin/python3", True),
+        ("/my programs/python3", False),
+        ("/" + "p" * (127 - 7), True),
+        ("/" + "p" * (127 - 6), False),
+    ],
+)
+def test_a_launcher_is_used_where_its_first_line_can_be(
+    interpreter: str, has_launcher: bool, tmp_path: Path
+) -> None:
+    """One path without blanks, and no longer than every system takes."""
+    home = str(tmp_path / "not yet")
+    path = f"{home}/bin/hook"
+
+    assert entries.launcher_for(interpreter, home) == (path if has_launcher else None)
+    (tmp_path / "not yet" / "bin").mkdir(parents=True)
+    (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
+    assert entries.launcher_for(interpreter, home) is None

@@ -107,6 +107,7 @@ class Answering:
                 answer = told if isinstance(told, bytes) else json.dumps(told).encode()
                 self.send_response(status)
                 self.send_header("content-length", str(len(answer)))
+                self.send_header("location", "/elsewhere")
                 self.end_headers()
                 self.wfile.write(answer)
 

@@ -29,10 +29,13 @@ export async function setup($) {
   return installed
 }
 
-// To the client's debug log; what is no mere doubt also to brimline's error log, where `doctor` finds it.
+const reported = new Set()
+
+// To the client's debug log; what is no mere doubt also to brimline's error log, once, where `doctor` finds it.
 export async function report($, where, problem) {
   const message = `${where}: ${problem?.message ?? problem}`
   $.ui.log(`brimline: ${message}`, { to: "debug" })
-  if (problem instanceof Doubt) return
+  if (problem instanceof Doubt || reported.has(message)) return
+  reported.add(message)
   try { await run($, "failed", { message: message.slice(0, 200) }) } catch { /* it answers by passing */ }
 }

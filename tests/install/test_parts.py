@@ -1,0 +1,296 @@
+"""What each part of an installation would change, and what it leaves as it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import slashcommands
+from brimline.errors import InstallError
+from brimline.install import client, command, entries, parts, pythons, records, settingsfile
+from brimline.install.records import Change, Record
+
+from . import fake_claude
+
+if TYPE_CHECKING:
+    from .conftest import Home
+
+STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), "/data", has_sdk=True)
+
+
+def register(home: Home, **server: Any) -> None:
+    """Have the client know an MCP server of our name."""
+    document = {"mcpServers": {"brimline": server}}
+    (home.config / ".claude.json").write_text(json.dumps(document))
+
+
+def test_several_plans_are_one_with_the_first_backup() -> None:
+    """In their order; a plan has changes where there are files or calls."""
+    change = Change("/f", None, b"")
+    first = parts.Plan(notes=["n1"], backup="")
+    second = parts.Plan([change], [("mcp", "a b")], ["t"], ["n2"], ["w"], "one")
+    whole = parts.Plan.joined([first, second, parts.Plan(backup="two")])
+
+    assert (whole.files, whole.calls, whole.to_do) == ([change], [("mcp", "a b")], ["t"])
+    assert (whole.notes, whole.warnings, whole.backup) == (["n1", "n2"], ["w"], "one")
+    assert whole.call_lines == ["claude mcp 'a b'"]
+    assert [plan.changes for plan in (first, second, parts.Plan(calls=[("a",)]))] == [
+        False,
+        True,
+        True,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("script", "do", "calls", "warnings", "to_do"),
+    [
+        ("exit 0", True, 2, [], []),
+        ("exit 0", False, 2, [], []),
+        ("exit 3", False, 2, [], []),
+        (
+            "echo no; exit 3",
+            True,
+            0,
+            ["`claude a` failed: no"],
+            ["claude a    # it", "claude b    # it"],
+        ),
+        (
+            'test "$1" = a || exit 3',
+            True,
+            1,
+            ["`claude b` failed: it ended with code 3"],
+            ["claude b    # it"],
+        ),
+        (None, False, 0, [], ["claude a    # it", "claude b    # it"]),
+        (None, True, 0, [], ["claude a    # it", "claude b    # it"]),
+    ],
+)
+def test_what_the_client_does_not_do_is_left_to_the_user(
+    no_client: Path,
+    script: str | None,
+    do: bool,
+    calls: int,
+    warnings: list[str],
+    to_do: list[str],
+) -> None:
+    """From the first call on that failed; without a client all of it, and that is no failure."""
+    if script is not None:
+        fake_claude.script(no_client, f"#!/bin/sh\n{script}\n")
+    plan = parts.Plan(calls=[("a",), ("b",)])
+    plan.call_client("it", do=do)
+
+    assert (len(plan.calls), plan.warnings, plan.to_do) == (calls, warnings, to_do)
+
+
+@pytest.mark.parametrize(
+    ("server", "has_sdk", "calls", "notes", "to_do"),
+    [
+        (None, True, ["add"], 0, 0),
+        (STARTED.server(), True, [], 0, 0),
+        (STARTED.server() | {"command": "/old"}, True, ["remove", "add"], 0, 0),
+        ({"command": "x", "args": ["theirs", "mcp"]}, True, [], 1, 0),
+        ({"command": "x", "args": ["brimline", "serve"]}, True, [], 1, 0),
+        (None, False, [], 0, 1),
+        ({"command": "x", "args": ["theirs"]}, False, [], 1, 0),
+    ],
+)
+def test_the_server_is_added_once_and_anothers_stays(
+    client: Home, server: Any, has_sdk: bool, calls: list[str], notes: int, to_do: int
+) -> None:
+    """Without its library the user is told what to run."""
+    if server:
+        register(client, **server)
+    plan = parts.McpServer(STARTED._replace(has_sdk=has_sdk)).install(do=False)
+
+    assert [call[1] for call in plan.calls] == calls
+    assert (len(plan.notes), len(plan.to_do)) == (notes, to_do)
+    if calls[-1:] == ["add"]:
+        words = ("mcp", "add", "-s", "user", "brimline", "-e", "BRIMLINE_HOME=/data")
+        assert plan.calls[-1] == (*words, "--", "/v/python", "-I", "-m", "brimline", "mcp")
+
+
+@pytest.mark.parametrize(
+    ("server", "calls"),
+    [
+        (None, []),
+        ({"command": "x", "args": ["theirs"]}, []),
+        ({"command": "x", "args": "brimline mcp"}, []),
+        (STARTED.server(), [("mcp", "remove", "-s", "user", "brimline")]),
+    ],
+)
+def test_only_a_server_of_ours_is_removed(
+    client: Home, server: Any, calls: list[tuple[str, ...]]
+) -> None:
+    """However it was started."""
+    if server:
+        register(client, **server)
+
+    assert parts.McpServer(STARTED).remove(do=False).calls == calls
+
+
+def test_a_client_that_registers_nothing_is_told(home: Home, no_client: Path) -> None:
+    """Though it said that it did; where it is only planned there is nothing to tell."""
+    fake_claude.script(no_client, "#!/bin/sh\nexit 0\n")
+
+    said = [parts.McpServer(STARTED).install(do=do).warnings for do in (True, False)]
+
+    assert said == [["the client says that it registered the MCP server, but did not"], []]
+
+
+def test_commands_are_written_once_and_those_of_others_are_named(home: Home) -> None:
+    """A file that the user changed stays; one of another name is no affair of ours."""
+    part = parts.Commands(home.data, STARTED)
+    first = part.install(do=True)
+    again = part.install(do=True)
+    folder = Path(parts.commands_folder())
+    name = min(file.name for file in folder.iterdir())
+    (folder / name).write_text("my own")
+    (folder / "other.md").write_text("theirs")
+
+    changed, removed = part.install(do=False), part.remove(do=True)
+
+    assert len(first.files) > 5
+    assert (again.files, again.notes, again.warnings) == ([], [], [])
+    assert changed.notes == [f"{folder}/{name} is not brimline's, or was changed: left"]
+    assert (changed.files, removed.notes) == ([], changed.notes)
+    assert sorted(file.name for file in folder.iterdir()) == sorted([name, "other.md"])
+    assert Path(home.data, "command").exists() is False
+
+
+def test_a_command_that_the_client_cannot_check_is_left_out_and_told(home: Home) -> None:
+    """With what it would start."""
+    odd = STARTED._replace(interpreter="/a(b)/python")
+    plain, told = (parts.Commands(home.data, one).install(do=False) for one in (STARTED, odd))
+
+    assert plain.warnings == []
+    assert [text.startswith("/brim:card left out: ") for text in told.warnings] == [True]
+    assert "/a(b)/python" in told.warnings[0]
+    names = {os.path.basename(change.path) for change in plain.files}
+    assert names >= {f"{slashcommands.CARD.name}.md", "command"}
+
+
+@pytest.mark.parametrize(("mode", "is_written"), [(0o700, False), (0o600, True)])
+def test_a_launcher_that_cannot_be_started_is_written_again(
+    home: Home, mode: int, is_written: bool
+) -> None:
+    """And one that is as it must be is not."""
+    home.install()
+    home.launcher.chmod(mode)
+
+    assert (str(home.launcher) in home.install()["files"]) is is_written
+    assert stat.S_IMODE(home.launcher.stat().st_mode) == 0o700
+
+
+def test_entries_of_a_project_start_nothing_but_our_launcher(home: Home) -> None:
+    """Those in the user's settings, or the organisation's, are the user's."""
+    started = entries.Installed("Stop", None, "/p", "/r", "/h")
+    own = started._replace(launcher=str(home.launcher))
+    project = parts.settings_path("project", home.project)
+    user = parts.settings_path("user", home.project)
+
+    assert [parts.is_for_user(one, user, home.data) for one in (started, own)] == [True, True]
+    assert [parts.is_for_user(one, project, home.data) for one in (started, own)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "raw", [b"brimline is not in here", b'{"a": "brimline"}', b'{"a": 1}', b"\xff", b"[]"]
+)
+def test_settings_that_hold_nothing_of_ours_are_not_touched(home: Home, raw: bytes) -> None:
+    """They need not even be valid, unless they speak of brimline."""
+    home.settings.write_bytes(raw)
+    part = parts.Settings(str(home.settings), home.data, home.project)
+    if raw.startswith(b"brimline"):
+        with pytest.raises(InstallError, match=r"not valid JSON.*; nothing was changed"):
+            part.remove(do=True)
+    else:
+        assert not part.remove(do=True).changes
+    assert home.settings.read_bytes() == raw
+
+
+def test_records_are_kept_by_the_file_they_are_of(home: Home) -> None:
+    """Each byte of the original comes back; one of another format is none."""
+    raw = bytes(range(256))
+    for path, original in (("/a", raw), ("/b", None)):
+        records.save_record(home.data, Record(path, ["d1", "d2"], original))
+
+    assert records.load_record(home.data, "/a") == Record("/a", ["d1", "d2"], raw)
+    assert records.load_record(home.data, "/b") == Record("/b", ["d1", "d2"], None)
+    assert records.load_record(home.data, "/c") is None
+    assert sorted(record.path for record in records.load_all(home.data)) == ["/a", "/b"]
+    records.forget_record(home.data, "/a")
+    assert records.load_record(home.data, "/a") is None
+    (file,) = Path(home.data, "install").iterdir()
+    file.write_text(file.read_text().replace('"v": 2', '"v": 1'))
+    assert records.load_all(home.data) == []
+
+
+def test_a_record_of_a_file_that_has_moved_is_known_by_its_bytes(home: Home) -> None:
+    """Not of one that is still there, nor of one with another name."""
+    moved, there = Path("/gone/settings.json"), home.settings
+    key = settingsfile.digest(b"ours")
+    records.save_record(home.data, Record(str(moved), [key], b"was"))
+    records.save_record(home.data, Record(str(there), ["other"], b"x"))
+
+    found = records.load_record(home.data, "/new/settings.json", b"ours")
+    assert found == Record(str(moved), [key], b"was")
+    assert records.load_record(home.data, "/new/settings.json") is None
+    assert records.load_record(home.data, "/new/settings.json", b"others") is None
+    assert records.load_record(home.data, "/new/settings.local.json", b"ours") is None
+
+
+def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
+    """A link is somebody's, and a folder is none."""
+    file, link = tmp_path / "file", tmp_path / "link"
+    file.write_bytes(b"x")
+    link.symlink_to(file)
+
+    assert [records.read_plain(str(path)) for path in (file, link, tmp_path)] == [b"x", None, None]
+
+
+@pytest.mark.parametrize(
+    ("raw", "lines"),
+    [
+        (None, []),
+        (b"", []),
+        (b"a", ["a"]),
+        (b"a\n", ["a\n"]),
+        (b"a\n\nb", ["a\n", "\n", "b"]),
+        ("a\u2028b\n".encode(), ["a\u2028b\n"]),
+    ],
+)
+def test_a_patch_has_the_lines_of_a_file(raw: bytes | None, lines: list[str]) -> None:
+    """Broken where the file has line breaks, and nowhere else."""
+    assert command._patch_lines(raw) == lines
+
+
+def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
+    """In full only for programs; what is removed or changed is shown always."""
+    long = b"x" * 100_000 + b"\n"
+    new, gone = Change("/new", None, long), Change("/gone", b"old", None)
+    changed = Change("/both", b"a\nb", b"a\nc")
+
+    short = command._patch(parts.Plan([new, gone, changed]), in_full=False)
+    full = command._patch(parts.Plan([new, gone, changed]), in_full=True)
+
+    assert short.startswith("+++ /new: new, 100.0 kB; --json shows it\n--- /gone\n+++ /dev/null\n")
+    assert full.startswith("--- /dev/null\n+++ /new\n@@ -0,0 +1 @@\n+xxx")
+    assert short.split("--- /gone")[1] == full.split("--- /gone")[1]
+    assert short.endswith(
+        "--- /both\n+++ /both\n@@ -1,2 +1,2 @@\n a\n"
+        "-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
+    )
+
+
+def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
+    """What stands on a line of its own stays on it; the rules were told before."""
+    plan = parts.Plan(notes=[parts.ALLOWED, "n\ncopy this"], warnings=["w"], to_do=["do a", "do b"])
+
+    lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
+    assert command._remarks(plan) == lines
+    assert command._remarks(parts.Plan()) == []
+    assert client.line(["a b"]) == "claude 'a b'"
