@@ -246,27 +246,23 @@ def _only_elsewhere(others: Sequence[Other], here: set[str]) -> dict[int, Other]
 
 def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
     """Take entries in, with their vectors where there is a table; returns how many were new."""
-    added = 0
-    entries = [Entry(*map(_storable, entry)) for entry in entries]
+    fresh: dict[str, Entry] = {}
+    former: list[int] = []
+    known = "SELECT id, text FROM entries WHERE ref = ?"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        known = {
-            entry.ref: connection.execute(
-                "SELECT id, text FROM entries WHERE ref = ?", (entry.ref,)
-            ).fetchone()
-            for entry in entries
-        }
-        # A fork's copy of a row has the name of the first, which stays where it is.
-        same = {entry.ref for entry in entries if (known[entry.ref] or ("", ""))[1] == entry.text}
-        _delete(connection, [row[0] for ref, row in known.items() if row and ref not in same])
-        for entry in entries:
-            if entry.ref not in same:
-                same.add(entry.ref)
-                added += 1
-                _insert(connection, entry)
+        for entry in [Entry(*map(_storable, entry)) for entry in entries]:
+            number, text = connection.execute(known, (entry.ref,)).fetchone() or (0, None)
+            # A fork's copy of a row has the name of the first, which stays where it is.
+            if text != entry.text and entry.ref not in fresh:
+                fresh[entry.ref] = entry
+                former.append(number)
+        _delete(connection, list(filter(None, former)))
+        for entry in fresh.values():
+            _insert(connection, entry)
         if table:
             make_vectors(connection, table)
-    return added
+    return len(fresh)
 
 
 def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
