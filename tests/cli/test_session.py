@@ -391,3 +391,35 @@ def test_an_inspection_says_that_the_measurement_is_older_than_the_purge(
     assert found["next_request_tokens_estimated"] == whole
     brimline("session", "restore", session.path, "--yes")
     assert "before a purge" not in brimline("session", "inspect", session.path).out
+
+
+def test_backups_are_listed_by_session_and_old_ones_are_deleted(
+    brimline: Run, recorded: str, project_dir: str
+) -> None:
+    """Only those older than the days that are named, and 0 days are all of them."""
+    other = filled(project_dir, "xyz")
+    for path in (recorded, other):
+        assert brimline("session", "purge", path, "--yes").code == 0
+
+    def listed(*words: str) -> list[str]:
+        document = brimline("session", "backups", *words, "--json").document
+        return sorted(backup["session"] for backup in document["backups"])
+
+    both = sorted([recorded, other])
+    assert listed() == both
+    assert listed(recorded) == [recorded]
+    assert listed("--session", "xy") == [other]
+    assert listed("--prune", "1") == []
+    assert listed() == both
+    assert brimline("session", "backups", "--prune", "0").code == 1
+    assert listed() == both
+    assert listed(recorded, "--prune", "0", "--yes") == [recorded]
+    assert listed() == [other]
+    os.unlink(other)
+    assert listed(other) == [other]
+    told = brimline("session", "backups", "--prune", "0", "--yes")
+    assert re.fullmatch(r"1 backup \([\d.]+ \w+\) deleted\.\n", told.out)
+    assert listed() == []
+    gone = brimline("session", "backups", other)
+    assert gone.code == 1
+    assert "is not there, and neither is a backup of it" in " ".join(gone.err.split())

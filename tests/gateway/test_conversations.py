@@ -6,16 +6,19 @@ import contextlib
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.compaction.talks import Talk
 from tests.gateway.test_proxy import SESSION, bulky, raw_of
 
 from brimline.compaction.compactor import Settings
+from brimline.gateway import conversations as conversing
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.settings import config
+from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
+from brimline.store import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,3 +171,116 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
     assert again.settings
     assert (first.settings.is_bound, again.settings.is_bound) == (False, True)
     assert bound == {"claude-sonnet-4-5"}
+
+
+@pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
+def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
+    """Else the request passes as it is."""
+    assert conversing._exact_float(text) == float(text)
+    with pytest.raises(ValueError, match=r"0\.10{20}1 cannot be said as a float"):
+        conversing._exact_float("0.1000000000000000000001")
+
+
+def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
+    """All else as it is, without blanks."""
+    assert conversing._to_bytes({"a": ["é", 1]}) == '{"a":["é",1]}'.encode()
+    assert conversing._to_bytes({"é": "\ud800"}) == b'{"\\u00e9":"\\ud800"}'
+
+
+@pytest.mark.parametrize(
+    ("sign", "has_mod"),
+    [
+        ({}, False),
+        ({"at": "then", "inside": "full"}, False),
+        ({"at": 0, "inside": "full"}, True),
+        ({"at": -86_000, "inside": "full"}, True),
+        ({"at": -87_000, "inside": "full"}, False),
+        ({"at": 87_000, "inside": "full"}, False),
+        ({"at": 0, "inside": "off"}, False),
+        ({"at": 0}, False),
+    ],
+)
+def test_a_mod_that_compacts_by_itself_is_known_by_a_young_sign(
+    conversations: Conversations, home_dir: str, sign: dict[str, Any], has_mod: bool
+) -> None:
+    """Where it is alive the gateway does not look at the brim."""
+    at = sign.get("at")
+    if isinstance(at, int):
+        sign = sign | {"at": time.time() + at}
+    SessionState(home_dir, "s1").save(MOD_ALIVE, sign)
+
+    passing = conversations.prepare(raw_of(bulky()), {b"x-claude-code-session-id": b"s1"}, 1.0)
+
+    assert passing.settings
+    assert (passing.settings.brim_tokens is None) is has_mod
+
+
+def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """With what was saved and what the service counted; the last figures are in a file, too."""
+    headers = {b"x-claude-code-session-id": b"s1"}
+    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    conversations.note_answer(passing, COUNTED)
+
+    folder = Path(SessionState(home_dir, "s1").folder)
+    line = SessionState(home_dir, "s1").last_line("Gateway")
+    saved = line["saved"]
+    assert passing.outcome
+    assert saved > 0
+    assert (line["kind"], line["prompt"]) == ("conversation", 49_000)
+    assert sum(tokens for _, _, tokens in line["fresh"]) == pytest.approx(saved, abs=20)
+    assert len(line["fresh"]) == len(passing.outcome.fresh)
+    assert (folder / GATEWAY_SAVED).read_text() == f"{saved} 49000"
+    assert not {"agent", "broke", "rewritten"} & line.keys()
+
+
+def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """They are those of the session itself; without usage there is no prompt."""
+    headers = {b"x-claude-code-session-id": b"s1", b"x-claude-code-agent-id": b"a1"}
+    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    conversations.note_answer(passing, None)
+
+    folder = Path(SessionState(home_dir, "s1").folder)
+    line = SessionState(home_dir, "s1").last_line("Gateway")
+    assert line["agent"] == "a1"
+    assert "prompt" not in line
+    assert not (folder / GATEWAY_SAVED).exists()
+
+
+def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """And one that goes on with it has the same conversation; another has a name of its own."""
+    raw, longer, stranger = raw_of(bulky()), raw_of(bulky(1)), Talk()
+    stranger.read("/w/other.py", 9_000)
+    first = conversations.prepare(raw, {}, time.time())
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        policy = config.live_policy(home_dir, home_dir)
+        restarted = Conversations(home_dir, Settings(), policy, sticky)
+        again = restarted.prepare(raw, {}, time.time())
+        later = restarted.prepare(longer, {}, time.time())
+        other = restarted.prepare(raw_of(stranger), {}, time.time())
+
+    assert again.raw == first.raw != raw
+    assert [again.name, later.name] == [first.name, first.name]
+    assert later.raw.startswith(first.raw[:1_000])
+    assert other.name.startswith(f"{first.name}#")
+    assert again.fresh == []
+
+
+def test_an_original_is_stored_with_what_it_is_of(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """Its tool, what the tool was asked for, and the session."""
+    headers = {b"x-claude-code-session-id": b"s1"}
+    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    assert passing.outcome
+    keys = [one.key for one in passing.outcome.fresh.values() if one.key]
+
+    metas = [contents.meta(home_dir, key) for key in keys]
+    assert keys
+    assert {meta["session"] for meta in metas} == {"s1"}
+    assert all(meta["tool"] and meta["source"] for meta in metas)

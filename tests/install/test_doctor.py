@@ -382,3 +382,33 @@ def test_what_brimline_says_comes_in_order(
         config.change_setting(paths.user_config(installed.data), key, value, project=False)
 
     assert_found(installed, "ordering", level, said)
+
+
+@pytest.mark.parametrize(
+    ("levels", "text"),
+    [
+        (["ok"], "All is well."),
+        ([], "All is well."),
+        (["ok", "warning", "warning"], "It works; 2 to look at."),
+        (["broken", "warning", "ok"], "1 broken, 1 to look at."),
+        (["broken", "broken"], "2 broken, 0 to look at."),
+    ],
+)
+def test_how_much_is_wrong_is_a_sentence(levels: list[str], text: str) -> None:
+    """What is broken first."""
+    assert doctor.summary_text({"findings": [{"level": level} for level in levels]}) == text
+
+
+def test_a_finding_has_its_reason_and_its_remedy_below_it() -> None:
+    """What is broken stands out; a command with a path stays on its line, however long."""
+    long = "brimline install " + "/very/long" * 12
+    rows = [
+        {"level": "ok", "what": "Fine.", "why": "", "fix": ""},
+        {"level": "broken", "what": "Gone.", "why": "It matters.", "fix": f"run\n{long}"},
+    ]
+    lines = doctor.findings_text({"findings": rows}).split("\n")
+
+    assert [line.split()[0] for line in lines if line and line[0] != " "] == ["ok", "BROKEN", "1"]
+    assert [line.strip() for line in lines[2:4]] == ["It matters.", f"fix: run {long}"]
+    assert lines[-2:] == ["", "1 broken, 0 to look at."]
+    assert lines[0].index("Fine.") == lines[1].index("Gone.") == lines[2].index("It")

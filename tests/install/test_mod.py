@@ -6,12 +6,16 @@ import json
 import re
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from brimline.install import checks_mod
+from brimline.install import client as client_record
 from brimline.settings import config
 from brimline.state.session import MOD_ALIVE, SessionState
 
+from . import fake_claude
 from .conftest import ORIGINAL, Home
 
 MOD = "brimline@brimline"
@@ -190,3 +194,65 @@ def test_each_function_of_the_module_has_a_name_of_its_own(home: Home) -> None:
     given = re.findall(r"(?:function (\w+)\(\$|const (\w+) = (?:async )?\(?\$)", module)
     assert [name for pair in given for name in pair if name and names.count(name) > 1] == []
     assert len(given) > 10
+
+
+@pytest.mark.parametrize(
+    ("settings", "version", "reason"),
+    [
+        ([{"disableAllHooks": True}, {}], "", 'settings have "disableAllHooks"'),
+        ([{"disableAllHooks": False}, {}], "", "it began before the mod was installed"),
+        ([{}, {"allowManagedModsOnly": True}], "", "the organisation's settings allow no other"),
+        ([{"allowManagedModsOnly": True}, {}], "", "it began before the mod was installed"),
+        ([{}], "2.1.286", "the client is older than 2.1.287"),
+        ([{}], "2.1.287", "it began before the mod was installed"),
+    ],
+)
+def test_why_a_session_had_no_mod_is_guessed_from_settings_and_version(
+    no_client: Path, settings: list[dict[str, Any]], version: str, reason: str
+) -> None:
+    """What an organisation forbids counts in its own settings alone."""
+    if version:
+        fake_claude.script(no_client, f"#!/bin/sh\necho {version}\n")
+
+    assert checks_mod._why_not_loaded(settings).startswith(reason)
+
+
+def test_mods_that_answer_first_are_rivals(home: Home) -> None:
+    """Those that are on, come before ours, and answer a compaction."""
+    folders = {}
+    for name, source in (("first", "session.compact"), ("quiet", "x"), ("late", "session.compact")):
+        folder = home.config / name
+        (folder / "hooks").mkdir(parents=True)
+        (folder / "hooks" / "mod.js").write_text(source)
+        folders[name] = [{"installPath": str(folder)}]
+    (home.config / "plugins").mkdir()
+    record = home.config / "plugins" / "installed_plugins.json"
+    record.write_text(json.dumps({"plugins": folders}))
+    ours = "brimline@brimline"
+    on = {"quiet": True, "first": True, ours: True, "late": True}
+
+    assert checks_mod._rival_mods([{"enabledPlugins": on}]) == ["first"]
+    assert checks_mod._rival_mods([{"enabledPlugins": on | {"first": False}}]) == []
+    assert checks_mod._rival_mods([{"enabledPlugins": on}, {"enabledPlugins": []}]) == ["first"]
+    assert checks_mod._rival_mods([{"enabledPlugins": on}, {"enabledPlugins": {"first": 1}}]) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        (None, None),
+        ({"source": "directory", "path": "/m"}, "/m"),
+        ({"source": "github", "repo": "a/b"}, '{"source": "github", "repo": "a/b"}'),
+        ({"path": 5}, '{"path": 5}'),
+    ],
+)
+def test_the_clients_record_says_where_the_marketplace_is(
+    home: Home, source: Any, place: str | None
+) -> None:
+    """A folder, or a description of what is none."""
+    folder = home.config / "plugins"
+    folder.mkdir()
+    known = {} if source is None else {"brimline": {"source": source}}
+    (folder / "known_marketplaces.json").write_text(json.dumps(known))
+
+    assert client_record.marketplace() == place

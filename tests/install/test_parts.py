@@ -294,3 +294,82 @@ def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
     assert command._remarks(plan) == lines
     assert command._remarks(parts.Plan()) == []
     assert client.line(["a b"]) == "claude 'a b'"
+
+
+@pytest.mark.parametrize(
+    ("edit", "original"),
+    [
+        (b"", b'{"a": 1}'),
+        (b" ", b'{"a": 1} '),
+    ],
+)
+def test_what_is_put_back_is_the_first_original_while_nobody_else_wrote(
+    home: Home, edit: bytes, original: bytes
+) -> None:
+    """Else the settings as somebody left them, without us."""
+    home.settings.write_bytes(b'{"a": 1}')
+    first = entries.Wiring("/usr/bin/python3", "/one", home.data)
+    part = parts.Settings(str(home.settings), home.data, home.project, first)
+    assert part.install(do=True).changes
+    assert not part.install(do=True).changes
+    home.settings.write_bytes(home.settings.read_bytes() + edit)
+    second = first._replace(root="/two")
+    again = parts.Settings(str(home.settings), home.data, home.project, second)
+    assert again.install(do=True).changes
+
+    record = records.load_record(home.data, str(home.settings))
+
+    assert record is not None
+    assert (record.original, len(record.written)) == (original, 1 if edit else 2)
+    assert again.remove(do=True).changes
+    assert home.settings.read_bytes() == original
+    assert records.load_record(home.data, str(home.settings)) is None
+
+
+def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
+    """Ours in there stands for the one that it wraps."""
+    wired = entries.Wiring("/usr/bin/python3", "/one", home.data)
+    path = parts.settings_path("project", home.project)
+    user, project = (
+        parts.Settings(str(file), home.data, home.project, wired) for file in (home.settings, path)
+    )
+
+    def wrapped() -> str | None:
+        (change,) = project.install(do=False).files
+        line = json.loads(change.after or b"")["statusLine"]["command"]
+        ours = entries.parse_statusline(line)
+        assert ours is not None
+        return ours.wrapped
+
+    assert wrapped() == "date"
+    user.install(do=True)
+    assert wrapped() == "date"
+    home.settings.write_text("{}")
+    assert wrapped() is None
+
+
+def test_the_user_is_told_of_permission_rules_that_are_new(home: Home) -> None:
+    """And not again."""
+    rules = entries.recall_rules(None)
+    wired = entries.Wiring("/usr/bin/python3", "/one", home.data, rules=rules)
+    part = parts.Settings(str(home.settings), home.data, home.project, wired)
+    assert part.install(do=True).notes == [parts.ALLOWED]
+    later = parts.Settings(str(home.settings), home.data, home.project, wired._replace(root="/two"))
+
+    assert later.install(do=True).notes == []
+
+
+def test_the_launcher_goes_once_no_settings_name_it(home: Home) -> None:
+    """One that is not ours stays, and so does what else is in its folder."""
+    home.install("--no-mcp", "--no-mod")
+    assert parts.drop_launcher(home.data, home.project) == []
+    home.settings.write_text("{}")
+    (home.launcher.parent / "other").write_text("")
+
+    (change,) = parts.drop_launcher(home.data, home.project)
+
+    assert (change.path, change.after) == (str(home.launcher), None)
+    assert [file.name for file in home.launcher.parent.iterdir()] == ["other"]
+    home.launcher.write_text("theirs")
+    assert parts.drop_launcher(home.data, home.project) == []
+    assert home.launcher.exists()
