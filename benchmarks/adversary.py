@@ -234,7 +234,7 @@ class Round:
         self.is_right &= found.is_ordered and not found.strange
 
     def _purge(self, progress: Any) -> Any:
-        plan = purge.prepare(str(self.path), Options(keep_requests=0), self.home_dir)
+        plan = purge.plan_purge(str(self.path), Options(keep_requests=0), self.home_dir)
         return purge.purge(str(self.path), plan, self.home_dir, progress=progress)
 
     def _restore(self, progress: Any) -> Any:
@@ -319,7 +319,7 @@ def _killed(path: Path, home_dir: str, delay_s: float | None) -> bool:
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
-            plan = purge.prepare(str(path), Options(keep_requests=0), home_dir)
+            plan = purge.plan_purge(str(path), Options(keep_requests=0), home_dir)
             if plan.is_empty:
                 back = restore.plan(str(path), home_dir)
                 restore.restore(back, quiet_s=0.05)

@@ -76,8 +76,8 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
     """How much of the evidence is found."""
     store = memory.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
-        found = deep._of_session(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
-        store.put([part for entry in found for part in deep.pieces(entry)])
+        found = deep._session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
+        store.put([part for entry in found for part in deep.split_entry(entry)])
     shares: dict[str, list[list[float]]] = {}
     for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
         hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]

@@ -95,7 +95,7 @@ def _measure(source: str, folder: str) -> Found:
 
 def _purge(path: str, home_dir: str) -> Plan:
     _rest(path)
-    plan = purge.prepare(path, Options(), home_dir)
+    plan = purge.plan_purge(path, Options(), home_dir)
     if not plan.is_empty:
         purge.purge(path, plan, home_dir, quiet_s=0.01)
     return plan

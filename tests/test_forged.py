@@ -12,7 +12,7 @@ from brimline.carry import card, checkpoint, ledger, links
 from brimline.cli.surface import program
 from brimline.mcp import remembered
 from brimline.offload import dumps, kinds, preview
-from brimline.offload.preview import Source
+from brimline.offload.preview import Excerpt
 from brimline.rules import cascade
 from brimline.search.turns import Hit
 from brimline.store import stub
@@ -112,7 +112,7 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
 @pytest.mark.parametrize("field", ["tool", "source"])
 def test_no_field_of_a_reference_forges_a_line(field: str) -> None:
     """And the reference is found again."""
-    made = stub.build(stub.Stub("sha256:" + "0" * 64, 9)._replace(**forged(field)))
+    made = stub.build_reference(stub.Stub("sha256:" + "0" * 64, 9)._replace(**forged(field)))
 
     assert len(made.splitlines()) == 1
     assert is_free_of_forgery(made)
@@ -151,9 +151,9 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
     lines = f"one{FORGED}\n" * 3
 
     for given in (
-        dumps.describe(document, Source(document), kinds.JSON, 900),
+        dumps.describe(document, Excerpt(document), kinds.JSON, 900),
         preview.changed_lines(change),
-        preview.make_preview(lines, Source(lines), kinds.LOG, "Bash", "make"),
+        preview.make_preview(lines, Excerpt(lines), kinds.LOG, "Bash", "make"),
     ):
         assert is_free_of_forgery(given), given
 

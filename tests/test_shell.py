@@ -46,38 +46,40 @@ def test_a_line_is_cut_into_its_commands(line: str, commands: list[tuple[str, st
         }[line[:3]]
     )
 
-    assert [(command.program, command.operator) for command in shell.split(line)] == expected
+    assert [
+        (command.program, command.operator) for command in shell.split_commands(line)
+    ] == expected
 
 
 def test_words_lose_their_quotes_and_redirections_stand_apart() -> None:
     """What a command is given is what its program would see."""
-    (command,) = shell.split("""grep -e "a \\"b\\" c" 'd'e\\ f < in 2>&1 >>"o u t" """)
+    (command,) = shell.split_commands("""grep -e "a \\"b\\" c" 'd'e\\ f < in 2>&1 >>"o u t" """)
 
     assert command.words == ("grep", "-e", 'a "b" c', "de f")
     assert command.redirections == (("<", "in"), ("2>&", "1"), (">>", "o u t"))
     assert command.writes
-    assert not shell.split("a 2>/dev/null >&2")[0].writes
+    assert not shell.split_commands("a 2>/dev/null >&2")[0].writes
     assert command.text.startswith("grep -e")
 
 
 def test_options_before_a_subcommand_do_not_hide_it() -> None:
     """`git -C x --no-pager diff` is a diff; what follows stays as it is."""
-    (command,) = shell.split("git -C x --no-pager diff -C --stat")
+    (command,) = shell.split_commands("git -C x --no-pager diff -C --stat")
 
     assert command.own == ("git", "diff", "-C", "--stat")
     assert command.pattern == "git diff"
-    assert shell.split("grep -c foo a")[0].own == ("grep", "-c", "foo", "a")
+    assert shell.split_commands("grep -c foo a")[0].own == ("grep", "-c", "foo", "a")
 
 
 @given(st.text(alphabet="ab1 '\"\\$(){}<>|&;\n#`=-", max_size=80))
 def test_nothing_raises_and_every_command_has_words(line: str) -> None:
     """However a line breaks off."""
-    assert all(command.words for command in shell.split(line))
+    assert all(command.words for command in shell.split_commands(line))
 
 
 def test_a_line_as_long_as_a_book_is_read_in_one_pass() -> None:
     """A reader that takes the square or the cube of its input would take hours, not a minute."""
-    read = "print(len(shell.split(part * 100_000)))"
+    read = "print(len(shell.split_commands(part * 100_000)))"
     code = f"from brimline import shell\nfor part in {HOSTILE!r}: {read}"
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
@@ -118,7 +120,7 @@ def test_the_program_stands_behind_words_that_hand_over_to_it(
     line: str, program: str, before: int
 ) -> None:
     """With the options and values of those words; a word that hands over to nothing is it."""
-    (command,) = shell.split(line)
+    (command,) = shell.split_commands(line)
 
     assert (command.program, command.before) == (program, before)
     assert command.own == command.words[before:]
@@ -138,7 +140,7 @@ def test_the_program_stands_behind_words_that_hand_over_to_it(
 )
 def test_a_pattern_is_the_program_and_its_first_word(line: str, pattern: str) -> None:
     """Options and their values left out, of a long word the beginning."""
-    assert shell.split(line)[0].pattern == pattern
+    assert shell.split_commands(line)[0].pattern == pattern
 
 
 @pytest.mark.parametrize(
@@ -147,22 +149,22 @@ def test_a_pattern_is_the_program_and_its_first_word(line: str, pattern: str) ->
 )
 def test_a_command_keeps_how_it_was_written(line: str, text: str) -> None:
     """From its first word to the operator behind it."""
-    assert shell.split(line)[0].text == text
+    assert shell.split_commands(line)[0].text == text
 
 
 def test_commands_of_a_here_document_are_none_and_those_behind_it_are() -> None:
     """Two on one line end in their order; one that never ends takes the rest with it."""
     two = "cat <<A <<B\nA1; x\nA\nB1; y\nB\nz"
-    assert [command.program for command in shell.split(two)] == ["cat", "z"]
-    assert [command.program for command in shell.split("cat <<A\nx\ny")] == ["cat"]
+    assert [command.program for command in shell.split_commands(two)] == ["cat", "z"]
+    assert [command.program for command in shell.split_commands("cat <<A\nx\ny")] == ["cat"]
     again = "cat <<A\nx\nA\ncat <<A\ny\nA\nz"
-    assert [command.program for command in shell.split(again)] == ["cat", "cat", "z"]
-    assert [command.program for command in shell.split("cat <<<A\nx")] == ["cat", "x"]
+    assert [command.program for command in shell.split_commands(again)] == ["cat", "cat", "z"]
+    assert [command.program for command in shell.split_commands("cat <<<A\nx")] == ["cat", "x"]
 
 
 def test_an_empty_target_is_a_target() -> None:
     """The word behind it is an argument again."""
-    (command,) = shell.split("a > '' b")
+    (command,) = shell.split_commands("a > '' b")
 
     assert command.redirections == ((">", "''"),)
     assert command.words == ("a", "b")
@@ -177,7 +179,10 @@ def test_of_a_line_as_long_as_a_script_the_beginning_is_read() -> None:
     longer = whole + " "
     assert not shell.read(longer).only_reads
     assert shell.read(longer).files == []
-    assert [each.program for each in shell.split(f"a;{'x' * 7_998};b")] == ["a", "x" * 7_998]
+    assert [each.program for each in shell.split_commands(f"a;{'x' * 7_998};b")] == [
+        "a",
+        "x" * 7_998,
+    ]
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
 
 def pick(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows; before settings are compiled there are none."""
-    family, is_new = _family((name or "").lower(), rows or table())
+    family, is_new = _family_rows((name or "").lower(), rows or table())
     if not family:
         return Model({}, name)
     version = version_of(name)
@@ -113,7 +113,7 @@ def pick(name: str | None, rows: Sequence[Row]) -> Model:
     return Model(_nearest_older(family, version), name, is_assumed=True)
 
 
-def _family(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
+def _family_rows(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
     """The rows of a name's family, and whether it is one that nobody has seen yet."""
     family = [row for row in rows if [word for word in row["families"] if word in name]]
     if family or "claude" not in name:
@@ -123,8 +123,8 @@ def _family(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
 
 def _nearest_older(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
-    newest_first = sorted(family, key=_newest, reverse=True)
-    older = [row for row in newest_first if not version or _newest(row) < _numbers(version)]
+    newest_first = sorted(family, key=_newest_version, reverse=True)
+    older = [row for row in newest_first if not version or _newest_version(row) < _numbers(version)]
     return older[0] if older else newest_first[-1]
 
 
@@ -135,7 +135,7 @@ def version_of(name: str | None) -> str:
     return ".".join(numbers[:2]).removesuffix(".0")
 
 
-def _newest(row: Row) -> list[int]:
+def _newest_version(row: Row) -> list[int]:
     return max(map(_numbers, row["versions"]))
 
 
@@ -153,7 +153,7 @@ def table() -> list[Row]:
     return _table
 
 
-def compiled(user_rows: Iterable[Row]) -> list[Row]:
+def rows_for_hooks(user_rows: Iterable[Row]) -> list[Row]:
     """The rows as hooks need them: without prices, and without what is assumed of any model."""
     rows = []
     for row in [*user_rows, *table()]:

@@ -195,7 +195,7 @@ def known_program(text: str) -> str:
 def _pipelines(text: str) -> list[list[Command]]:
     """Return the commands that have a program, those of a pipe together."""
     pipelines: list[list[Command]] = [[]]
-    for command in split(text):
+    for command in split_commands(text):
         if command.program:
             pipelines[-1].append(command)
         if command.operator not in ("|", "|&"):
@@ -255,7 +255,7 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
     return files
 
 
-def split(line: str) -> list[Command]:
+def split_commands(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
     line = (_without_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
@@ -265,7 +265,7 @@ def split(line: str) -> list[Command]:
     for kind, token, at in _tokens(line):
         if kind == "operator":
             if words:
-                commands.append(_command(words, redirections, token, line[start:at].strip()))
+                commands.append(_make_command(words, redirections, token, line[start:at].strip()))
             words, redirections = [], []
         elif redirections and not redirections[-1][1]:
             redirections[-1] = redirections[-1][0], token or "''"
@@ -293,7 +293,7 @@ def _without_quotes(part: re.Match[str]) -> str:
     return part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or "")
 
 
-def _command(
+def _make_command(
     words: list[str], redirections: list[tuple[str, str]], operator: str, text: str
 ) -> Command:
     before = _program_place(words)
@@ -303,7 +303,7 @@ def _command(
     if slash and name:
         program = f"./{name}" if folder == "." else name
     if program in _WITH_SUBCOMMANDS:
-        own[1:] = own[1 + _options(own[1:], _WITH_SUBCOMMANDS[program]) :]
+        own[1:] = own[1 + _count_options(own[1:], _WITH_SUBCOMMANDS[program]) :]
     second = next((word for word in own[1:] if not word.startswith("-")), "")
     return Command(
         tuple(words),
@@ -337,13 +337,13 @@ def _program_place(words: list[str]) -> int:
 def _wrapper_length(name: str, following: list[str]) -> int:
     """Count the words of a wrapper before the program that it hands over to; 0 for none."""
     if name in _WRAPPERS and following:
-        return 1 + _options(following, _WRAPPERS[name]) + (name == "timeout")
+        return 1 + _count_options(following, _WRAPPERS[name]) + (name == "timeout")
     if name in _RUNNERS and following and following[0] in _RUN_WORDS:
-        return 2 + _options(following[1:], "")
+        return 2 + _count_options(following[1:], "")
     return 2 if name in _PYTHONS and following[:1] == ["-m"] and following[1:] else 0
 
 
-def _options(words: list[str], with_values: str) -> int:
+def _count_options(words: list[str], with_values: str) -> int:
     """Count the words at the beginning that are options or their values."""
     at = 0
     while at < len(words) and words[at].startswith("-"):

@@ -27,7 +27,7 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
     read(session, "/src/named.py")
     read(session, "/src/gone.py")
     read(session, "/src/gone.py")
-    preview = stub.build(stub.Stub(KEY, 9_000, tool="Bash", source="make docs"))
+    preview = stub.build_reference(stub.Stub(KEY, 9_000, tool="Bash", source="make docs"))
     session.tool_result(session.tool_call(9_000, command="make docs"), preview)
     session.compact(150_000, summary="The user said: Use port 5433. named.py is read.")
     read(session, "/src/gone.py")

@@ -54,12 +54,12 @@ def test_topic_and_index_stay_in_step(folder: Path, brimline: Run) -> None:
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
     first = "- [Release day: how](release-day-how.md) — About Release day: how"
     assert index == f"# Ours\n\n{first}\n- [Old](old.md) — by hand\n"
-    topic = hot.named(str(folder), "Release day: how")
+    topic = hot.find_topic(str(folder), "Release day: how")
     assert (topic.type, topic.problem, "sk-" in topic.text) == ("project", "", False)
 
     brimline("memory", "edit", "old", "--type", "feedback", "--description", "New words")
     assert "- [old](old.md) — New words" in (folder / "MEMORY.md").read_text(encoding="utf-8")
-    changed = hot.named(str(folder), "old")
+    changed = hot.find_topic(str(folder), "old")
     assert (changed.type, changed.front["metadata"]["origin"]) == ("feedback", "abc")
     assert brimline("memory", "lint").code == 0
     brimline("memory", "remove", "release-day-how", "--yes")
@@ -194,7 +194,7 @@ def test_writers_that_are_killed_leave_every_topic_they_acknowledged(folder: Pat
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
 
     assert [name for name in told if f"({name}.md)" not in index] == []
-    assert [name for name in told if hot.named(str(folder), name).problem] == []
+    assert [name for name in told if hot.find_topic(str(folder), name).problem] == []
     found = {problem.text for problem in hot.lint(str(folder))}
     assert found <= {"MEMORY.md does not name it", "it has no front matter"}
 

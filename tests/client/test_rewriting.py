@@ -39,9 +39,9 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
         (path,) = client.transcripts()
         session.wait_until(lambda: _has_reply(path, "FIRST"))
         os.utime(path, (1_700_000_000, 1_700_000_000))
-        assert f"process {session.pid}" in str(in_use.why(str(path)))
+        assert f"process {session.pid}" in str(in_use.why_in_use(str(path)))
         with path.open("rb") as old, monkeypatch.context() as patch:
-            patch.setattr(in_use, "why", lambda *_: None)
+            patch.setattr(in_use, "why_in_use", lambda *_: None)
             _rewrite(path, client, note=b'{"type":"marked"}\n')
             size = os.fstat(old.fileno()).st_size
             session.say("two", "SECOND")
@@ -50,7 +50,7 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
             assert os.fstat(old.fileno()).st_size == size
         assert read_rows(path)[0] == {"type": "marked"}
     os.utime(path, (1_700_000_000, 1_700_000_000))
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
 
 
 def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(
@@ -58,7 +58,7 @@ def test_no_row_is_lost_while_the_session_is_rewritten_again_and_again(
 ) -> None:
     """Every call and its result are there, in an unbroken chain, and the session resumes."""
     # As if the client had started just after the look.
-    monkeypatch.setattr(in_use, "why", lambda *_: None)
+    monkeypatch.setattr(in_use, "why_in_use", lambda *_: None)
     stub.script(*[bash(f"echo result-{number}") for number in range(_TURNS)], text("END"))
     over = threading.Event()
     swaps: list[int] = []

@@ -19,7 +19,7 @@ from brimline.offload.judge import Rules
 from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
-REFERENCE = stub.build(stub.Stub(stand_ins.key_of("x"), 9))
+REFERENCE = stub.build_reference(stub.Stub(stand_ins.key_of("x"), 9))
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 

@@ -223,7 +223,7 @@ def test_what_a_forgotten_session_asks_from_that_moment_on_counts_again(
     for millisecond in (499, 500, 501):
         at = f"2026-01-01T00:00:00.{millisecond}Z"
         ask(session, f"msg_{millisecond}", usage(0, 0, 0, 1_000), timestamp=at)
-    forgotten.note(
+    forgotten.note_forgotten(
         home_dir,
         datetime(2026, 1, 1, microsecond=500_000, tzinfo=UTC).timestamp(),
         {"session": FIRST},

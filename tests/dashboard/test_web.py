@@ -133,7 +133,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 
 def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir: str) -> None:
     """An entry with what came before and after it, and its session; a topic with its text."""
-    deep.take_in(home_dir, project_dir, [])
+    deep.index_sources(home_dir, project_dir, [])
     hot.add(hot.folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
 
     page = html.unescape(served.get("/memory?q=weekly").text)
@@ -144,7 +144,7 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
     assert served.get("/memory/m999999").status == 404
     hot.add(hot.folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`")
-    deep.take_in(home_dir, project_dir, [])
+    deep.index_sources(home_dir, project_dir, [])
     assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
 

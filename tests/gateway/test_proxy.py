@@ -121,7 +121,7 @@ def test_what_the_user_keeps_in_the_window_arrives_whole(
     upstream: Upstream, home_dir: str, name: str, value: str
 ) -> None:
     """The settings of offloading mean the same behind a gateway."""
-    config.change(paths.user_config(home_dir), name, value, project=False)
+    config.change_setting(paths.user_config(home_dir), name, value, project=False)
     raw = raw_of(bulky())
 
     with Gateway(upstream.url) as gateway:

@@ -573,12 +573,12 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
     assert done.code == 0
     assert "not all was read (interrupted)" in done.err
-    assert hits.reading(home.data) == {"read": 90, "sessions": 200, "seconds": 1}
+    assert hits.reading_progress(home.data) == {"read": 90, "sessions": 200, "seconds": 1}
     event = {"session_id": "next", "source": "startup", "cwd": home.project}
     turn = hook_entry.open_turn("SessionStart", json.dumps(event).encode(), home.data)
     assert turn
     hook_entry.tidy(turn, seconds=600)
-    assert hits.reading(home.data) is None
+    assert hits.reading_progress(home.data) is None
     for number in (1, 90, 91, 200):
         arguments = (f"shelf of the crate quokka{number}", "--everywhere", "--json")
         found = home.run("memory", "search", *arguments).report["hits"]

@@ -91,7 +91,7 @@ def test_other_values_are_refused_and_nothing_is_written(
     assert home.everything() == {str(home.settings): ORIGINAL}
     home.settings.write_bytes(b'{"env": []}')
     assert "nothing was changed" in autocompact(home, "200000", "--percent", "50").err
-    config.change(paths.user_config(home.data), "context_window", "200000", project=False)
+    config.change_setting(paths.user_config(home.data), "context_window", "200000", project=False)
     assert "above the window of 200,000" in autocompact(home, "200001").err
 
 

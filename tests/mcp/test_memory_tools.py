@@ -74,7 +74,7 @@ def test_an_answer_stays_within_2000_tokens(home_dir: str, project_dir: str) -> 
     for number in range(40):
         session.prompt(f"Needle {number}. " + "Many words about it. " * 100)
         put.put(home_dir, f"needle {number} {'x' * 400}\n".encode() * 30, {"cwd": project_dir})
-    deep.take_in(home_dir, project_dir)  # however busy the machine is
+    deep.index_sources(home_dir, project_dir)  # however busy the machine is
     text = recall.answer(home_dir, project_dir, {"query": "needle words"})
     assert recall.client_width(text) <= MOST_CHARACTERS
     assert 'key="m…"' in text

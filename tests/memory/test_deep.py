@@ -335,7 +335,7 @@ def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: st
         session.prompt(f"Message {number} of the condor.")
         session.reply(5_000, text_block(f"Reply {number}."))
     steps = 0
-    while deep.take_in(home_dir, project_dir, until=0.0).added:
+    while deep.index_sources(home_dir, project_dir, until=0.0).added:
         steps += 1
     assert steps > 2
     assert len(deep.open_memory(home_dir).search("condor", 50)) == 12

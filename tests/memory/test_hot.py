@@ -114,7 +114,7 @@ def test_nothing_is_read_or_written_through_a_link(
     linked.symlink_to(outside)
     with pytest.raises(StateError, match="is a link"):
         add(linked, "new")
-    assert hot.files(str(linked)) == []
+    assert hot.topic_files(str(linked)) == []
     assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
     own = place.parent / "own"
     own.symlink_to(outside)
@@ -226,16 +226,16 @@ def test_what_is_wrong_with_the_head_of_a_topic_is_told_with_its_line(
     front: str, problem: str, line: int
 ) -> None:
     """Its text is there in any case."""
-    topic = hot.parsed("/m/a.md", f"---\n{front}\n---\n\nThe text.\n".encode())
+    topic = hot.parse_topic("/m/a.md", f"---\n{front}\n---\n\nThe text.\n".encode())
 
     assert topic.problem.startswith(problem)
     assert bool(topic.problem) is bool(problem)
     assert topic.text == "The text."
     if problem:
         assert topic.line == line
-    headless = hot.parsed("/m/a.md", b"The text.\n---\n")
+    headless = hot.parse_topic("/m/a.md", b"The text.\n---\n")
     assert (headless.problem, headless.line) == ("it has no front matter", 1)
-    assert hot.parsed("/m/a.md", b"---\nname: a\n").problem == "it has no front matter"
+    assert hot.parse_topic("/m/a.md", b"---\nname: a\n").problem == "it has no front matter"
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_two_topics_may_say_the_same_short_word(place: Path) -> None:
     hot.add(str(place), "two", "user", "About two", "x" * 19, source="a session")
 
     assert [topic.text for topic in hot.topics(str(place))] == ["x" * 19] * 2
-    assert hot.named(str(place), "two").front["source"] == "a session"
+    assert hot.find_topic(str(place), "two").front["source"] == "a session"
     assert hot.lint(str(place))[-1].text == "it has the same text as one.md"
 
 
@@ -290,7 +290,7 @@ def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
 
     assert (first.type, first.description, first.text) == ("project", "d", "Text.")
     assert (second.type, second.description, second.text) == ("project", "e", "Other.")
-    front = hot.named(str(place), "a").front
+    front = hot.find_topic(str(place), "a").front
     assert front["metadata"] == {"type": "project", "x": 1}
     assert "type" not in front
     assert (place / "MEMORY.md").read_text().startswith("- [a](a.md) — e")

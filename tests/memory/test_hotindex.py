@@ -18,7 +18,7 @@ def test_a_line_leads_to_the_file_that_it_links() -> None:
     """If it is an entry, indented or not, and the link has a name."""
     lines = ["- [a](a.md) — b", "  * [a \\] b](c.md)", "- [](d.md)", "a [a](a.md)", "- [a](a b.md)"]
 
-    assert [hotindex.target(line) for line in lines] == ["a.md", "c.md", "d.md", "", ""]
+    assert [hotindex.linked_file(line) for line in lines] == ["a.md", "c.md", "d.md", "", ""]
 
 
 def test_a_topic_has_one_line_in_its_place_or_before_all_other_entries() -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
     """Into at most twelve parts; the first keeps its name, the others are numbered."""
-    parts = list(deep.pieces(Entry("x", text)))
+    parts = list(deep.split_entry(Entry("x", text)))
 
     assert [len(part.text) for part in parts] == sizes
     assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
@@ -44,9 +44,9 @@ def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> N
 
 def test_what_was_forgotten_stays_out_until_it_is_said_again(home_dir: str) -> None:
     """A session, a project with its folders, or what is older than a moment; nothing else."""
-    forgotten.note(home_dir, 100.0, {"session": "s1"})
-    forgotten.note(home_dir, 100.0, {"project": "/p"})
-    forgotten.note(home_dir, 100.0, {"before": 50.0})
+    forgotten.note_forgotten(home_dir, 100.0, {"session": "s1"})
+    forgotten.note_forgotten(home_dir, 100.0, {"project": "/p"})
+    forgotten.note_forgotten(home_dir, 100.0, {"before": 50.0})
     refused = deep.Refused(home_dir, [])
 
     def is_out(at: float, group: str = "s2", project: str = "/q") -> bool:
@@ -65,7 +65,7 @@ def test_what_was_said_at_an_unknown_time_stays_in_when_others_are_forgotten(
     home_dir: str,
 ) -> None:
     """Nobody asked for its end."""
-    forgotten.note(home_dir, 100.0, {"session": "s1"})
+    forgotten.note_forgotten(home_dir, 100.0, {"session": "s1"})
 
     assert not deep.Refused(home_dir, [])(Entry("r", "t", "s2"))
     assert deep.Refused(home_dir, ["/ex"])(Entry("r", "t", "s2", project="/ex/a"))
@@ -82,15 +82,15 @@ def test_a_project_is_excluded_with_all_below_it(project: str, excluded: bool) -
 
 def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
     """Without any nothing is made; what is unread is known by its size."""
-    assert deep.take_in(home_dir, project_dir) == deep.Taken(0, 0)
+    assert deep.index_sources(home_dir, project_dir) == deep.Taken(0, 0)
     assert not os.path.exists(stored.folder(home_dir))
     session = talked(project_dir)
     assert deep.unread_bytes(home_dir, project_dir) == os.path.getsize(session.path)
     sizes: list[int] = []
 
-    assert deep.take_in(home_dir, project_dir, progress=sizes.append) == deep.Taken(6, 0)
+    assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(6, 0)
     assert sizes == [os.path.getsize(session.path)]
-    assert deep.take_in(home_dir, project_dir, progress=sizes.append) == deep.Taken(0, 0)
+    assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(0, 0)
     assert len(sizes) == 1
     assert deep.unread_bytes(home_dir, project_dir) == 0
 
@@ -100,8 +100,8 @@ def test_without_time_one_source_is_read_in_any_case(home_dir: str, project_dir:
     for number in (1, 2, 3):
         recorded(project_dir, f"{SESSION[:-1]}{number}").prompt(QUESTION)
 
-    assert deep.take_in(home_dir, project_dir, until=0.0) == deep.Taken(1, 2)
-    assert deep.take_in(home_dir, project_dir) == deep.Taken(2, 0)
+    assert deep.index_sources(home_dir, project_dir, until=0.0) == deep.Taken(1, 2)
+    assert deep.index_sources(home_dir, project_dir) == deep.Taken(2, 0)
 
 
 def test_a_row_without_a_time_has_none() -> None:
@@ -118,7 +118,7 @@ def test_a_row_without_a_time_has_none() -> None:
         ),
     ]
 
-    spoken = list(deep.spoken(rows))
+    spoken = list(deep.spoken_entries(rows))
 
     assert [(at, entry.at, entry.source) for at, entry in spoken] == [
         (7, 0.0, "user"),
@@ -132,7 +132,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
     path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
     os.utime(path, (1_000, 1_000))
 
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
 
     rows = deep.open_memory(home_dir).use(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
@@ -153,7 +153,7 @@ def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
     ):
         with open(f"{folder}/checkpoint.md", "w", encoding="utf-8") as file:
             file.write(text)
-        assert deep.take_in(home_dir, project_dir) == deep.Taken(added, 0)
+        assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
 
 
 def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
@@ -161,7 +161,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
 ) -> None:
     """One that nothing is kept of is the client's alone."""
     session = talked(project_dir)
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
     kept = forget.sessions(home_dir)
@@ -172,7 +172,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
 def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> None:
     """A dry run the same, and nothing is gone."""
     talked(project_dir)
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
     nothing = {"sessions": 1, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
 
     would = forget.forget(home_dir, Asked((SESSION,)), dry_run=True)

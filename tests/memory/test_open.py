@@ -203,7 +203,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
 
     store = memory.open(str(world / "m"))
     store.add(said())
-    opened = documents._connected
+    opened = documents._connect
 
     def narrow(path: str) -> sqlite3.Connection:
         connection = opened(path)
@@ -212,7 +212,7 @@ def test_a_full_disk_is_a_sentence_and_nothing_is_half_there(
         return connection
 
     with monkeypatch.context() as full:
-        full.setattr(documents, "_connected", narrow)
+        full.setattr(documents, "_connect", narrow)
         with pytest.raises(StoreError, match="full"):
             store.add(said([(f"big{n}", f"needle {n} " * 400) for n in range(50)], "big"))
     assert ids(store, "kitchen") != []
@@ -232,6 +232,9 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     earlier.close()
 
     document = Document("output", "ref", "/p", "s", 1.0, "make", "a needle", "")
-    documents.use(str(world / "m"), lambda found: documents.add(found, [document]))
-    assert documents.use(str(world / "m"), lambda f: documents.search(f, "needle", "output")) != []
+    documents.use_database(str(world / "m"), lambda found: documents.add(found, [document]))
+    assert (
+        documents.use_database(str(world / "m"), lambda f: documents.search(f, "needle", "output"))
+        != []
+    )
     assert ids(store, "kitchen") != []

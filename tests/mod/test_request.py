@@ -154,7 +154,7 @@ def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir
     answer = request.respond("compact", json.dumps(payload).encode(), home_dir, elapsed_s)
 
     assert answer == {"pass": "it took too long"}
-    events = [line["event"] for line in history.spooled(home_dir, payload["session"])]
+    events = [line["event"] for line in history.read_spool(home_dir, payload["session"])]
     assert MOVED_OUT not in events
 
 

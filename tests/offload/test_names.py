@@ -30,14 +30,14 @@ from brimline.offload.names import NUMBER, PATH, SYMBOL, WORD, Name
 )
 def test_a_name_is_a_symbol_a_path_a_number_or_a_long_word(run: str, rank: int | None) -> None:
     """Versions, dates and what is too short or too long are none."""
-    assert names.names([(3, f"({run})")], "") == ([] if rank is None else [Name(3, run, rank)])
+    assert names.find_names([(3, f"({run})")], "") == ([] if rank is None else [Name(3, run, rank)])
 
 
 def test_a_name_is_told_once_where_it_comes_first_and_not_where_it_is_shown() -> None:
     """What holds a symbol that is shown is a new form of it, a path at best."""
     lines = [(0, "parse_line seen_before"), (1, "parse_line"), (2, "x.parse_line")]
 
-    assert names.names(lines, "seen_before") == [
+    assert names.find_names(lines, "seen_before") == [
         Name(2, "x.parse_line", SYMBOL),
         Name(0, "parse_line", PATH),
     ]
@@ -50,14 +50,14 @@ def test_the_longer_form_of_a_symbol_comes_before_other_names(
     """Up to forty characters."""
     lines = [(0, "first_name"), (1, "x." + "y" * (length - 2))]
 
-    assert [name.line for name in names.names(lines, "")] == order
+    assert [name.line for name in names.find_names(lines, "")] == order
 
 
 def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> None:
     """A little more than three thousand."""
     lines = [(number, f"word_{number:05}") for number in range(4_000)]
 
-    assert len(names.names(lines, "")) == 3_001
+    assert len(names.find_names(lines, "")) == 3_001
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_a_failure_or_a_total_alarms_more_than_an_error_and_an_error_than_a_warn
     line: str, weight: int
 ) -> None:
     """Whatever the case of the letters."""
-    assert names.alarm(line) == weight
+    assert names.alarm_level(line) == weight
 
 
 @pytest.mark.parametrize("first", ["fine", "größer"])
@@ -159,14 +159,14 @@ def test_alarming_lines_have_their_numbers(first: str) -> None:
     text = "\n".join(rows)
     second, last = text.index("ERROR"), text.index("panic")
 
-    assert names.alarming(text, 0, len(text), 0) == {1: rows[1], 3: rows[3], 4: rows[4]}
-    assert names.alarming(text, second, last, 1) == {1: rows[1], 3: rows[3]}
-    assert names.alarming(text, last, len(text), 4) == {4: "panic"}
-    assert names.alarming(text, 0, second, 0) == {}
+    assert names.alarming_lines(text, 0, len(text), 0) == {1: rows[1], 3: rows[3], 4: rows[4]}
+    assert names.alarming_lines(text, second, last, 1) == {1: rows[1], 3: rows[3]}
+    assert names.alarming_lines(text, last, len(text), 4) == {4: "panic"}
+    assert names.alarming_lines(text, 0, second, 0) == {}
 
 
 def test_a_word_that_alarms_on_every_line_is_looked_for_sixty_times() -> None:
     """More would not be shown."""
     text = "error\n" * 100
 
-    assert list(names.alarming(text, 0, len(text), 0)) == list(range(60))
+    assert list(names.alarming_lines(text, 0, len(text), 0)) == list(range(60))

@@ -51,7 +51,7 @@ OUTPUTS = {
 
 def shown(text: str, tool: str = "Bash", *files: str) -> str:
     """The preview of an output."""
-    source = preview.Source(text)
+    source = preview.Excerpt(text)
     kind = kinds.kind_of(text, source.lines, tool, list(files))
     return preview.make_preview(text, source, kind, tool, "subject")
 
@@ -86,7 +86,7 @@ def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
     """Whatever the lines hold, and whatever they are taken for."""
     text = "\n".join(["2026-11-15 10:00:00 start", *lines, "2026-11-15 10:00:09 end"])
     for kind in (kinds.LOG, kinds.CODE, kinds.PROSE, kinds.FOUND):
-        found = preview.make_preview(text, preview.Source(text), kind, "Bash", "x")
+        found = preview.make_preview(text, preview.Excerpt(text), kind, "Bash", "x")
         assert_complete(found, text)
 
 

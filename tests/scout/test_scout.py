@@ -21,7 +21,7 @@ from brimline.hooks.wire import Event
 from brimline.install.switches import init
 from brimline.scout import hook, reads
 from brimline.settings import config
-from brimline.state.history import spooled
+from brimline.state.history import read_spool
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -336,7 +336,9 @@ def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
 
     assert ask("src/a.py") is None
     decision = ask("dist/a.js")
-    lines = [(line["event"], line.get("blocked")) for line in spooled(home_dir, session.session_id)]
+    lines = [
+        (line["event"], line.get("blocked")) for line in read_spool(home_dir, session.session_id)
+    ]
 
     if mode == "off":
         assert (decision, lines) == (None, [])

@@ -75,12 +75,12 @@ def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> No
     words = ["retry", "limit", "importer"]
 
     def above(texts: dict[int, str]) -> list[int]:
-        return store.use(lambda base: floor.above(base, " ".join(words), words, texts))
+        return store.use(lambda base: floor.choose_hits(base, " ".join(words), words, texts))
 
     assert above(bad | {5: good}) == [5]
     assert above(bad | {5: "x", 6: good}) == []
     assert above({1: good, 2: "x", 3: "a limit", 4: "one importer"}) == [1, 3, 4]
-    assert store.use(lambda base: floor.above(base, "", [], {1: good})) == []
+    assert store.use(lambda base: floor.choose_hits(base, "", [], {1: good})) == []
     assert above({}) == []
 
 
@@ -90,7 +90,7 @@ def test_words_that_tell_little_count_where_there_are_no_others(world: Path) -> 
 
     def above(*words: str) -> list[int]:
         texts = {1: "use the thing", 2: "otter"}
-        return store.use(lambda base: floor.above(base, "", words, texts))
+        return store.use(lambda base: floor.choose_hits(base, "", words, texts))
 
     assert above("Use", "otter") == [2]
     assert above("Use") == [1]
@@ -102,7 +102,7 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
     store.add([{"id": str(number), "text": f"report {number}"} for number in range(1_200)])
 
     def above(text: str) -> list[int]:
-        return store.use(lambda base: floor.above(base, "", ["report", "otter"], {1: text}))
+        return store.use(lambda base: floor.choose_hits(base, "", ["report", "otter"], {1: text}))
 
     assert above("otter") == [1]
     assert above("report") == []

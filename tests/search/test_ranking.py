@@ -16,7 +16,7 @@ def vectors(
     entries: list[tuple[int, int, int]], own: list[list[float]], before: list[list[float]]
 ) -> ranking.Vectors:
     """Those of some entries, each at the place of its number."""
-    rows = ranking.records(entries, np.array(own), np.array(before))
+    rows = ranking.pack_records(entries, np.array(own), np.array(before))
     count = max(entry for entry, _, _ in entries) + 1
     placed = {entry: row for (entry, _, _), row in zip(entries, rows, strict=True)}
     empty = bytes(len(rows[0]))
@@ -26,7 +26,9 @@ def vectors(
 
 def test_what_fits_best_in_every_way_has_one_and_what_fits_worst_nothing() -> None:
     """However large the figures of each way are."""
-    scores = ranking.fused({1: Found(9, 400, 0.9), 2: Found(2, 30, 0.1), 3: Found(2, 30, 0.5)}, {})
+    scores = ranking.fuse_scores(
+        {1: Found(9, 400, 0.9), 2: Found(2, 30, 0.1), 3: Found(2, 30, 0.5)}, {}
+    )
 
     assert scores[1] == pytest.approx(1)
     assert scores[2] == 0
@@ -37,19 +39,21 @@ def test_meaning_counts_most_but_less_than_words_and_pairs_together() -> None:
     """Where all candidates are alike in one way, that way tells nothing."""
     found = {1: Found(1, 0, 0), 2: Found(0, 1, 0), 3: Found(0, 0, 1), 4: Found(1, 1, 0)}
 
-    scores = ranking.fused(found, {})
+    scores = ranking.fuse_scores(found, {})
 
     assert sorted(scores, key=lambda key: scores[key]) == [2, 1, 3, 4]
-    assert ranking.fused({1: Found(5, 5, 5), 2: Found(5, 5, 5)}, {}) == {1: 0, 2: 0}
+    assert ranking.fuse_scores({1: Found(5, 5, 5), 2: Found(5, 5, 5)}, {}) == {1: 0, 2: 0}
 
 
 def test_an_entry_between_good_ones_comes_before_its_equal_elsewhere() -> None:
     """Both neighbours give it a share; one that is no candidate gives none."""
     found = {1: Found(words=4), 2: Found(words=2), 3: Found(words=4), 5: Found(words=2), 7: Found()}
 
-    alone, between = (ranking.fused(found, before) for before in ({5: 4, 1: None}, {2: 1, 3: 2}))
+    alone, between = (
+        ranking.fuse_scores(found, before) for before in ({5: 4, 1: None}, {2: 1, 3: 2})
+    )
 
-    assert alone == ranking.fused(found, {})
+    assert alone == ranking.fuse_scores(found, {})
     assert between[5] == alone[5]
     assert alone[2] < between[2] < alone[1] < between[1]
     assert between[1] == pytest.approx(between[3])
@@ -95,7 +99,7 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
 
     near = known.near(query, None, 4, ())
 
-    assert list(ranking.blended(own, before) @ query) == pytest.approx(
+    assert list(ranking.blend_vectors(own, before) @ query) == pytest.approx(
         [near[number] for number in (1, 2, 3, 4)], abs=0.03
     )
 
@@ -103,15 +107,21 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
 def test_what_was_not_found_in_a_way_has_nothing_in_it() -> None:
     """So that the only candidate found that way has all of it."""
     assert Found() == (0.0, 0.0, 0.0)
-    assert ranking.fused({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx({1: 0.36, 2: 0})
-    assert ranking.fused({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx({1: 0.24, 2: 0})
-    assert ranking.fused({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx({1: 0.4, 2: 0})
-    assert ranking.fused({}, {}) == {}
+    assert ranking.fuse_scores({1: Found(words=1.0), 2: Found()}, {}) == pytest.approx(
+        {1: 0.36, 2: 0}
+    )
+    assert ranking.fuse_scores({1: Found(pair=1.0), 2: Found()}, {}) == pytest.approx(
+        {1: 0.24, 2: 0}
+    )
+    assert ranking.fuse_scores({1: Found(meaning=1.0), 2: Found()}, {}) == pytest.approx(
+        {1: 0.4, 2: 0}
+    )
+    assert ranking.fuse_scores({}, {}) == {}
 
 
 def test_a_neighbour_gives_fifteen_hundredths_of_its_score() -> None:
     """In both directions, once."""
-    scores = ranking.fused({1: Found(words=1.0), 2: Found()}, {2: 1})
+    scores = ranking.fuse_scores({1: Found(words=1.0), 2: Found()}, {2: 1})
 
     assert scores == pytest.approx({1: 0.36, 2: 0.054})
 
@@ -132,17 +142,17 @@ def test_the_entry_before_lends_six_tenths_of_its_vector() -> None:
     """One that points the other way leaves what is left, at full length."""
     east, west = np.array([[1.0, 0, 0]]), np.array([[-1.0, 0, 0]])
 
-    assert ranking.blended(east, west)[0] == pytest.approx([2.0, 0, 0])
+    assert ranking.blend_vectors(east, west)[0] == pytest.approx([2.0, 0, 0])
     north = np.array([[0, 1.0, 0]])
     long = (1 + 0.36) ** 0.5
-    assert ranking.blended(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
+    assert ranking.blend_vectors(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
     known = vectors([(1, 2, 1), (2, 0, 1)], [[1.0, 0, 0], [-1.0, 0, 0]], [[-1.0, 0, 0], [0.0] * 3])
     assert known.near(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
 
 
 def test_more_blocks_than_fit_into_one_scan_are_all_scanned() -> None:
     """Each block at its place; a block that is missing is empty."""
-    rows = ranking.records([(5_000, 0, 1)], np.array([[1.0, 0, 0]]), np.zeros((1, 3)))
+    rows = ranking.pack_records([(5_000, 0, 1)], np.array([[1.0, 0, 0]]), np.zeros((1, 3)))
     size = len(rows[0])
     last = 5_000 // 256
     block = bytearray(256 * size)

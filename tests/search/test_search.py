@@ -248,7 +248,7 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
 def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, seed: int) -> None:
     """Searching, reading on and forgetting go on with what is left, or with a new one."""
     talked(project_dir)
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
     (file,) = files(home_dir)
     with contextlib.closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -260,7 +260,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
     file.write_bytes(raw)
 
     deep.open_memory(home_dir).search("signed cookies")
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 
     assert all(b"cookies" not in path.read_bytes() for path in files(home_dir))

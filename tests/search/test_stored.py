@@ -49,10 +49,10 @@ def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word()
     """Inside of words too, whatever the case and the accents."""
     lines = ["red", "Red FÓX", "the foxes are reddish", "red", "fix"]
 
-    assert stored.holding(lines, ["red", "fox"]) == [1, 2]
-    assert stored.holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
-    assert stored.holding(["an error here"], ["errors"]) == [0]
-    assert stored.holding(lines, ["whale"]) == []
+    assert stored.lines_holding(lines, ["red", "fox"]) == [1, 2]
+    assert stored.lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
+    assert stored.lines_holding(["an error here"], ["errors"]) == [0]
+    assert stored.lines_holding(lines, ["whale"]) == []
 
 
 @pytest.mark.parametrize(("word", "stem"), [("error", "error"), ("errors", "erro"), ("a", "a")])
@@ -65,11 +65,11 @@ def test_of_a_long_line_the_part_around_a_term_is_shown() -> None:
     """With its length; a line that fits is whole."""
     line = "a" * 50 + "otter" + "b" * 50
 
-    assert stored.clipped(line, ["otter"], 105) == line
-    assert stored.clipped(line, ["otter"], 40) == (
+    assert stored.clip_line(line, ["otter"], 105) == line
+    assert stored.clip_line(line, ["otter"], 40) == (
         "…" + "a" * 10 + "otter" + "b" * 25 + "… (105 characters)"
     )
-    assert stored.clipped(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
+    assert stored.clip_line(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
-        known = documents.use(
+        known = documents.use_database(
             stored.folder(home_dir), lambda base: documents.states(base, stored.SOURCE)
         )
         return {f"sha256:{digest}" for digest in known}
@@ -154,9 +154,9 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
 def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
     """Unless it has no others; sixty are enough of any question."""
-    assert turns.telling("What is the otter plan?") == ["otter", "plan"]
-    assert turns.telling("what is the") == ["what", "is", "the"]
-    assert len(turns.telling(" ".join(f"word{number}" for number in range(61)))) == 60
+    assert turns.telling_words("What is the otter plan?") == ["otter", "plan"]
+    assert turns.telling_words("what is the") == ["what", "is", "the"]
+    assert len(turns.telling_words(" ".join(f"word{number}" for number in range(61)))) == 60
     assert turns.expression("otter plan") == '"otter" OR "plan"'
 
 
@@ -246,10 +246,10 @@ def test_without_a_store_nothing_is_found(home_dir: str) -> None:
 def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
     """Which is named by the next number; the work finds it empty."""
     folder = str(tmp_path / "search")
-    documents.use(folder, lambda base: base.execute("SELECT 1").fetchall())
+    documents.use_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert documents.use(folder, lambda base: documents.states(base, "x")) == {}
+    assert documents.use_database(folder, lambda base: documents.states(base, "x")) == {}
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
 

@@ -49,7 +49,7 @@ class Recorded(SessionBuilder):
         """What a purge would do; without options the results of the last ten requests stay."""
         os.utime(self.path, (LONG_AGO, LONG_AGO))
         chosen = chosen or Options(**{"keep_requests": 10} | options)
-        return purging.prepare(self.path, chosen, self.home_dir)
+        return purging.plan_purge(self.path, chosen, self.home_dir)
 
     def purge(self, plan: Plan | None = None, **options: Any) -> Rewritten:
         """Carry a plan out, or the one that is made now."""

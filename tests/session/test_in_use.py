@@ -45,7 +45,7 @@ def test_what_was_just_written_is_in_use(path: Path, age_s: float, is_idle: bool
     """Where no client says that it runs; a time far in the future says nothing."""
     os.utime(path, (time.time() - age_s, time.time() - age_s))
 
-    assert (in_use.why(str(path)) is None) == is_idle
+    assert (in_use.why_in_use(str(path)) is None) == is_idle
     if not is_idle:
         with pytest.raises(InUseError, match=r"written \d+ s ago.*nothing was changed"):
             in_use.require_idle(str(path))
@@ -60,12 +60,12 @@ def test_a_client_keeps_its_session_in_use_while_it_runs(
     _register(path, process.pid, "s1")
 
     for session in (path, agent):
-        assert f"process {process.pid}" in str(in_use.why(str(session)))
+        assert f"process {process.pid}" in str(in_use.why_in_use(str(session)))
     process.kill()
     process.wait()
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
     os.utime(path)
-    assert "written" in str(in_use.why(str(path)))
+    assert "written" in str(in_use.why_in_use(str(path)))
 
 
 def test_a_client_that_left_or_ended_is_forgotten_at_once(
@@ -77,12 +77,12 @@ def test_a_client_that_left_or_ended_is_forgotten_at_once(
     """
     os.utime(path)
     _register(path, process.pid, "s1")
-    assert in_use.why(str(path)) is not None
+    assert in_use.why_in_use(str(path)) is not None
 
     entry = _register(path, process.pid, "s2")
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
     entry.unlink()
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
 
 
 def test_a_process_that_began_after_its_client_is_another_one(
@@ -91,9 +91,9 @@ def test_a_process_that_began_after_its_client_is_another_one(
     """Numbers are used again; where `ps` cannot tell, better refused once too often."""
     _register(path, process.pid, "s1", ago_s=3_600)
 
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
     monkeypatch.setenv("PATH", "/nowhere")
-    assert f"process {process.pid}" in str(in_use.why(str(path)))
+    assert f"process {process.pid}" in str(in_use.why_in_use(str(path)))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_senseless_entry_is_ignored(text: str, path: Path) -> None:
     """Neither an error nor a client."""
     _register(path, 1, "s1").write_text(text)
 
-    assert in_use.why(str(path)) is None
+    assert in_use.why_in_use(str(path)) is None
 
 
 def _register(path: Path, pid: int, session_id: str, ago_s: float = 0) -> Path:

@@ -25,7 +25,7 @@ def recorded(session: SessionBuilder) -> SessionBuilder:
     session.prompt("Build it.")
     session.tool_result(session.tool_call(50_000, command="make", description=BULK), BULK)
     for text in (BULK, cold.input_text({"command": "make", "description": BULK})):
-        session.prompt(stub.line("Bash", "make", 9, key_of(text)))
+        session.prompt(stub.build_line("Bash", "make", 9, key_of(text)))
     return session
 
 

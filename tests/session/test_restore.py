@@ -161,7 +161,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     os.makedirs(folder)
     path = shutil.copy2(session.path, folder)
     if with_backups:
-        for backup in restoring.of_session(session.path):
+        for backup in restoring.backups_of(session.path):
             shutil.copy2(backup.path, folder)
 
     Recorded(str(path), home_dir=home_dir).restore()
@@ -211,10 +211,10 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
         (note,) = restoring.notes(home_dir, "session")[0]
         Path(note.file).write_bytes(b"{")
     elif damage == "changed":
-        (backup,) = restoring.of_session(session.path)
+        (backup,) = restoring.backups_of(session.path)
         Path(backup.path).write_bytes(original.swapcase())
     elif damage == "gone":
-        (backup,) = restoring.of_session(session.path)
+        (backup,) = restoring.backups_of(session.path)
         os.unlink(backup.path)
     else:
         with open(session.path, "r+b") as file:
@@ -242,9 +242,9 @@ def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, origina
     (note,) = restoring.notes(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
-    assert restoring.expire(home_dir, note.at + 1) == 0
+    assert restoring.expire_notes(home_dir, note.at + 1) == 0
     os.unlink(session.path)
-    assert [restoring.expire(home_dir, note.at + late) for late in (-1, 1)] == [0, 1]
+    assert [restoring.expire_notes(home_dir, note.at + late) for late in (-1, 1)] == [0, 1]
     assert restoring.noted_sessions(home_dir) == []
 
 

@@ -165,7 +165,7 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     """The last 512 bytes."""
     base: Any = b"x" * 600
 
-    assert survey.check_of(base) == survey.check_of(b"y" + base)
-    assert survey.check_of(base) != survey.check_of(base[:-1] + b"y")
-    assert survey.check_of(b"a" + b"x" * 511) != survey.check_of(b"b" + b"x" * 511)
-    assert survey.check_of(b"a" + b"x" * 512) == survey.check_of(b"b" + b"x" * 512)
+    assert survey.line_check(base) == survey.line_check(b"y" + base)
+    assert survey.line_check(base) != survey.line_check(base[:-1] + b"y")
+    assert survey.line_check(b"a" + b"x" * 511) != survey.line_check(b"b" + b"x" * 511)
+    assert survey.line_check(b"a" + b"x" * 512) == survey.line_check(b"b" + b"x" * 512)

@@ -100,7 +100,7 @@ def test_the_session_is_what_it_was_and_the_rest_is_a_second_one(
     assert rest == named(whole[len(session.data) :], second_id)
     assert {json.loads(row)["sessionId"] for row in rest.splitlines()} == {second_id}
     assert os.path.getmtime(second) < os.path.getmtime(session.path)
-    (backup,) = restoring.of_session(session.path)
+    (backup,) = restoring.backups_of(session.path)
     assert Path(backup.path).read_bytes() == whole
     assert machines.ours(Path(session.path)) == []
 
@@ -240,7 +240,7 @@ def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
         assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
         assert len(list(Path(session.path).parent.glob("*.jsonl"))) == 2
         assert machines.ours(Path(session.path)) == []
-        for path in [plan.second, *[one.path for one in restoring.of_session(session.path)]]:
+        for path in [plan.second, *[one.path for one in restoring.backups_of(session.path)]]:
             os.unlink(path)
         if is_last:
             break

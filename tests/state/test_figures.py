@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.state import figures
-from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
+from brimline.state.figures import Figures, add_up, readings, sound_fields, worth_keeping
 from brimline.transcript.compactions import Recorded, Request
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def story(*told: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Events one second after the other."""
     return [
-        sound({"at": 100.0 + number, "event": name} | fields)
+        sound_fields({"at": 100.0 + number, "event": name} | fields)
         for number, (name, fields) in enumerate(told)
     ]
 
@@ -211,9 +211,9 @@ def test_a_notice_has_the_last_reading_before_it() -> None:
 def test_fields_of_another_kind_are_left_out() -> None:
     """A true is no number; whether a call was blocked is a yes or nothing."""
     line = {"at": 1, "event": "Stop", "occupancy": True, "tier": 2, "seconds": 1.5, "model": 5}
-    assert sound(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
-    assert sound(line | {"blocked": 1, "other": "x"})["blocked"] is True
-    assert "blocked" not in sound(line | {"blocked": 0})
+    assert sound_fields(line) == {"at": 1.0, "event": "Stop", "tier": 2, "seconds": 1.5}
+    assert sound_fields(line | {"blocked": 1, "other": "x"})["blocked"] is True
+    assert "blocked" not in sound_fields(line | {"blocked": 0})
 
 
 def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
@@ -279,7 +279,7 @@ def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
 )
 def test_a_row_is_of_a_compaction_that_was_announced_near_it(at: float, own: bool) -> None:
     """Five seconds earlier at most, and half an hour later."""
-    events = [sound({"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7})]
+    events = [sound_fields({"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7})]
 
     found = by_hooks(events, row(at, pre_tokens=9))
 

@@ -94,7 +94,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     first = history.spool_stamp(state.folder)
     state.add_line("PreCompact", {"trigger": "auto"})
 
-    events, damaged = history._spooled(state.folder)
+    events, damaged = history._read_spool(state.folder)
 
     assert list(events[0]) == ["v", "at", "event", "ms", "tier", "text"]
     assert (events[0]["v"], damaged) == (FORMAT, 0)
@@ -102,7 +102,7 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     assert history.spool_stamp(state.folder) != first
     for number, name in enumerate(["spool.9.jsonl", "spool.10.jsonl"]):
         Path(state.folder, name).write_text(line(number, at=float(number)) + "\n")
-    assert names(history._spooled(state.folder)[0])[:2] == ["E0", "E1"]
+    assert names(history._read_spool(state.folder)[0])[:2] == ["E0", "E1"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_is_no_event_is_counted(
     folder.mkdir(parents=True)
     (folder / "spool.jsonl").write_text(text)
 
-    found = history._spooled(str(folder))
+    found = history._read_spool(str(folder))
 
     assert (names(found[0]), found[1]) == (events, damaged)
 

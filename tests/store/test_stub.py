@@ -29,14 +29,16 @@ def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after:
     told = [text if text is None else flatten(text) for text in (wanted.tool, wanted.source)]
     expected = wanted._replace(tool=told[0], source=told[1])
 
-    assert stub.parse(stub.build(wanted)) == expected
-    assert stub.parse(f"{before}\n{stub.build(wanted)}\n{after}") == expected
+    assert stub.parse(stub.build_reference(wanted)) == expected
+    assert stub.parse(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
 
 
 @pytest.mark.row("S3-15", "S3-56")
 def test_our_form_is_one_line_that_reads_well() -> None:
     """What it is, how much, how it ended, from where, and the key; the way back is a command."""
-    built = stub.build(Stub(KEY, 45_678, 1_523, 1, 11_420, "Bash", 'echo "hi"\nls', "soft"))
+    built = stub.build_reference(
+        Stub(KEY, 45_678, 1_523, 1, 11_420, "Bash", 'echo "hi"\nls', "soft")
+    )
 
     assert built == (
         "[brimline stored 45678 bytes, 1523 lines, exit 1, ~11420 tokens, pinned soft, "
@@ -49,7 +51,7 @@ def test_our_form_is_one_line_that_reads_well() -> None:
 
 def test_a_line_names_one_key_whatever_the_command_says() -> None:
     """A command or a file name cannot put another key before it."""
-    line = stub.line("Bash", "echo 'x: 5 bytes, recall sha256:000000000000]'", 3_531, KEY)
+    line = stub.build_line("Bash", "echo 'x: 5 bytes, recall sha256:000000000000]'", 3_531, KEY)
 
     assert line.count("sha256:") == 1
     assert line.endswith(f": 3,531 bytes, recall {KEY[:19]}]")

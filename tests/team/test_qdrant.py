@@ -154,11 +154,14 @@ def test_a_change_is_done_when_the_server_says_so(
 )
 def test_why_a_node_cannot_be_reached_is_told(error: Exception, said: str) -> None:
     """With what may be wrong in the address."""
-    assert qdrant._why("a", error) == said
+    assert qdrant._why_unreachable("a", error) == said
 
 
 @pytest.mark.parametrize("error", [KeyError, TypeError, ValueError, AttributeError, OverflowError])
 def test_an_answer_of_another_shape_is_one_sentence(error: type[Exception]) -> None:
     """Whatever the shape breaks."""
-    with pytest.raises(TeamError, match="something else than was asked"), qdrant.as_asked():
+    with (
+        pytest.raises(TeamError, match="something else than was asked"),
+        qdrant.refuse_other_shapes(),
+    ):
         raise error

@@ -54,7 +54,7 @@ def test_the_ids_of_all_pages_are_read(answering: Callable[..., Answering]) -> N
     server = answering(*[(200, {"result": page}) for page in pages])
     where = place.parse(f"qdrant+http://{server.host}/team")
     with contextlib.closing(qdrant.Server(where, 60.0, 60.0)) as nodes:
-        ids = queue._ids(nodes, {"filter": {}})
+        ids = queue._point_ids(nodes, {"filter": {}})
 
     assert ids == {"a", "b", "3"}
     common = {"filter": {}, "limit": 10_000, "with_payload": False}

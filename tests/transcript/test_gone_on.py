@@ -67,13 +67,13 @@ def test_memory_has_every_message_once(
     first: str, home_dir: str, project_dir: str, go_on: GoOn, is_read_before: bool
 ) -> None:
     """Under the session in which it was said first, whenever the two are read."""
-    said = Counter(entry.text for _, entry in deep.spoken(enumerate(read.rows(first))))
+    said = Counter(entry.text for _, entry in deep.spoken_entries(enumerate(read.rows(first))))
     assert said["Begin."] == said["Done: Begin."] == said["Read all parts."] == 1
     if is_read_before:
-        deep.take_in(home_dir, project_dir)
+        deep.index_sources(home_dir, project_dir)
 
     go_on(first, home_dir)
-    deep.take_in(home_dir, project_dir)
+    deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
     memory = deep.open_memory(home_dir)

@@ -72,7 +72,7 @@ def _carried(path: str, _home_dir: str) -> Any:
 
 
 def _remembered(path: str, _home_dir: str) -> Any:
-    return [entry.text for _, entry in deep.spoken(enumerate(read.rows(path)))]
+    return [entry.text for _, entry in deep.spoken_entries(enumerate(read.rows(path)))]
 
 
 def _spent(path: str, home_dir: str) -> Any:
@@ -171,7 +171,7 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     source = recordings / "by_handle" / name / "compacted.jsonl"
     path = shutil.copy2(source, str(world / "session.jsonl"))
     options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
-    plan = purge.prepare(path, options, home_dir)
+    plan = purge.plan_purge(path, options, home_dir)
     changed = session_documents.changes(plan)
     purge.purge(path, plan, home_dir, quiet_s=0.01)
 

@@ -84,7 +84,7 @@ _LOOKING = words_of("""
 def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, failed: bool) -> None:
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
-    steps = shell.split(command)
+    steps = shell.split_commands(command)
     if any(map(_is_opaque, steps)):
         note_run_unseen(ledger, command)
         return

@@ -76,7 +76,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
         from brimline.team import place
 
         place.parse(value)  # before anything could repeat what is wrong with it: it may hold a key
-    written = config.change(file, key, value, project=project)
+    written = config.change_setting(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)

@@ -110,7 +110,7 @@ def edit_command(
     from brimline.memory import hot, textfile
 
     place = _memory_folder()
-    topic = hot.named(place, name)
+    topic = hot.find_topic(place, name)
     seen = textfile.read(topic.path)
     if text is None and kind is None and description is None:
         if not sys.stdin.isatty():
@@ -137,7 +137,7 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     from brimline.memory import hot
 
     place = _memory_folder()
-    topic = hot.named(place, name)
+    topic = hot.find_topic(place, name)
     output.consent(f"Delete {topic.path}?", yes=yes)
     hot.remove(place, name)
     _index_topic(topic)
@@ -192,14 +192,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        overview.searchable(home_dir).use(_mark_all_unread)
+        overview.open_search(home_dir).use(_mark_all_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
-        done = deep.take_in(home_dir, project, exclude, progress=progress.update)
+        done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _say_if_renewed()
     if not vectors.load():
         output.note(vectors.missing())
-    total = sum(overview.searchable(home_dir).use(overview.counts)["entries"].values())
+    total = sum(overview.open_search(home_dir).use(overview.count_entries)["entries"].values())
     told = f"{_entry_count(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
@@ -222,7 +222,7 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     queue = together.queue_of(home_dir, project)
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
-    deep.take_in(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
+    deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
     waiting = queue.compared(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.update)
@@ -244,7 +244,7 @@ def status_command(as_json: bool) -> None:
     _say_if_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
-    rows += [("team", together.told(document["team"]))] if document["team"] else []
+    rows += [("team", together.status_text(document["team"]))] if document["team"] else []
     output.answer(document, output.pairs(rows), as_json=as_json)
 
 

@@ -118,7 +118,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
     with _read_progress(path) as bar:
-        planned = purge.prepare(path, options, home_dir, bar.update)
+        planned = purge.plan_purge(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
     if planned.is_empty:
         output.answer(report, f"{session_text.purge(report)}\nNothing to purge.", as_json=as_json)
@@ -300,7 +300,7 @@ def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
     if file is not None:
         path = find.named(file)
         recovery.recover(path)
-        backups = restore.of_session(path)
+        backups = restore.backups_of(path)
         if not backups and not os.path.isfile(path):
             raise SessionError(f"{path} is not there, and neither is a backup of it")
         return backups

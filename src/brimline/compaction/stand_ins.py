@@ -82,7 +82,7 @@ def preview_of(
         source=subject[:_SUBJECT_CHARACTERS] or None,
     )
     rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
-    instead = preview.reference(stored, "", shown, rest)
+    instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
     fields = blocks.stand_in_fields(block, instead)
@@ -151,7 +151,7 @@ def _kept_names(text: str, used: list[str]) -> str:
         if len(name) + 1 <= left and not any(name in other for other in chosen):
             chosen.append(name)
             left -= len(name) + 1
-    found = names.names(enumerate(text.split("\n")), " ".join(chosen))
+    found = names.find_names(enumerate(text.split("\n")), " ".join(chosen))
     chosen += [name.text for name in names.choose_fitting(found, left, names.PATH)]
     return f" {' '.join(chosen)}" if chosen else ""
 

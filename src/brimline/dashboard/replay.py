@@ -80,7 +80,7 @@ def _setting_pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign and config.find(key):
         raise ConfigError(f"write --set {key}=VALUE")
-    config.checked(key, value)
+    config.check_value(key, value)
     return key, value
 
 

@@ -176,7 +176,7 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why(path))
+        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
@@ -205,7 +205,7 @@ def outline_story(
     Raises:
         SessionError: its file cannot be read.
     """
-    spooled = history.spooled(home_dir, find.session_id_of(path))
+    spooled = history.read_spool(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
     try:
         with read.open_regular(path) as file:
@@ -229,7 +229,7 @@ def outline_story(
     name = story.kept_as = state.session_id
     story.figures = history.look(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
-    story.events = [_sound_fields(line) for line in history.spooled(home_dir, name)]
+    story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd

@@ -276,7 +276,7 @@ class Dashboard:
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
         for hit in rows:
             hit["session"] = self._session_of(hit["group"])
-        unread = hits.reading(self.home_dir)
+        unread = hits.reading_progress(self.home_dir)
         values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 

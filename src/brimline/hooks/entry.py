@@ -94,9 +94,9 @@ def answer_event(turn: Turn) -> bytes:
         return ask_rooms(turn)
     if MOD_ALIVE not in turn.state.names and MOD_KEY not in turn.event.payload:
         return ask_rooms(turn)
-    from brimline.hooks import inside
+    from brimline.hooks import mod_results
 
-    return inside.answer(turn)
+    return mod_results.answer(turn)
 
 
 def ask_rooms(turn: Turn, left_out: str = "") -> bytes:

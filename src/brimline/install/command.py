@@ -98,7 +98,7 @@ def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
     """Let memory read the sessions there are, if the user wants that now."""
     from brimline.memory import deep, hits
 
-    state = hits.reading(home_dir)
+    state = hits.reading_progress(home_dir)
     if state is None:
         return
     sessions = output.count(state["sessions"] - state["read"], "past session")
@@ -110,7 +110,7 @@ def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
     try:
         total = deep.unread_bytes(home_dir, project_dir)
         with output.Progress("Reading sessions", total) as progress:
-            deep.take_in(home_dir, project_dir, exclude, progress=progress.update)
+            deep.index_sources(home_dir, project_dir, exclude, progress=progress.update)
     except (KeyboardInterrupt, BrimlineError, OSError) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else error
         output.note(f"not all was read ({reason}): each session's start goes on with it")

@@ -83,7 +83,7 @@ class Stored:
         self.problems: list[str] = []
         self._keys: dict[str, set[str]] = {}
         noted = self._read_notes()
-        beside = [backup for path in (*self._keys, *noted) for backup in restore.of_session(path)]
+        beside = [backup for path in (*self._keys, *noted) for backup in restore.backups_of(path)]
         known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
         # A session may have moved away from its backup.
         there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]

@@ -165,7 +165,7 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
-    config.change(paths.user_config(home_dir), "scout.mode", word, project=False)
+    config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
     python = pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, known[0]))
     renewed, changed = parts.wiring_for(python, home_dir), []

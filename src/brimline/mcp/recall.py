@@ -182,9 +182,9 @@ def _matching_lines(name: str, lines: list[bytes], span: contents.Span, query: s
     """The lines of one output that hold the words, as many as fit."""
     texts = [decode_line(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.terms(query)
-    fitting = sorted(stored.holding(texts, wanted))
+    fitting = sorted(stored.lines_holding(texts, wanted))
     shown = _rows_that_fit(
-        f"{at + span.first}: {stored.clipped(texts[at], wanted, _LINE_CHARACTERS)}"
+        f"{at + span.first}: {stored.clip_line(texts[at], wanted, _LINE_CHARACTERS)}"
         for at in fitting
     )
     following = ""
@@ -266,9 +266,9 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     lines = document.text.split("\n")
-    fitting = stored.holding(lines, wanted)
+    fitting = stored.lines_holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {stored.clipped(lines[at], wanted, _HIT_CHARACTERS)}" for at in fitting]
+    shown = [f"{at + 1}: {stored.clip_line(lines[at], wanted, _HIT_CHARACTERS)}" for at in fitting]
     shown = shown[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import reading, reading_text
+from brimline.memory.hits import reading_progress, reading_text
 from brimline.output import line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -62,7 +62,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     how = "" if vectors.load() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"] if problem else []
-    state = reading(home_dir)
+    state = reading_progress(home_dir)
     notes += [f"[{reading_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
@@ -81,7 +81,7 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     Raises:
         StoreError: there is none, or it is another project's.
     """
-    found = _open_memory(home_dir).use(lambda connection: turns.around(connection, number))
+    found = _open_memory(home_dir).use(lambda connection: turns.entries_around(connection, number))
     other, at = _elsewhere.get(number, (None, 0.0))
     if other and time.monotonic() < at + _KEPT_S:
         found, everywhere = [other], True
@@ -136,7 +136,7 @@ def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAI
     def take_in() -> None:
         with _intake, contextlib.suppress(StoreError, OSError):
             exclude = policy.load(home_dir, project_dir).values["memory.exclude"]
-            deep.take_in(home_dir, project_dir, exclude)
+            deep.index_sources(home_dir, project_dir, exclude)
 
     if wait_s is None or not _intake.locked():
         thread = threading.Thread(target=take_in, daemon=True)

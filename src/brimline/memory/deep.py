@@ -72,7 +72,7 @@ def open_memory(home_dir: str) -> Memory:
     return Memory(stored.folder(home_dir), derived=True)
 
 
-def take_in(
+def index_sources(
     home_dir: str,
     project_dir: str,
     exclude: Sequence[str] = (),
@@ -97,17 +97,17 @@ def take_in(
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
-    stamps = intake.memory.use(_stamps)
+    stamps = intake.memory.use(_source_stamps)
     intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    taken = _take_all(intake, fresh, stamps, until, progress or (lambda _: None))
+    taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
     if not taken.pending:
-        while time.monotonic() < until and intake.memory.use(_vectors):
+        while time.monotonic() < until and intake.memory.use(_add_vectors):
             pass
     return taken
 
 
-def _take_all(
+def _index_until(
     intake: _Intake,
     fresh: list[Source],
     stamps: dict[str, str],
@@ -139,7 +139,7 @@ def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
 
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    for path in hits.sessions(home_dir):
+    for path in hits.session_files(home_dir):
         yield from _source(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
@@ -149,13 +149,13 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
             yield from _source(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
     for folder in dict.fromkeys([hot.folder(project_dir), *folders]):
-        for name in hot.files(folder):
+        for name in hot.topic_files(folder):
             yield from _source(f"{folder}/{name}", TOPIC)
 
 
 def unread_bytes(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = open_memory(home_dir).use(_stamps)
+    known = open_memory(home_dir).use(_source_stamps)
     return sum(map(_size, _changed_sources(sources(home_dir, project_dir), known)))
 
 
@@ -167,7 +167,7 @@ def _size(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
-def spoken(
+def spoken_entries(
     rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
 ) -> Iterator[tuple[int, Entry]]:
     """The user's messages, replies, and summaries, in their order.
@@ -202,7 +202,7 @@ class _Speech:
         uuid = row.uuid_of(fields)
         at = clock.parse(row.timestamp_of(fields)) or 0.0
         if uuid is None:
-            self._take_queued(fields, at)
+            self._note_queued(fields, at)
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
@@ -212,7 +212,7 @@ class _Speech:
             self._turn_at = offset
             yield offset, Entry(uuid, text, "", at, USER)
         elif row.kind_of(fields) == "assistant":
-            self._take_reply(fields, Entry(uuid, "", "", at, REPLY))
+            self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
         else:
             for result in row.results(fields):
                 tool = self._tools.get(result.call_id, "")
@@ -227,7 +227,7 @@ class _Speech:
             yield self._turn_at, entry
         self._queued, self._steps, self._closing = {}, [], []
 
-    def _take_queued(self, fields: dict[str, Any], at: float) -> None:
+    def _note_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation(fields)
         text = words.own_words(whole)
@@ -237,7 +237,7 @@ class _Speech:
         elif operation == "popAll":
             self._queued.pop(text, None)
 
-    def _take_reply(self, fields: dict[str, Any], entry: Entry) -> None:
+    def _note_reply(self, fields: dict[str, Any], entry: Entry) -> None:
         calls = list(row.calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
@@ -261,7 +261,7 @@ def _joined(steps: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def pieces(entry: Entry) -> Iterator[Entry]:
+def split_entry(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts, current = list[str](), ""
     for paragraph in _BREAK.split(clean(entry.text).strip()):
@@ -315,7 +315,7 @@ def _source(path: str, kind: str) -> Iterator[Source]:
     yield Source(path, f"{told.st_size}:{told.st_mtime_ns}", kind, told.st_mtime)
 
 
-def _stamps(connection: sqlite3.Connection) -> dict[str, str]:
+def _source_stamps(connection: sqlite3.Connection) -> dict[str, str]:
     """How each source looked, and how far a session was read."""
     asked = "SELECT substr(name, 6), value FROM facts WHERE name GLOB 'file:*'"
     return dict(connection.execute(asked).fetchall())
@@ -361,10 +361,10 @@ class _Intake:
         try:
             if source.kind == SESSION:
                 begun = int(known.partition("@")[2] or 0)
-                made, offset, is_whole = _of_session(source.path, begun, until)
+                made, offset, is_whole = _session_entries(source.path, begun, until)
                 stamp = stamp if is_whole else "cut"
             elif source.kind == TOPIC:
-                made = [_of_topic(source, self._project)]
+                made = [_topic_entry(source, self._project)]
             else:
                 made = list(_carry_entries(self._home, source))
         except (OSError, ValueError):
@@ -382,7 +382,7 @@ class _Intake:
         return added
 
     def _fitting(self, made: Iterable[Entry]) -> list[Entry]:
-        return [part for one in made if not self._refused(one) for part in pieces(one)]
+        return [part for one in made if not self._refused(one) for part in split_entry(one)]
 
 
 def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
@@ -393,7 +393,7 @@ def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> N
             turns.remove(connection, "ref = ?", (ref,))
 
 
-def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
+def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
     session, project = find.session_id_of(path), stored.place(find.project_of(path))
@@ -405,7 +405,7 @@ def _of_session(path: str, start: int, until: float) -> tuple[list[Entry], int, 
         offset = start
         rows = _rows(read.lines(file, offset=start))
         goes_on = start == 0 and find.origin(path) is not None
-        for begun, entry in spoken(rows, goes_on=goes_on):
+        for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
             made.append(entry._replace(group=session, project=project))
@@ -422,14 +422,14 @@ def _rows(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
                 yield line.offset, record.value
 
 
-def _of_topic(source: Source, project_dir: str) -> Entry:
+def _topic_entry(source: Source, project_dir: str) -> Entry:
     folder = os.path.dirname(source.path)
     project = project_dir
     if folder != hot.folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
         project = next((one for one in map(find.project_of, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
-    topic = hot.parsed(source.path, raw)
+    topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
     return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
@@ -453,7 +453,7 @@ def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
         yield Entry(source.path, whole, group, source.changed, CHECKPOINT, project)
 
 
-def _vectors(connection: sqlite3.Connection) -> int:
+def _add_vectors(connection: sqlite3.Connection) -> int:
     """Vectors for entries that were taken in where there was no table."""
     table = vectors.load()
     if table is None:

@@ -58,7 +58,7 @@ def forget(home_dir: str, asked: Asked, *, dry_run: bool = False) -> dict[str, i
         OSError: something cannot be deleted.
     """
     if not dry_run:
-        _note(home_dir, asked)  # first: from here on nothing of it is taken in again
+        _note_forgotten(home_dir, asked)  # first: from here on nothing of it is taken in again
     counts = {"sessions": len(asked.sessions), "outputs": 0, "entries": 0, "files": 0, "backups": 0}
     for forget_own in table.trace_functions("forget"):
         for what, number in forget_own(home_dir, asked, dry_run=dry_run).items():
@@ -66,17 +66,17 @@ def forget(home_dir: str, asked: Asked, *, dry_run: bool = False) -> dict[str, i
     return counts
 
 
-def _note(home_dir: str, asked: Asked) -> None:
+def _note_forgotten(home_dir: str, asked: Asked) -> None:
     if asked.project:
-        forgotten.note(home_dir, clock.now(), {"project": asked.project})
+        forgotten.note_forgotten(home_dir, clock.now(), {"project": asked.project})
     if asked.before:
-        forgotten.note(home_dir, clock.now(), {"before": asked.before})
+        forgotten.note_forgotten(home_dir, clock.now(), {"before": asked.before})
     for name in asked.sessions:
-        about = {"session": name, "cursor": fold.cursor_at_end(_transcript(name))}
-        forgotten.note(home_dir, clock.now(), about)
+        about = {"session": name, "cursor": fold.cursor_at_end(_find_transcript(name))}
+        forgotten.note_forgotten(home_dir, clock.now(), about)
 
 
-def _transcript(name: str) -> str | None:
+def _find_transcript(name: str) -> str | None:
     try:
         return find.by_id(name)
     except SessionError:

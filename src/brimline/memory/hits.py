@@ -36,7 +36,7 @@ def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
         hit._asdict() | {"key": f"m{hit.number}", "lines": _fitting_lines(hit.text, query)}
         for hit in hits
     ]
-    return {"query": query, "hits": rows, "reading": reading(home_dir)}
+    return {"query": query, "hits": rows, "reading": reading_progress(home_dir)}
 
 
 def text(found: dict[str, Any]) -> str:
@@ -48,7 +48,7 @@ def text(found: dict[str, Any]) -> str:
 def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
     head = "  ".join([hit["key"], *_origin(hit)])
-    return "\n".join([head, *[f"  {_marked(line, query)}" for line in lines]])
+    return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
 
 
 def _origin(hit: dict[str, Any]) -> list[str]:
@@ -83,10 +83,10 @@ def _around_word(line: str, stems: Sequence[str]) -> str:
 
 def _stems(query: str) -> list[str]:
     """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
-    return [stored.stem(stored.fold(word)) for word in turns.telling(query)]
+    return [stored.stem(stored.fold(word)) for word in turns.telling_words(query)]
 
 
-def _marked(line: str, query: str) -> str:
+def _mark_words(line: str, query: str) -> str:
     """A line with the query's words marked, for a terminal."""
     stems = "|".join(map(re.escape, _stems(query)))
     words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
@@ -110,7 +110,7 @@ def entry(home_dir: str, key: str) -> dict[str, Any]:
     number = int(match[1])
     memory = turns.Memory(stored.folder(home_dir), derived=True)
     there = os.path.isdir(stored.folder(home_dir))
-    near = memory.use(lambda base: turns.around(base, number)) if there else []
+    near = memory.use(lambda base: turns.entries_around(base, number)) if there else []
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -126,7 +126,7 @@ def entry_text(found: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def reading(home_dir: str) -> dict[str, int] | None:
+def reading_progress(home_dir: str) -> dict[str, int] | None:
     """How many of the sessions there are were read, and about how long the rest takes.
 
     None where all were.
@@ -135,7 +135,7 @@ def reading(home_dir: str) -> dict[str, int] | None:
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
         facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
-    own = list(sessions(home_dir))
+    own = list(session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
@@ -144,7 +144,7 @@ def reading(home_dir: str) -> dict[str, int] | None:
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
-def sessions(home_dir: str) -> Iterator[str]:
+def session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
     gone = forgotten.sessions(home_dir)
     for path in find.beginning_with():

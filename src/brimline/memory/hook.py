@@ -34,4 +34,4 @@ def tidy(turn: Turn, until: float) -> None:
     """Take in what was said lately, as far as time allows."""
     from brimline.memory import deep
 
-    deep.take_in(turn.home, turn.project, turn.values["memory.exclude"], until=until)
+    deep.index_sources(turn.home, turn.project, turn.values["memory.exclude"], until=until)

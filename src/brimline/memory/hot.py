@@ -65,7 +65,7 @@ def folder(project_dir: str) -> str:
     return clientsettings.memory_folder(project_dir)
 
 
-def files(place: str) -> list[str]:
+def topic_files(place: str) -> list[str]:
     """The names of what may be topics, links left out; none where the folder is a link."""
     try:
         return [name for name in _names(place) if not os.path.islink(f"{place}/{name}")]
@@ -75,7 +75,7 @@ def files(place: str) -> list[str]:
 
 def topics(place: str) -> list[Topic]:
     """Every topic file, by name; what cannot be read is there with its problem."""
-    return [_topic(f"{place}/{name}") for name in _names(place)]
+    return [_read_topic(f"{place}/{name}") for name in _names(place)]
 
 
 def add(
@@ -86,7 +86,7 @@ def add(
     Raises:
         StateError: the type is unknown, a part is missing, or it is there already.
     """
-    name, description, text = (_flat(name), _flat(description), clean(text))
+    name, description, text = (_on_one_line(name), _on_one_line(description), clean(text))
     _check_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
@@ -141,7 +141,7 @@ def edit(
     Raises:
         StateError: there is no such topic, it cannot be read, or it is not what was seen.
     """
-    topic = named(place, name)
+    topic = find_topic(place, name)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
     before = textfile.read(topic.path)
@@ -151,16 +151,16 @@ def edit(
     _check_indexes(place)
     changed = topic._replace(
         type=kind or topic.type,
-        description=_flat(description) if description else topic.description,
+        description=_on_one_line(description) if description else topic.description,
         text=clean(text) if text is not None else topic.text,
     )
-    if not textfile.replace(topic.path, before, _document(_front(changed), changed.text)):
+    if not textfile.replace(topic.path, before, _document(_front_matter(changed), changed.text)):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_in_index(place, changed)
     return changed
 
 
-def _front(topic: Topic) -> dict[str, Any]:
+def _front_matter(topic: Topic) -> dict[str, Any]:
     """The head of a topic with its description and type, which stays nested where it was."""
     front = dict(topic.front) | {"description": topic.description}
     if "type" in front or not isinstance(front.get("metadata"), dict):
@@ -174,7 +174,7 @@ def remove(place: str, name: str) -> Topic:
     Raises:
         StateError: there is no such topic.
     """
-    topic = named(place, name)
+    topic = find_topic(place, name)
     if os.path.isdir(topic.path) and not os.path.islink(topic.path):
         raise StateError(f"{topic.path} is a folder: delete it by hand")
     _check_indexes(place, besides=topic.file)
@@ -186,7 +186,7 @@ def remove(place: str, name: str) -> Topic:
     return topic
 
 
-def named(place: str, name: str) -> Topic:
+def find_topic(place: str, name: str) -> Topic:
     """The topic of a name, or of a file.
 
     Raises:
@@ -215,8 +215,8 @@ def lint(place: str) -> list[Problem]:
         problems += _dead_links(place, index, linked)
     lost = [topic.path for topic in all_topics if topic.file not in linked]
     problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
-    problems += _duplicates(all_topics)
-    return [*problems, *_too_long(f"{place}/{INDEX}")]
+    problems += _find_duplicates(all_topics)
+    return [*problems, *_find_too_long(f"{place}/{INDEX}")]
 
 
 def _dead_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Problem]:
@@ -226,10 +226,10 @@ def _dead_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Prob
         lines = textfile.lines(textfile.read(path))
     except StateError as error:
         if index == INDEX:
-            yield Problem(path, 1, _why(path, error))
+            yield Problem(path, 1, _problem_text(path, error))
         return
     for number, line in enumerate(lines, 1):
-        target = hotindex.target(line)
+        target = hotindex.linked_file(line)
         if not target or "://" in target:
             continue
         if not os.path.lexists(f"{place}/{target}"):
@@ -242,7 +242,7 @@ def _dead_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Prob
 def shown_index(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
-        raw = textfile.beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
+        raw = textfile.read_beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
     except StateError:
         return ""
     # This decoder leaves out a character that the limit cuts in two.
@@ -265,7 +265,7 @@ def _check_parts(kind: str | None, *texts: str | None) -> None:
         raise StateError("a topic needs a description and a text: `brimline memory remove` it")
 
 
-def parsed(path: str, raw: bytes) -> Topic:
+def parse_topic(path: str, raw: bytes) -> Topic:
     """A topic file; what is wrong with it is part of the answer."""
     import yaml
 
@@ -313,7 +313,7 @@ def _check_type(kind: str) -> None:
         raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")
 
 
-def _duplicates(known: list[Topic]) -> Iterator[Problem]:
+def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
     for part in ("name", "text"):
         seen: dict[str, str] = {}
         for topic in known:
@@ -323,7 +323,7 @@ def _duplicates(known: list[Topic]) -> Iterator[Problem]:
             seen.setdefault(said, topic.file)
 
 
-def _too_long(path: str) -> Iterator[Problem]:
+def _find_too_long(path: str) -> Iterator[Problem]:
     try:
         raw = textfile.read(path)
     except StateError:
@@ -342,14 +342,14 @@ def _names(place: str) -> list[str]:
     return sorted(name for name in io.names_in(place) if name.endswith(".md") and name != INDEX)
 
 
-def _topic(path: str) -> Topic:
+def _read_topic(path: str) -> Topic:
     try:
-        return parsed(path, textfile.read(path))
+        return parse_topic(path, textfile.read(path))
     except StateError as error:
-        return Topic(path, problem=_why(path, error))
+        return Topic(path, problem=_problem_text(path, error))
 
 
-def _why(path: str, error: StateError) -> str:
+def _problem_text(path: str, error: StateError) -> str:
     return f"it {str(error).removeprefix(path).strip()}"
 
 
@@ -378,7 +378,7 @@ def _put_in_index(place: str, topic: Topic) -> None:
         named_too = hotindex.with_topic(lines, topic.file, topic.name, topic.description)
         kept, moved = hotindex.within_limits(named_too, topic.file)
         if moved:
-            _archive(place, moved)
+            _move_to_archive(place, moved)
         return kept
 
     textfile.change(f"{place}/{INDEX}", fitting)
@@ -386,7 +386,7 @@ def _put_in_index(place: str, topic: Topic) -> None:
         textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.without(lines, topic.file))
 
 
-def _archive(place: str, moved: list[list[str]]) -> None:
+def _move_to_archive(place: str, moved: list[list[str]]) -> None:
     front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
     io.create_exclusively(f"{place}/{ARCHIVE}", _document(front, "").encode())
     textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.with_moved(lines, moved))
@@ -399,5 +399,5 @@ def _document(front: dict[str, Any], text: str) -> str:
     return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
 
 
-def _flat(text: str) -> str:
+def _on_one_line(text: str) -> str:
     return clean(flatten(text, len(text)))

@@ -28,7 +28,7 @@ class _Block(NamedTuple):
     lines: list[str]
 
 
-def target(line: str) -> str:
+def linked_file(line: str) -> str:
     """The file that a line of the index leads to, if any."""
     match = _LINK.match(line)
     return match[2] if match else ""
@@ -41,7 +41,7 @@ def with_topic(lines: list[str], file: str, name: str, description: str) -> list
     said = f"- [{label}]({file}) — {description}"
     own = said if len(said) <= LINE_CHARACTERS else said[: LINE_CHARACTERS - 1] + "…"
     for at, line in enumerate(lines):
-        if target(line) == file:
+        if linked_file(line) == file:
             return [*lines[:at], own, *lines[at + 1 :]]
     first = _first_entry(lines)
     return [*lines[:first], own, *lines[first:]]
@@ -49,7 +49,7 @@ def with_topic(lines: list[str], file: str, name: str, description: str) -> list
 
 def without(lines: list[str], file: str) -> list[str]:
     """The index without the lines that name a topic."""
-    return [line for line in lines if target(line) != file]
+    return [line for line in lines if linked_file(line) != file]
 
 
 def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
@@ -57,14 +57,14 @@ def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]
     if len(lines) <= MOST_LINES and size(lines) <= MOST_BYTES:
         return lines, []
     blocks = _blocks(lines, own)
-    if not any(target(block.lines[0]) == ARCHIVE for block in blocks):
+    if not any(linked_file(block.lines[0]) == ARCHIVE for block in blocks):
         blocks.append(_Block(_STAYS, [_ARCHIVED]))
-    moved = _moved(blocks)
+    moved = _blocks_to_move(blocks)
     kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
     return kept, [_trimmed(blocks[at].lines) for at in sorted(moved)]
 
 
-def _moved(blocks: list[_Block]) -> set[int]:
+def _blocks_to_move(blocks: list[_Block]) -> set[int]:
     """The places of the oldest blocks without which the rest fits."""
     count, taken = sum(len(block.lines) for block in blocks), sum(size(one.lines) for one in blocks)
     moved = set[int]()
@@ -98,7 +98,7 @@ def _blocks(lines: list[str], own: str) -> list[_Block]:
     """The lines in their order, by what moves together."""
     blocks: list[_Block] = []
     for line in lines:
-        if target(line) in (own, ARCHIVE):
+        if linked_file(line) in (own, ARCHIVE):
             blocks.append(_Block(_STAYS, [line]))
         elif blocks and (not line.strip() or line[:1].isspace()):
             if blocks[-1].rank == _STAYS:

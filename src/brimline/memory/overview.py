@@ -54,7 +54,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
         "sessions": 0,
     }
     if os.path.isdir(stored.folder(home_dir)):
-        document |= searchable(home_dir).use(counts)
+        document |= open_search(home_dir).use(count_entries)
     return document | {"vectors": vectors.load() is not None}
 
 
@@ -69,7 +69,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def counts(connection: sqlite3.Connection) -> dict[str, Any]:
+def count_entries(connection: sqlite3.Connection) -> dict[str, Any]:
     """Entries by their source, and the sessions that they are of."""
     kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
     of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"
@@ -79,7 +79,7 @@ def counts(connection: sqlite3.Connection) -> dict[str, Any]:
     }
 
 
-def searchable(home_dir: str) -> turns.Memory:
+def open_search(home_dir: str) -> turns.Memory:
     """The search, without what only reading sessions needs."""
     return turns.Memory(stored.folder(home_dir), derived=True)
 

@@ -29,12 +29,12 @@ def read(path: str) -> bytes:
     Raises:
         StateError: it is a link, no file, too large, or cannot be read.
     """
-    raw = beginning(path, LARGEST_BYTES + 1)
+    raw = read_beginning(path, LARGEST_BYTES + 1)
     check_size(path, raw)
     return raw
 
 
-def beginning(path: str, limit: int) -> bytes:
+def read_beginning(path: str, limit: int) -> bytes:
     """The first bytes of a file; none where there is no file.
 
     Raises:

@@ -112,14 +112,14 @@ def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
             found.thinking_tokens += _THINKING_TOKENS
         found.tokens += len(entry["text"]) / _PER_TOKEN + _TEXT_TOKENS
         for use in uses:
-            _take_call(found, use)
+            _add_call(found, use)
         for result in results:
-            _take_result(found, result)
+            _add_result(found, result)
     found.tokens += found.thinking_tokens
     return found
 
 
-def _take_call(found: Conversation, use: dict[str, Any]) -> None:
+def _add_call(found: Conversation, use: dict[str, Any]) -> None:
     call_id, arguments = use["tool_use_id"], use.get("input")
     arguments = arguments if isinstance(arguments, dict) else {}
     found.tokens += _input_tokens(arguments) + _CALL_TOKENS
@@ -127,7 +127,7 @@ def _take_call(found: Conversation, use: dict[str, Any]) -> None:
     found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of(arguments))
 
 
-def _take_result(found: Conversation, result: dict[str, Any]) -> None:
+def _add_result(found: Conversation, result: dict[str, Any]) -> None:
     text, is_error = result["text"], bool(result.get("isError"))
     found.tokens += _result_tokens(text) + _RESULT_TOKENS
     call = found.calls.get(result["tool_use_id"])
@@ -164,19 +164,19 @@ class _Mover:
             # Beside a text it is in the session's file alone.
             note = ", without its image" if data else ", an image"
             note = ", an image: Read the file again" if call.tool == "Read" else note
-            data = data or _decoded(image)
+            data = data or _image_bytes(image)
         preview = self._own_preview(call, text)
-        key, size = preview or (self._put(data, call), len(data))
+        key, size = preview or (self._store(data, call), len(data))
         if key is None:
             return
-        line = stub.line(call.tool, call.subject, size, key, note)
+        line = stub.build_line(call.tool, call.subject, size, key, note)
         if len(line) < len(text) or image:
             self.moved.results[call.id], self.moved.keys[call.id] = line, key
             self.freed_tokens += _result_tokens(text) - _result_tokens(line)
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        key = self._put(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
+        key = self._store(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
@@ -204,7 +204,7 @@ class _Mover:
         is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
         return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
-    def _put(self, data: bytes, call: Call) -> str | None:
+    def _store(self, data: bytes, call: Call) -> str | None:
         """The key of content that is in the store now; None where it could not be stored."""
         meta = {"tool": call.tool, "source": call.subject or None}
         try:
@@ -230,7 +230,7 @@ def _image_in(value: Any) -> str:
     return data if isinstance(data, str) else _image_in(value.get("content"))
 
 
-def _decoded(image: str) -> bytes:
+def _image_bytes(image: str) -> bytes:
     """The bytes of an image; its text where that is no base64."""
     import binascii
 
@@ -245,13 +245,13 @@ def _result_tokens(text: str) -> float:
 
 
 def _input_tokens(value: Any) -> float:
-    return _characters(value) / _PER_TOKEN
+    return _json_characters(value) / _PER_TOKEN
 
 
-def _characters(value: Any) -> int:
+def _json_characters(value: Any) -> int:
     """The characters of a value as JSON writes it, about."""
     if isinstance(value, dict):
-        return sum(len(name) + 6 + _characters(item) for name, item in value.items())
+        return sum(len(name) + 6 + _json_characters(item) for name, item in value.items())
     if isinstance(value, list):
-        return sum(_characters(item) + 2 for item in value)
+        return sum(_json_characters(item) + 2 for item in value)
     return len(value) if isinstance(value, str) else 4

@@ -58,7 +58,7 @@ def _answer(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
-    scan, context = _read(path)
+    scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
     head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
     tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
@@ -67,19 +67,19 @@ def _answer(
         report["parts"] = []
     columns, room = output.width(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
-        parts = _parts(report, room - _LEAST_ROWS - 4)
-        chart = _chart(tokens, now, settings, (columns, room - len(parts) - 1))
+        parts = _part_rows(report, room - _LEAST_ROWS - 4)
+        chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
         with output.narrowed(_PARTS):
-            parts = _parts(report, room)
+            parts = _part_rows(report, room)
         left = columns - _PARTS
-        body = _beside(_chart(tokens, now, settings, (left - 2, room)), parts, left)
+        body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
     is_behind = is_compacted and bool(scan.occupancies)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 
-def _beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
+def _put_beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
     """Put rows beside each other, the second ones behind so many columns."""
     nothing: Row = []
     rows = []
@@ -89,7 +89,7 @@ def _beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
     return rows
 
 
-def _read(path: str) -> tuple[compactions.Scan, ContextReader]:
+def _read_session(path: str) -> tuple[compactions.Scan, ContextReader]:
     """Read a session's file in one pass."""
     scan, context = compactions.Scan(), ContextReader()
     for fields in read.rows(path):
@@ -119,10 +119,10 @@ def _past(session: str, path: str, home_dir: str, now: reading.Reading) -> list[
     has_saved = saved["references"] or saved["gateway_tokens"]
     kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
     compactions_made = history.look(home_dir, session, [path]).figures.compactions
-    return [*kept_out, *[("compacted", _account(last, now)) for last in compactions_made[-1:]]]
+    return [*kept_out, *[("compacted", _account_of(last, now)) for last in compactions_made[-1:]]]
 
 
-def _account(last: Compaction, now: reading.Reading) -> str:
+def _account_of(last: Compaction, now: reading.Reading) -> str:
     """Say what a compaction did; what the next request will take is not known before it.
 
     Until then the client's own figure counts messages alone, as no other figure does.
@@ -149,7 +149,7 @@ def _occupancies(scan: compactions.Scan, now: reading.Reading) -> list[int]:
     return tokens
 
 
-def _chart(
+def _draw_chart(
     tokens: list[int], now: reading.Reading, settings: policy.Policy, size: tuple[int, int]
 ) -> list[Row]:
     """Draw a bar for each request, in the colour of the tier that its size is in, up to the brim.
@@ -174,30 +174,30 @@ def _chart(
         colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
-        [(_label(at, height, top), "dim"), *_pieces(line, colours)]
+        [(_axis_label(at, height, top), "dim"), *_cut_by_colour(line, colours)]
         for at, line in enumerate(output.bars(cells, top, height))
     ]
-    return [*rows, [(f"{'':{_LABEL}}{_ends(len(tokens), len(cells))}", "dim")]]
+    return [*rows, [(f"{'':{_LABEL}}{_number_ends(len(tokens), len(cells))}", "dim")]]
 
 
 def _goal(now: reading.Reading) -> str:
     return f"{window.goal_of(now.compaction.ending)}, at {now.compaction.tokens:,},"
 
 
-def _label(at: int, height: int, top: int) -> str:
+def _axis_label(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
     text = {height // 2: wording.short(top * (height - height // 2) // height), height - 1: "0"}
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 
-def _pieces(line: str, colours: list[str]) -> Row:
+def _cut_by_colour(line: str, colours: list[str]) -> Row:
     """Cut a row of bars where the colour changes."""
     cells = zip(colours, line, strict=True)
     groups = itertools.groupby(cells, key=lambda cell: cell[0])
     return [("".join(mark for _, mark in group), colour) for colour, group in groups]
 
 
-def _ends(count: int, cells: int) -> str:
+def _number_ends(count: int, cells: int) -> str:
     """Number the first and the last request below their bars."""
     last = str(count)
     return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
@@ -213,7 +213,7 @@ def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     return wording.colour(tier or 0, len(thresholds))
 
 
-def _parts(report: dict[str, Any], room: int) -> list[Row]:
+def _part_rows(report: dict[str, Any], room: int) -> list[Row]:
     """Say what the last request consisted of, largest first, as `status --composition` does.
 
     What has next to no share is left out; what there is no room for is one row with its sum.

@@ -10,7 +10,7 @@ from brimline.foreign import flatten
 from brimline.offload import kinds, names
 
 if TYPE_CHECKING:
-    from brimline.offload.preview import Source
+    from brimline.offload.preview import Excerpt
 
 _MOST_KEYS = 24
 _MOST_DEPTH = 4
@@ -27,15 +27,15 @@ _OPAQUE = re.compile(
 )
 
 
-def describe(text: str, source: Source, kind: str, budget: int) -> str:
+def describe(text: str, source: Excerpt, kind: str, budget: int) -> str:
     """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
-        return _paths(source, budget)
-    documents = kinds.documents(text)
-    return _json(*documents, budget) if documents else ""
+        return _describe_paths(source, budget)
+    documents = kinds.json_documents(text)
+    return _describe_json(*documents, budget) if documents else ""
 
 
-def _json(values: list[Any], rest: str, budget: int) -> str:
+def _describe_json(values: list[Any], rest: str, budget: int) -> str:
     """Shape first, then names out of its texts."""
     value = values[0] if len(values) == 1 else values
     title = "JSON" if len(values) == 1 else f"{len(values)} JSON documents"
@@ -45,7 +45,7 @@ def _json(values: list[Any], rest: str, budget: int) -> str:
         rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    named = names.names(enumerate(_values(value)), "\n".join(rows))
+    named = names.find_names(enumerate(_texts_in(value)), "\n".join(rows))
     chosen = names.choose_fitting(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
@@ -98,7 +98,7 @@ def _sample(text: str) -> str:
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
 
 
-def _values(value: Any) -> list[str]:
+def _texts_in(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
     texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:
@@ -113,7 +113,7 @@ def _values(value: Any) -> list[str]:
     return texts
 
 
-def _paths(source: Source, budget: int) -> str:
+def _describe_paths(source: Excerpt, budget: int) -> str:
     """Directories in the order of their size, each with as many of its names as there is room."""
     folders = _names_by_folder(source.lines)
     count = sum(map(len, folders.values()))

@@ -69,7 +69,7 @@ def on_result(turn: Turn, result: ToolResult) -> Decision | None:
 
         looks.catch_up_from_transcript(turn)
     arrival = _Arrival(turn, result)
-    decision = None if arrival.stays() else arrival.swap()
+    decision = None if arrival.must_stay() else arrival.swap()
     if decision is None:
         arrival.note_passing()
     return decision
@@ -97,12 +97,12 @@ class _Arrival:
         self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
         pattern = main.pattern if main else judge.pattern_of(event.tool, result.subject)
-        self.learned_as = _hashes(turn.project, event.tool, pattern)
+        self.learned_as = _call_hashes(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
-    def stays(self) -> bool:
-        """The answers to questions 3 to 9."""
+    def must_stay(self) -> bool:
+        """Ask all but whether a reference saves enough, which `swap` asks."""
         turn, values = self.turn, self.turn.values
         if values["offload.preset"] == "off":
             return True
@@ -112,7 +112,7 @@ class _Arrival:
         if not self.case.is_listed:
             if _always_come_back(turn.home, self.learned_as):
                 # That a result passed is experience too.
-                _learn(turn.home, _PASSED, self.learned_as, self.size_bytes)
+                _learn_event(turn.home, _PASSED, self.learned_as, self.size_bytes)
                 return True
             is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
             mode = turn.event.payload.get("permission_mode")
@@ -129,12 +129,12 @@ class _Arrival:
         taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
-        _learn(turn.home, _RECALL, self.learned_as)
+        _learn_event(turn.home, _RECALL, self.learned_as)
         turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def swap(self) -> Decision | None:
-        """Ask question 10, and make the reference where the answer is no."""
+        """Make the reference, unless it would save too little."""
         turn, case = self.turn, self.case
         shown = preview.make_preview(
             case.text, case.source, case.kind, case.tool, self.result.subject
@@ -151,7 +151,7 @@ class _Arrival:
         while not case.is_cut and not open_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        _learn(turn.home, _STUB, self.learned_as, self.size_bytes, key)
+        _learn_event(turn.home, _STUB, self.learned_as, self.size_bytes, key)
         text = self._reference(key, shown)
         turn.note(
             "Offloaded",
@@ -197,8 +197,8 @@ class _Arrival:
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
-        rest = stub.way_back(key, _program(self.turn.home), *also)
-        return preview.reference(stored, result.note, shown, rest)
+        rest = stub.way_back(key, _our_command(self.turn.home), *also)
+        return preview.reference_text(stored, result.note, shown, rest)
 
 
 def _always_come_back(home_dir: str, call: _Call) -> bool:
@@ -247,7 +247,7 @@ def _count_recall(stubs: list[dict[str, Any]], key: str | None, size: int | None
             return
 
 
-def _learn(
+def _learn_event(
     home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
 ) -> None:
     """Remember an event: a large output that was replaced or passed, or one that was fetched back.
@@ -267,7 +267,7 @@ def _learn(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _hashes(project: str | None, tool: str, pattern: str) -> _Call:
+def _call_hashes(project: str | None, tool: str, pattern: str) -> _Call:
     """Return what a call is remembered as."""
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
@@ -323,7 +323,7 @@ def open_offer(turn: Turn, call: str) -> bool:
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
 
 
-def _program(home_dir: str) -> str:
+def _our_command(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         try:
@@ -346,6 +346,6 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, result):
         looks.note_recalled(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = _hashes(turn.project, tool, judge.pattern_of(tool, meta.get("source")))
-        _learn(turn.home, _RECALL, call, size, key)
+        call = _call_hashes(turn.project, tool, judge.pattern_of(tool, meta.get("source")))
+        _learn_event(turn.home, _RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

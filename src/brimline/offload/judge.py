@@ -53,7 +53,7 @@ class Case:
             self.files = self.line.files
         elif tool == "Read":
             self.files = list(filter(None, [clienttools.file_of(arguments)]))
-        self.source = preview.Source(text)
+        self.source = preview.Excerpt(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
         self.is_bulk = is_found or self.kind in kinds.BULK
@@ -75,7 +75,7 @@ class Case:
 def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a result stays; empty where it is previewed.
 
-    These are the questions 2 and 4 to 6 of `intercept.on_result`.
+    Is it ours, do the user's lists name it, is it small, or of a kind that is spared?
     """
     if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse(case.text.partition("\n")[0]):
         return OURS  # a program may print what looks like a reference, but for its form
@@ -93,7 +93,7 @@ def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) 
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.sent_bytes < least_bytes + (case.tool != "Read"):
         return SMALL
-    return "" if case.is_listed else _spared(case, rules, was_edited)
+    return "" if case.is_listed else _why_spared(case, rules, was_edited)
 
 
 def _may_be_previewed(case: Case) -> bool:
@@ -134,7 +134,7 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
     )
 
 
-def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+def _why_spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result is spared; empty where it is not."""
     is_fresh = not case.was_read
     if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
@@ -152,7 +152,7 @@ def _spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
 
 
 def saves_enough(case: Case, shown: str) -> bool:
-    """Tell whether a reference with such a preview is worth its while: question 10."""
+    """Tell whether a reference with such a preview is worth its while."""
     saved = len(case.text) - len(shown) - _FRAME_CHARACTERS
     # The preview of a diff shows what there is to see, so that less need be saved.
     share = 0.0 if case.kind == kinds.DIFF else _LEAST_SHARE
@@ -196,7 +196,7 @@ def fetches(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | 
 
 def _fetched_by(text: str) -> list[tuple[str, str]]:
     fetched = []
-    for command in shell.split(text):
+    for command in shell.split_commands(text):
         words = [word.rpartition("/")[2] for word in command.words]
         for at, word in enumerate(words[:-2]):
             if word == "brimline" and words[at + 1] == "store" and words[at + 2] in _FETCHING:

@@ -164,7 +164,7 @@ def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str
         return PATHS
     if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
-    return JSON if documents(text) else usual or prints
+    return JSON if json_documents(text) else usual or prints
 
 
 def says_failure(text: str) -> bool:
@@ -214,12 +214,12 @@ def _first_hits(lines: list[str]) -> Iterator[int]:
             last = name
 
 
-def alike(text: str) -> str:
+def without_numbers(text: str) -> str:
     """A form that lines share which differ in nothing but their numbers; takes many lines too."""
     return _NUMBER.sub("0", text)
 
 
-def documents(text: str) -> tuple[list[Any], str] | None:
+def json_documents(text: str) -> tuple[list[Any], str] | None:
     """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
     text = text.lstrip()
     if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
@@ -268,7 +268,7 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return LOG
     if _is_table(sample):
         return DUMP
-    forms = {alike(line[:_FORM_CHARACTERS]) for line in sample}
+    forms = {without_numbers(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
 
 

@@ -52,10 +52,10 @@ _NUMBERING = " 0123456789\t→"
 
 def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
     """The model is shown a preview of a file: what it saw of it before counts no more."""
-    mark = _mark(turn, PREVIEWED, path)
+    mark = _mark_file(turn, PREVIEWED, path)
     io.replace_file(f"{turn.state.folder}/{mark}", f"{key} {total_lines}".encode())
     for kind in (_LINES, _WARNED):
-        io.remove(f"{turn.state.folder}/{_mark(turn, kind, path)}")
+        io.remove(f"{turn.state.folder}/{_mark_file(turn, kind, path)}")
     turn.state.names.append(mark)
 
 
@@ -63,7 +63,7 @@ def note_lines(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
     if _was_previewed(turn, path):
         io.append_line(
-            f"{turn.state.folder}/{_mark(turn, _LINES, path)}", "{} {} {}".format(*lines)
+            f"{turn.state.folder}/{_mark_file(turn, _LINES, path)}", "{} {} {}".format(*lines)
         )
 
 
@@ -80,22 +80,22 @@ def _claim_warning(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if not _was_previewed(turn, path):
         return False
-    looks = _SPAN.findall(read_mark(turn, _mark(turn, _LINES, path)))
+    looks = _SPAN.findall(read_mark(turn, _mark_file(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
         reached = max(reached, last) if first <= reached + 1 else reached
     if spans and reached >= spans[-1][2]:
         return False
-    return io.create_exclusively(f"{turn.state.folder}/{_mark(turn, _WARNED, path)}", b"")
+    return io.create_exclusively(f"{turn.state.folder}/{_mark_file(turn, _WARNED, path)}", b"")
 
 
 def _was_previewed(turn: Turn, path: str) -> bool:
     marked = any(name.startswith(PREVIEWED) for name in turn.state.names)
-    return marked and _mark(turn, PREVIEWED, path) in turn.state.names
+    return marked and _mark_file(turn, PREVIEWED, path) in turn.state.names
 
 
-def _mark(turn: Turn, kind: str, path: str) -> str:
+def _mark_file(turn: Turn, kind: str, path: str) -> str:
     return kind + paths.fingerprint(paths.resolve_links(path, turn.event.cwd))
 
 
@@ -216,7 +216,7 @@ def _is_written(turn: Turn) -> bool:
 
 
 def _replay(turn: Turn) -> None:
-    answers = list(_answers(turn.event.transcript))
+    answers = list(_read_answers(turn.event.transcript))
     for answer in answers:
         _note_answer(turn, answer)
     open_offers: dict[str, _Answer] = {}
@@ -273,7 +273,7 @@ class _Answer(NamedTuple):
         return stub.parse(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
 
-def _answers(path: str) -> Iterator[_Answer]:
+def _read_answers(path: str) -> Iterator[_Answer]:
     """The answered calls that matter, the first one first.
 
     Only the end of a long transcript is read, and of that only what is wanted is parsed.

@@ -113,7 +113,7 @@ def clip(text: str, width: int, beyond: int = 0) -> str:
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
 
 
-def names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
+def find_names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
     words = set(_WORD.findall(shown))
     chosen = []
@@ -169,7 +169,7 @@ def choose_fitting(named: list[Name], room: int, worst: int = WORD) -> list[Name
     return sorted(bought, key=lambda name: name.line)
 
 
-def alarm(line: str) -> int:
+def alarm_level(line: str) -> int:
     """Weigh a line of a log: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
     if kinds.says_failure(line) or _TOTAL.search(line):
         return 3
@@ -179,7 +179,7 @@ def alarm(line: str) -> int:
     return 1 if _WARNING_IN_LOWER_CASE.search(lowered) else 0
 
 
-def alarming(text: str, start: int, end: int, number: int) -> dict[int, str]:
+def alarming_lines(text: str, start: int, end: int, number: int) -> dict[int, str]:
     """Lines between two offsets that hold an alarming word, by their numbers from `number` on."""
     # As bytes: there, lower case keeps every offset and takes a fraction of the time.
     raw = text.encode(*_ANY_TEXT)

@@ -27,11 +27,11 @@ _OWN_ANSWER = "[brimline recall"
 
 def on_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    notes = tuple([obey(directive, turn) for directive in pins.parse(turn.event.prompt)])
+    notes = tuple([obey_directive(directive, turn) for directive in pins.parse(turn.event.prompt)])
     return Decision(person_notes=notes) if notes else None
 
 
-def obey(directive: pins.Directive, turn: Turn) -> str:
+def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
     if directive.kind == pins.LAST:
         return _pin_last(directive, turn)
@@ -55,7 +55,7 @@ def last_key(turn: Turn) -> str | None:
 def on_result(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
     _append(state, {"key": key})
-    _settle(state, home_dir)
+    _pin_noted(state, home_dir)
 
 
 def before_compaction(state: SessionState, home_dir: str) -> int:
@@ -121,14 +121,14 @@ def _recalled_key(text: str, home_dir: str) -> str | None:
 def _note_directive(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
     _append(state, directive._asdict())
     if directive.kind == pins.END:
-        pinned = _settle(state, home_dir)
+        pinned = _pin_noted(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
     if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
-def _settle(state: SessionState, home_dir: str) -> int:
+def _pin_noted(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
     resolved = pins.resolve(_read_notes(state))
     _pin_all(home_dir, resolved.wanted)

@@ -56,7 +56,7 @@ _CHANGES = ("+", "-", "@")
 _CHANGED_FILE = re.compile(r"diff --git .* b/(.*)|\+\+\+ (?:b/)?(\S+)|Index: (.*)")
 
 
-def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) -> str:
+def make_preview(text: str, source: Excerpt, kind: str, tool: str, subject: str) -> str:
     """Choose what to show of an output.
 
     Args:
@@ -84,12 +84,12 @@ def make_preview(text: str, source: Source, kind: str, tool: str, subject: str) 
         described = dumps.describe(text, source, kind, budget)
         if described:
             return described + hint
-    return source.render(_choose(source, budget, kind, subject)) + hint + _LEGEND
+    return source.render(_choose_lines(source, budget, kind, subject)) + hint + _LEGEND
 
 
-def reference(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
+def reference_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
     """Return what stands in for a result: what it was, its preview, how to get the rest."""
-    parts = [f"{stub.build(stored)} Preview, not the whole:", note, shown, rest]
+    parts = [f"{stub.build_reference(stored)} Preview, not the whole:", note, shown, rest]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
@@ -128,7 +128,7 @@ def _without_context(text: str) -> Iterator[tuple[str, str, bool]]:
             yield line if _HEADER.match(line) else quote(line), file, False
 
 
-def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.Name]:
+def _choose_lines(source: Excerpt, budget: int, kind: str, subject: str) -> list[names.Name]:
     """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
     lines = source.lines
     # What comes before the first line that is shown has a row of its own.
@@ -148,20 +148,20 @@ def _choose(source: Source, budget: int, kind: str, subject: str) -> list[names.
         if source.left <= limit or not source.pick(position, min(_HEADING_WIDTH, width)):
             break
     shown = "\n".join([subject, *source.picks.values()])
-    named = names.names(source.unseen.items(), shown)
-    return names.choose_fitting(named if share else _fill(source, named), source.left)
+    named = names.find_names(source.unseen.items(), shown)
+    return names.choose_fitting(named if share else _fill_room(source, named), source.left)
 
 
-def _pick_alarms(source: Source, limit: int) -> None:
+def _pick_alarms(source: Excerpt, limit: int) -> None:
     """Show what failed, once per message, however often it came."""
     more = "" if len(source.lines) == source.total else " or more"
     messages: dict[str, list[int]] = {}
     graver: dict[str, int] = {}
     for position, line in enumerate(source.lines):
         text = names.clean(names.last_state(line)[:_ALARM_WITHIN_CHARACTERS])
-        weight = names.alarm(text)
+        weight = names.alarm_level(text)
         if weight:
-            form = kinds.alike(text[: 4 * _WIDTH])
+            form = kinds.without_numbers(text[: 4 * _WIDTH])
             messages.setdefault(form, []).append(position)
             graver.setdefault(form, -weight)
     for form in sorted(messages, key=lambda form: (graver[form], messages[form])):
@@ -171,16 +171,16 @@ def _pick_alarms(source: Source, limit: int) -> None:
             break
 
 
-def _fill(source: Source, named: list[names.Name]) -> list[names.Name]:
+def _fill_room(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
     """Use room that better names leave for more lines, from both ends; the names that are left."""
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
-    shown = {kinds.alike(source.lines[position]) for position in source.picks}
+    shown = {kinds.without_numbers(source.lines[position]) for position in source.picks}
     free = deque(source.free_lines())
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
-        form = kinds.alike(source.lines[position])
+        form = kinds.without_numbers(source.lines[position])
         if form not in shown:
             shown.add(form)
             source.pick(position, _WIDTH)
@@ -188,7 +188,7 @@ def _fill(source: Source, named: list[names.Name]) -> list[names.Name]:
     return [name for name in named if name.line in source.unseen]
 
 
-class Source:
+class Excerpt:
     """The lines of an output that are looked at, and which of them are shown.
 
     All of them, or of a huge text both ends and what is alarming between them: looking at every
@@ -209,7 +209,7 @@ class Source:
         if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
             self.lines = text.split("\n")[: self.total]
         else:
-            self.lines, self.numbers = _ends(text, self.total)
+            self.lines, self.numbers = _head_and_tail(text, self.total)
         for position, line in enumerate(self.lines):
             if len(line) > _LONGEST_LINE_CHARACTERS:
                 last = names.last_state(line)
@@ -254,7 +254,7 @@ class Source:
         return "\n".join(rows)
 
 
-def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
+def _head_and_tail(text: str, total: int) -> tuple[list[str], list[int]]:
     """Lines of a huge text, and their numbers."""
     end = len(text) - text.endswith("\n")
     head_end = text.rfind("\n", 0, _HEAD_CHARACTERS) + 1 or text.find("\n", 0, end) + 1 or end
@@ -263,6 +263,6 @@ def _ends(text: str, total: int) -> tuple[list[str], list[int]]:
     # A last line that is longer than all that is looked at is looked at from its beginning.
     tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
     tail = text[tail_start:end].split("\n") if tail_start < end else []
-    between = names.alarming(text, head_end, tail_start, len(head))
+    between = names.alarming_lines(text, head_end, tail_start, len(head))
     numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
     return [*head, *between.values(), *tail], numbers

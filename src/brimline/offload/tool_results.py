@@ -58,7 +58,7 @@ def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolRes
         return None  # another shape than any version of the client is known to send
 
 
-def _bash(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _bash_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     stdout, stderr, data = response["stdout"], response["stderr"], b""
     if response.get("isImage"):
         return None
@@ -98,7 +98,7 @@ def _read_persisted(response: dict[str, Any]) -> bytes:
     return data
 
 
-def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     file = response["file"]
     if response["type"] == "notebook":
         return _notebook(file)
@@ -111,7 +111,7 @@ def _read(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | 
         lines = first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
     return ToolResult(
         file["content"],
-        lambda text: _as_file(file, text),
+        lambda text: _file_response(file, text),
         str(tool_input.get("file_path") or file["filePath"]),
         note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
@@ -125,7 +125,7 @@ def total_lines(reference: str, stored_lines: int) -> int:
     return int(total) if total.isascii() and total.isdigit() else stored_lines
 
 
-def _as_file(file: dict[str, Any], text: str) -> dict[str, Any]:
+def _file_response(file: dict[str, Any], text: str) -> dict[str, Any]:
     lines = text.count("\n") + 1
     shape = {"content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
     return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
@@ -144,14 +144,14 @@ def _notebook(file: dict[str, Any]) -> ToolResult | None:
     count = whole.count("\n") + 1
     return ToolResult(
         whole,
-        lambda text: _as_file(file, text),
+        lambda text: _file_response(file, text),
         str(file["filePath"]),
         lines=(1, count, count),
         note="The lines are those of the notebook's cells and outputs, one after the other.",
     )
 
 
-def _grep(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _grep_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     by_name = response["mode"] == "files_with_matches"
     text = "\n".join(response["filenames"]) if by_name else response["content"]
 
@@ -164,7 +164,7 @@ def _grep(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     return ToolResult(text, replaced, str(tool_input.get("pattern") or ""))
 
 
-def _glob(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _glob_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     return ToolResult(
         "\n".join(response["filenames"]),
         lambda text: response | {"filenames": [text], "numFiles": 1},
@@ -185,7 +185,7 @@ def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRes
     return ToolResult(text, lambda text: response | {"results": [text]}, subject)
 
 
-def _agent(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _agent_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     blocks = response["content"]
     if response["status"] != "completed" or not all(_is_text(block) for block in blocks):
         return None
@@ -196,7 +196,7 @@ def _agent(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult |
     )
 
 
-def _mcp(_: dict[str, Any], response: Any) -> ToolResult | None:
+def _mcp_result(_: dict[str, Any], response: Any) -> ToolResult | None:
     if isinstance(response, str):
         return ToolResult(response, lambda text: text)
     if not isinstance(response, list):
@@ -211,13 +211,13 @@ def _is_text(block: dict[str, Any]) -> bool:
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {
-    "Bash": _bash,
-    "Read": _read,
-    "Grep": _grep,
-    "Glob": _glob,
+    "Bash": _bash_result,
+    "Read": _file_result,
+    "Grep": _grep_result,
+    "Glob": _glob_result,
     "WebFetch": _web_page,
     "WebSearch": _web_search,
-    "Agent": _agent,
-    "Task": _agent,
-    "mcp": _mcp,
+    "Agent": _agent_result,
+    "Task": _agent_result,
+    "mcp": _mcp_result,
 }

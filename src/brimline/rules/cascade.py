@@ -134,8 +134,8 @@ def gather(
         most_characters: how much is read; the user's own files come first.
     """
     walk = _Walk(os.path.realpath(project_dir), active_path, all_scopes, most_characters)
-    walk.organisation(organisation_file)
-    walk.user()
+    walk.add_organisation(organisation_file)
+    walk.add_user_files()
     for parent in _parents(walk.project):
         walk.folder(parent, PARENT)
     walk.folder(walk.project, PROJECT)
@@ -189,7 +189,7 @@ class _Walk:
         self._seen: set[str] = set()
         self._characters = most_characters
 
-    def organisation(self, configured: str | None) -> None:
+    def add_organisation(self, configured: str | None) -> None:
         """What the client knows as managed, then the file the user named."""
         settings = clientsettings.settings_files(self.project)["managed"]
         folder = os.path.dirname(settings)
@@ -206,7 +206,7 @@ class _Walk:
             if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
                 self._complain("missing", named, None, "`rules.organisation_file` names no file")
 
-    def user(self) -> None:
+    def add_user_files(self) -> None:
         """The user's own files; these may import from anywhere."""
         config = paths.client_config_dir()
         template = Source("", USER, "your instructions for every project", AT_START)
@@ -258,14 +258,14 @@ class _Walk:
         elif text is not None:
             self._characters -= cost
             source = self._keep_if_in_scope(template._replace(path=path), text, scope_base)
-            self._follow(source, real, inside, (*chain, real))
+            self._read_imports(source, real, inside, (*chain, real))
         return True
 
     def _keep_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
         front, lines = read(text)
         source = source._replace(lines=tuple(lines), text=body(lines))
-        source = _scoped(source, front) if scope_base else source
+        source = _with_scope(source, front) if scope_base else source
         if self.all_scopes or not source.patterns or self._is_at_hand(source, scope_base):
             self.sources.append(source)
         return source
@@ -295,7 +295,7 @@ class _Walk:
         meant = [not each.negated for each in wanted if each.matches(names)]
         return is_within(self.active, scope_base) and meant[-1:] == [True]
 
-    def _follow(
+    def _read_imports(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
@@ -318,9 +318,9 @@ class _Walk:
                     "deep", source.path, wanted.line, f"@{wanted.written} is {_TOO_DEEP}"
                 )
             else:
-                self._import(source, wanted, inside, chain)
+                self._add_import(source, wanted, inside, chain)
 
-    def _import(
+    def _add_import(
         self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         scoped = ON_READ if source.level == CHILD else AT_START
@@ -371,23 +371,23 @@ def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[st
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS), problem
 
 
-def _scoped(source: Source, front: list[str]) -> Source:
+def _with_scope(source: Source, front: list[str]) -> Source:
     """A rule file with the `paths:` of its front matter."""
-    named = tuple(_paths(front))
+    named = tuple(_scope_patterns(front))
     if all(each in ("**", "") for each in named):
         return source
     why = f"its `paths:` name {', '.join(named[:3])}"
     return source._replace(patterns=named, client=ON_MATCH, why=why)
 
 
-def _paths(front: list[str]) -> list[str]:
+def _scope_patterns(front: list[str]) -> list[str]:
     """The patterns behind `paths:`: on its line, in brackets, or as a list below it."""
     at = next((at for at, row in enumerate(front) if row.startswith("paths:")), None)
     if at is None:
         return []
     value = front[at].partition(":")[2].partition(" #")[0].strip()
     listed = []
-    for item in [value.strip("[]")] if value else _listed(front[at + 1 :]):
+    for item in [value.strip("[]")] if value else _list_items(front[at + 1 :]):
         # Commas part patterns, but not the choices in braces.
         item = item[:_MOST_ENTRIES]  # noqa: PLW2901
         for choice in patterns.alternatives(item) or [item]:
@@ -395,7 +395,7 @@ def _paths(front: list[str]) -> list[str]:
     return list(dict.fromkeys(listed))[:_MOST_EXCLUDES]
 
 
-def _listed(rows: list[str]) -> list[str]:
+def _list_items(rows: list[str]) -> list[str]:
     """The items of the list with which some rows begin."""
     below = itertools.takewhile(lambda row: row.lstrip().startswith(("-", "#")), rows)
     return [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
@@ -421,7 +421,7 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
             note = _note_of_import(source, unread, project)
         if note and source.client != NEVER:
             source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
-        corrected.append(_excluded(source, excludes))
+        corrected.append(_mark_excluded(source, excludes))
         if corrected[-1].client == NEVER:
             unread.add(source.path)
     return corrected
@@ -457,7 +457,7 @@ def _excludes(project: str) -> list[patterns.Pattern]:
     return excludes
 
 
-def _excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
+def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
     """Say where the client leaves a file out; ours a project's settings cannot hide."""
     names = source.path.strip("/").split("/")
     if source.level in (ORGANISATION, PRIVATE) or not any(p.means_whole(names) for p in excludes):

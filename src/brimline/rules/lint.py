@@ -91,14 +91,14 @@ def lint(
     findings = [
         *found.problems,
         *_missing_files(own, found, walked),
-        *_same(sources),
-        *_loading(sources),
+        *_find_repeats(sources),
+        *_find_unloaded(sources),
     ]
     if not _git(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
         own = []
     for source in own:
-        findings += _stale(source.path, stale, now)
+        findings += _find_stale(source.path, stale, now)
     return findings, notes
 
 
@@ -151,7 +151,7 @@ def _is_somewhere(written: str, walked: Survey) -> bool:
     return not written.startswith(".") and (is_there or not walked.is_complete)
 
 
-def _same(sources: Sequence[Source]) -> Iterator[Problem]:
+def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that say the same, and rules in two files in the same words; the client sends each."""
     files: dict[str, Source] = {}
     said: dict[str, tuple[Rule, Source]] = {}
@@ -182,11 +182,11 @@ def _can_meet(first: Source, second: Source) -> bool:
     )
 
 
-def _loading(sources: Sequence[Source]) -> Iterator[Problem]:
+def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
         yield from _file_loading(source)
-    for rule in marked.fit(marked.marked_in(sources))[1]:
+    for rule in marked.split_fitting(marked.marked_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
@@ -206,7 +206,7 @@ def _file_loading(source: Source) -> Iterator[Problem]:
         yield Problem("large", source.path, None, text)
 
 
-def _stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
+def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     """Whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
     last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)

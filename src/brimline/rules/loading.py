@@ -76,12 +76,12 @@ def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]
     for source in sources:
         speaks = bool(source.text.strip())
         same = first.setdefault(source.digest, source.path) if speaks else source.path
-        added = source.client == NEVER and marked.in_force(source)
+        added = source.client == NEVER and marked.is_in_force(source)
         files.append(
             output.fields(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
-                "survives_compaction": marked.in_force(source),
+                "survives_compaction": marked.is_in_force(source),
                 "same_as": same if same != source.path else None,
                 "characters": len(source.text),
                 "tokens": estimate(len(source.text)),

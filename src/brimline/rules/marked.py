@@ -62,7 +62,7 @@ def for_card(files: Cascade) -> list[list[str]]:
     In the order of the cascade, each once, within bounds; where some had no room the last entry,
     without a file, says so.
     """
-    kept, cut = fit(marked_in(files.sources))
+    kept, cut = split_fitting(marked_in(files.sources))
     rules = [
         [cascade.shown(rule.path, files.folder), _LIST_MARK.sub("", rule.text)] for rule in kept
     ]
@@ -76,20 +76,20 @@ def marked_in(sources: Iterable[Source]) -> list[Rule]:
     """The marked rules of the files that count, each text once."""
     rules: dict[str, Rule] = {}
     for source in sources:
-        if in_force(source):
+        if is_in_force(source):
             for at, text in _passages(source.lines):
                 rule = Rule(text, source.path, at)
                 rules.setdefault(rule.identity, rule)
     return list(rules.values())
 
 
-def in_force(source: Source) -> bool:
+def is_in_force(source: Source) -> bool:
     """Whether a file reaches every session: by the client, or by us where the client knows none."""
     ours = source.level in (ORGANISATION, PRIVATE) and not source.client_note
     return source.client == AT_START or (ours and source.client == NEVER)
 
 
-def fit(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+def split_fitting(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     """Those that fit into a card, in their order, and those that do not; none is shortened.
 
     A rule that is too long makes way for the shorter ones after it.
@@ -113,8 +113,8 @@ def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
     for at, line in enumerate(lines):
         if at < done or line.kind != TEXT or not MARK.search(line.plain):
             continue
-        first = max(done, _first(lines, at))
-        done = _end(lines, first, at)
+        first = max(done, _passage_start(lines, at))
+        done = _passage_end(lines, first, at)
         rows = [each.text.rstrip() for each in lines[first:done] if each.kind != COMMENT]
         indent = len(rows[0]) - len(rows[0].lstrip())
         text = "\n".join([row[indent:] if not row[:indent].strip() else row for row in rows])
@@ -123,7 +123,7 @@ def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
     return passages
 
 
-def _first(lines: Sequence[Line], at: int) -> int:
+def _passage_start(lines: Sequence[Line], at: int) -> int:
     """Where the paragraph or list item around a line begins."""
     while at and not lines[at].is_item and not lines[at].heading and not _stands_alone(lines[at]):
         before = lines[at - 1]
@@ -133,7 +133,7 @@ def _first(lines: Sequence[Line], at: int) -> int:
     return at
 
 
-def _end(lines: Sequence[Line], first: int, at: int) -> int:
+def _passage_end(lines: Sequence[Line], first: int, at: int) -> int:
     """Where the passage that begins at a line and has the mark at another one is over."""
     line = lines[first]
     if _stands_alone(line):
@@ -185,7 +185,7 @@ def unknown_to_client(files: Cascade, room: int) -> str:
     ours = [
         source
         for source in unique(files.sources)
-        if source.client == NEVER and in_force(source) and source.digest not in loaded
+        if source.client == NEVER and is_in_force(source) and source.digest not in loaded
     ]
     text = _join(ours, room - len(_HEAD))
     return _HEAD + text if text else ""

@@ -97,14 +97,14 @@ class _Scene:
         if tool_name == "Read" and values.get("file_path"):
             yield from self.bulk(values["file_path"])
         elif tool_name == "Grep":
-            yield from self._search(path, values.get("glob", "")[:_LONGEST_PATH])
+            yield from self._examine_search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
             yield from self.bulk(pattern, path)
-            yield from self._broad(pattern, path)
+            yield from self._find_broad(pattern, path)
         elif tool_name == "Bash":
             yield from self._command_line(values.get("command", ""))
 
-    def _search(self, path: str, globs: str) -> Iterator[Finding]:
+    def _examine_search(self, path: str, globs: str) -> Iterator[Finding]:
         """Find it in a search, by its folder or its globs."""
         yield from self.bulk(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
@@ -116,7 +116,7 @@ class _Scene:
         for choice in patterns.alternatives(
             self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
         ):
-            inside = self._inside(choice)
+            inside = self._path_inside(choice)
             if not inside:
                 continue
             pattern = self.ignored.pattern_for(inside, folder=True)
@@ -136,7 +136,7 @@ class _Scene:
         return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
 
     def _command_line(self, line: str) -> Iterator[Finding]:
-        commands = [command for command in shell.split(line) if _is_seen(command)]
+        commands = [command for command in shell.split_commands(line) if _is_seen(command)]
         for at, command in enumerate(commands):
             operands = _operands(command)
             if command.program in ("cd", "pushd"):
@@ -151,7 +151,7 @@ class _Scene:
                 for operand in operands:
                     yield from self.bulk(operand)
 
-    def _broad(self, pattern: str, base: str) -> Iterator[Finding]:
+    def _find_broad(self, pattern: str, base: str) -> Iterator[Finding]:
         """Find a glob that takes everything, or all of a kind, from the project's root down."""
         parts = self._absolute(pattern, base).split("/")
         first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
@@ -165,7 +165,7 @@ class _Scene:
         joined = os.path.join(self.cwd, os.path.expanduser(base), os.path.expanduser(path))
         return os.path.normpath(joined)
 
-    def _inside(self, path: str) -> str:
+    def _path_inside(self, path: str) -> str:
         """A path from the project's root; nothing for the root itself and all outside."""
         roots = [root for root in self.roots if path.startswith(f"{root}/")]
         return path[len(roots[0]) + 1 :] if roots else ""
@@ -241,7 +241,7 @@ def load_ignored(project_dir: str) -> Ignored:
     lines: list[str] = []
     problem = ""
     try:
-        lines = _lines(f"{folder}/{name}") if name else []
+        lines = _pattern_lines(f"{folder}/{name}") if name else []
     except (OSError, ValueError) as error:
         problem = f"{name} is not used: {getattr(error, 'strerror', None) or error}"
     if all(line.startswith("!") for line in lines):
@@ -269,7 +269,7 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     return path
 
 
-def _lines(path: str) -> list[str]:
+def _pattern_lines(path: str) -> list[str]:
     """The lines that are patterns; a link could lead anywhere and is not followed."""
     if os.path.islink(path) or not os.path.isfile(path):
         raise ValueError("it is no plain file")

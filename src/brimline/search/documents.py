@@ -143,7 +143,7 @@ class Hit(NamedTuple):
 renewed: list[str] = []
 
 
-def use(
+def use_database(
     folder: str,
     work: Callable[[sqlite3.Connection], Answer],
     *,
@@ -168,14 +168,14 @@ def use(
     for _ in range(_ATTEMPTS):
         try:
             path = _newest(folder)
-            with contextlib.closing(_connected(path)) as connection:
+            with contextlib.closing(_connect(path)) as connection:
                 return work(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             problem = error
-            code = _code(error)
+            code = _error_code(error)
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
-                    _renew(folder, path)
+                    _begin_anew(folder, path)
                     if not derived:
                         break
             elif code not in _WORTH_ANOTHER_TRY:
@@ -191,7 +191,7 @@ def use(
             ) from problem
         why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
         raise StoreError(f"the search index cannot be used: {why}") from problem
-    with contextlib.closing(_connected(":memory:")) as connection:
+    with contextlib.closing(_connect(":memory:")) as connection:
         return work(connection)
 
 
@@ -240,7 +240,7 @@ def search(
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
-def hits(connection: sqlite3.Connection, expression: str, ids: Sequence[int]) -> list[Hit]:
+def read_hits(connection: sqlite3.Connection, expression: str, ids: Sequence[int]) -> list[Hit]:
     """Documents that were found, with the parts that fit, the best first."""
     query = _HITS.format(", ".join("?" * len(ids)))
     rows = connection.execute(query, (expression, *ids)).fetchall()
@@ -267,7 +267,7 @@ def _newest(folder: str) -> str:
     return path
 
 
-def _renew(folder: str, damaged: str) -> None:
+def _begin_anew(folder: str, damaged: str) -> None:
     """Begin another generation; the damaged one goes."""
     number = int(damaged.rpartition("-")[2].removesuffix(".sqlite3")) + 1
     io.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
@@ -276,7 +276,7 @@ def _renew(folder: str, damaged: str) -> None:
     renewed.append(damaged)
 
 
-def _connected(path: str) -> sqlite3.Connection:
+def _connect(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
@@ -292,10 +292,10 @@ def _connected(path: str) -> sqlite3.Connection:
 
 def is_damage(error: Exception | None) -> bool:
     """Whether a failure says that a file is damaged."""
-    return _code(error) in _DAMAGED
+    return _error_code(error) in _DAMAGED
 
 
-def _code(error: Exception | None) -> int:
+def _error_code(error: Exception | None) -> int:
     """What SQLite calls a failure; a text that is none, or a table that is gone, is damage too."""
     if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
         return sqlite3.SQLITE_CORRUPT

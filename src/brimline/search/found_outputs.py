@@ -47,8 +47,8 @@ def document(
 def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
-    fitting = stored.holding(lines, terms)[:_LINES_PER_HIT]
-    parts = [f"{at + 1}: {stored.clipped(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
+    fitting = stored.lines_holding(lines, terms)[:_LINES_PER_HIT]
+    parts = [f"{at + 1}: {stored.clip_line(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
     return {
         "key": layout.PREFIX + hit.document.ref,
         "lines": [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],

@@ -25,7 +25,7 @@ class Found(NamedTuple):
     meaning: float = 0.0
 
 
-def fused(found: Mapping[int, Found], before: Mapping[int, int | None]) -> dict[int, float]:
+def fuse_scores(found: Mapping[int, Found], before: Mapping[int, int | None]) -> dict[int, float]:
     """One score per candidate: each kind between 0 and 1, added up, then the neighbours' share.
 
     Args:
@@ -46,7 +46,7 @@ def fused(found: Mapping[int, Found], before: Mapping[int, int | None]) -> dict[
     return total
 
 
-def records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
+def pack_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
     """What is kept of each entry: which one is before it, its project, its vector in int8.
 
     Args:
@@ -66,7 +66,7 @@ def records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> lis
     return [row.tobytes() for row in made]
 
 
-def blended(own: Any, before: Any) -> Any:
+def blend_vectors(own: Any, before: Any) -> Any:
     """One vector per entry, whose product with a query is the sum that `near` makes."""
     import numpy as np
 

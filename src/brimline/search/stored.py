@@ -88,18 +88,18 @@ def find(
         within = Within(project, _stored_again(home_dir, project))
 
     def search(connection: sqlite3.Connection) -> Found:
-        pending = _take_in(connection, home_dir, until)
+        pending = _index_new(connection, home_dir, until)
         states = list(documents.states(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
             asked = expression(wanted, joined_by)
             ids = documents.search(connection, asked, SOURCE, within)
             if ids:
                 span = pick(len(ids))
-                hits = documents.hits(connection, asked, ids[span.first - 1 : span.last])
+                hits = documents.read_hits(connection, asked, ids[span.first - 1 : span.last])
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
-    return documents.use(folder(home_dir), search)
+    return documents.use_database(folder(home_dir), search)
 
 
 def terms(query: str) -> list[str]:
@@ -128,12 +128,12 @@ def expression(wanted: list[str], joined_by: str) -> str:
     return f" {joined_by} ".join(f'"{term}" *' for term in wanted if _TOKEN.search(term))
 
 
-def holding(lines: list[str], wanted: list[str]) -> list[int]:
+def lines_holding(lines: list[str], wanted: list[str]) -> list[int]:
     """The positions of the lines that hold every term, also inside of words, in their order.
 
     Where none does: of those that hold some of the words, the ones with the rarest word first.
     """
-    folded = [fold(plain(line)) for line in lines]
+    folded = [fold(without_colours(line)) for line in lines]
     parts = {fold(term) for term in wanted}
     # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
     stems = set(map(stem, itertools.chain(*map(_TOKEN.findall, parts))))
@@ -154,7 +154,7 @@ def _holding_one(folded: list[str], part: str) -> list[int]:
     return [at for at, line in enumerate(folded) if part in line]
 
 
-def clipped(line: str, wanted: list[str], most: int) -> str:
+def clip_line(line: str, wanted: list[str], most: int) -> str:
     """A line, or of a long one the part around the last term to occur in it."""
     if len(line) <= most:
         return line
@@ -163,7 +163,7 @@ def clipped(line: str, wanted: list[str], most: int) -> str:
     return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
 
 
-def plain(text: str) -> str:
+def without_colours(text: str) -> str:
     """A text without colours, which would stick to the words beside them."""
     return _COLOUR.sub(" ", text) if "\x1b" in text else text
 
@@ -194,7 +194,7 @@ def tidy(home_dir: str, *, until: float) -> None:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
     if os.path.isdir(layout.root(home_dir)):
-        documents.use(folder(home_dir), lambda found: _take_in(found, home_dir, until))
+        documents.use_database(folder(home_dir), lambda found: _index_new(found, home_dir, until))
 
 
 def forget(home_dir: str, keys: Iterable[str]) -> None:
@@ -209,7 +209,7 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
         def erase(connection: sqlite3.Connection) -> None:
             documents.erase(connection, SOURCE, digests)
 
-        documents.use(folder(home_dir), erase, in_memory=False)
+        documents.use_database(folder(home_dir), erase, in_memory=False)
 
 
 def place(cwd: object) -> str:
@@ -234,7 +234,7 @@ def _stored_again(home_dir: str, project: str) -> list[str]:
     return [key.removeprefix(layout.PREFIX) for key in keys]
 
 
-def _take_in(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
+def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = documents.states(connection, SOURCE)
@@ -245,16 +245,16 @@ def _take_in(connection: sqlite3.Connection, home_dir: str, until: float) -> int
     for number, digest in enumerate(fresh):
         late = number > 0 and time.monotonic() > until
         if late or sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
-            _write(connection, home_dir, batch)
+            _index_batch(connection, home_dir, batch)
             batch = []
         if late:
             return len(fresh) - number
         batch.append(_document(home_dir, digest))
-    _write(connection, home_dir, batch)
+    _index_batch(connection, home_dir, batch)
     return 0
 
 
-def _write(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:
+def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:
     documents.add(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
@@ -283,7 +283,7 @@ def _document(home_dir: str, digest: str) -> Document:
             state = BINARY
         else:
             state = WHOLE if len(data) <= HEAD_BYTES else HEAD
-            text = plain(data[:HEAD_BYTES].decode("utf-8", "replace"))
+            text = without_colours(data[:HEAD_BYTES].decode("utf-8", "replace"))
     at = known.get("created")
     title = " ".join(str(known[name]) for name in ("tool", "source") if known.get(name))
     session = known.get("session")

@@ -140,7 +140,7 @@ class Memory:
         Raises:
             StoreError: an entry is wrong, or they cannot be written.
         """
-        return self.put([_entry(given) for given in entries])
+        return self.put([_make_entry(given) for given in entries])
 
     def put(self, entries: Sequence[Entry]) -> int:
         """The same for entries that are made already; returns how many of them were new."""
@@ -179,7 +179,7 @@ class Memory:
                 return candidates.hits(connection, candidates.best(limit))
             best = candidates.best_parts(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
-            above = floor.above(connection, query, telling(query), texts)
+            above = floor.choose_hits(connection, query, telling_words(query), texts)
             return candidates.hits(connection, above[:limit])
 
         return self.use(search)
@@ -190,7 +190,7 @@ class Memory:
         Raises:
             StoreError: it cannot be used, or was damaged and is no copy of something else.
         """
-        return documents.use(self.folder, work, in_memory=False, derived=self._derived)
+        return documents.use_database(self.folder, work, in_memory=False, derived=self._derived)
 
     def _candidates(
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
@@ -209,7 +209,7 @@ class Memory:
         for key, other in elsewhere.items():
             texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
             previous[key] = numbers.get(other.before)
-        return _Candidates(refs, texts, elsewhere, ranking.fused(fits, previous))
+        return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
 
     def _found(
         self, connection: sqlite3.Connection, query: str, within: Within
@@ -222,7 +222,7 @@ class Memory:
 
     def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
-        key = (_fact(connection, "changes"), _fact(connection, "table"))
+        key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
             last, size = connection.execute(
                 "SELECT max(block), length(records) FROM vectors WHERE ?",
@@ -278,7 +278,7 @@ def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]
     return len(ids)
 
 
-def around(connection: sqlite3.Connection, number: int) -> list[Hit]:
+def entries_around(connection: sqlite3.Connection, number: int) -> list[Hit]:
     """An entry, with the one before and the one after it in its session."""
     asked = (
         "SELECT id FROM entries WHERE id IN (?, (SELECT before_id FROM entries WHERE id = ?)) "
@@ -291,7 +291,7 @@ def around(connection: sqlite3.Connection, number: int) -> list[Hit]:
 def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
     """Give entries that have none their vector, as part of a transaction; how many got one."""
     mark = digest(table)
-    if _fact(connection, "table") != mark:
+    if _read_fact(connection, "table") != mark:
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
         _set_fact(connection, "table", mark)
@@ -304,7 +304,7 @@ def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
         return 0
     projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())
     record_keys = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
-    made = ranking.records(
+    made = ranking.pack_records(
         record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
     _write_records(connection, [row[0] for row in rows], made)
@@ -319,17 +319,17 @@ def expression(query: str) -> str:
 
     A name such as `check_one` is searched by its parts.
     """
-    return " OR ".join(f'"{word}"' for word in telling(query))
+    return " OR ".join(f'"{word}"' for word in telling_words(query))
 
 
-def telling(query: str) -> list[str]:
+def telling_words(query: str) -> list[str]:
     """The words of a question that tell what is sought."""
     # As they are: SQLite folds case and accents of both sides alike.
     words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
     return [word for word in words if word.lower() not in _STOP_WORDS] or words
 
 
-def _entry(given: Mapping[str, Any]) -> Entry:
+def _make_entry(given: Mapping[str, Any]) -> Entry:
     ref, text = given.get("id"), given.get("text")
     if not isinstance(ref, str) or not ref or not isinstance(text, str):
         raise StoreError("an entry needs an `id` and a `text`")
@@ -411,7 +411,7 @@ def _by_words(
 ) -> dict[int, ranking.Found]:
     """What holds words of the query, or words that mean nearly the same."""
     found = _holding(connection, query, within)
-    others = related.words(connection, table, telling(query)) if table else []
+    others = related.words(connection, table, telling_words(query)) if table else []
     for key, more in _holding(connection, " ".join(others), within).items():
         fit = found.get(key, ranking.Found())
         found[key] = ranking.Found(
@@ -461,7 +461,7 @@ def digest(table: Table) -> str:
     return f"{zlib.crc32(table.mark):08x}"
 
 
-def _fact(connection: sqlite3.Connection, name: str) -> str:
+def _read_fact(connection: sqlite3.Connection, name: str) -> str:
     row = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
     return str(row[0]) if row else ""
 

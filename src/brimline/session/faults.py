@@ -238,7 +238,7 @@ class Finder:
         """Look at the next line."""
         if line.part is not None:
             if not line.part:
-                self._note(LONG, line.number)
+                self._add_note(LONG, line.number)
             return
         is_broken = line.problem in (read.TORN, read.INVALID)
         records = rows_on(line)
@@ -246,25 +246,25 @@ class Finder:
             detail = (
                 f"{len(records)} row{'s' * (len(records) > 1)}" + " and a broken piece" * is_broken
             )
-            self._fault(MERGED, Place(line.number), detail, Mend(SPLIT))
+            self._add_fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
-            self._note(UNREADABLE, line.number)
+            self._add_note(UNREADABLE, line.number)
         for index, record in enumerate(records):
             self._found.rows += 1
-            self._take_row(line, Place(line.number, index), record)
+            self._check_row(line, Place(line.number, index), record)
 
     def close(self) -> Findings:
         """Say what was found."""
         for row in self._rows:
             row.parent = self._by_id.get(row.parent_id) if row.parent_id else None
             if row.parent and row.parent.number > row.number:
-                self._note(CHILD_FIRST, row.place.line)
+                self._add_note(CHILD_FIRST, row.place.line)
         if LONG not in self._found.notes:
-            answers = self._take_unanswered()
-            self._take_lost(answers)
-            self._take_orphans()
-        self._take_roots()
-        self._take_compaction()
+            answers = self._find_unanswered()
+            self._find_lost(answers)
+            self._find_orphans()
+        self._find_roots()
+        self._check_compaction()
         found = self._found
         found.faults = [
             fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
@@ -272,7 +272,7 @@ class Finder:
         ]
         return found
 
-    def _take_row(self, line: Line, place: Place, record: Record) -> None:
+    def _check_row(self, line: Line, place: Place, record: Record) -> None:
         value = record.value
         name, kind = _id(uuid_of(value)), _id(kind_of(value)) or ""
         if name is None:
@@ -299,11 +299,11 @@ class Finder:
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._take_link(row, thread, is_boundary=is_boundary(value))
-        self._take_pairs(row, thread, calls)
+        self._check_link(row, thread, is_boundary=is_boundary(value))
+        self._check_pairs(row, thread, calls)
         self.links.read_row(value)
         if is_boundary(value):
-            self._take_boundary(value, thread, row)
+            self._note_boundary(value, thread, row)
         thread.go_on(row)
 
     def _record_repeat(self, row: _Row) -> bool:
@@ -312,16 +312,16 @@ class Finder:
         if earlier is row:
             return False
         if earlier.digest == row.digest:
-            self._note(REPEATED, row.place.line)
+            self._add_note(REPEATED, row.place.line)
             self._found.copies.setdefault(earlier.place, []).append(row.place)
             return True
         line = earlier.place.line
         detail = f"id {row.uuid}, also in line {line}: which of them is meant is not certain"
-        self._fault(DIFFERING, row.place, detail)
+        self._add_fault(DIFFERING, row.place, detail)
         row.is_contested = earlier.is_contested = True
         return False
 
-    def _take_link(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
+    def _check_link(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
         if row.parent_id is None:
             if row.thread == _MAIN and not is_boundary and thread.recent:
                 self._roots.append(row)
@@ -331,12 +331,12 @@ class Finder:
             row.certain = next(iter([*asked, *same_reply]), None)
             row.before = tuple(thread.recent)
 
-    def _take_pairs(self, row: _Row, thread: _Thread, calls: list[str]) -> None:
+    def _check_pairs(self, row: _Row, thread: _Thread, calls: list[str]) -> None:
         starts_new = row.kind == "assistant" and not row.continues
         if starts_new or (row.kind == "user" and not row.is_answer):
             thread.open_calls.clear()
         for call in calls:
-            self._take_call(call, row, thread)
+            self._note_call(call, row, thread)
         self._results_since.update(row.results)
         for call in row.results:
             if self._asked.pop(call, None):
@@ -344,7 +344,7 @@ class Finder:
             elif hash(call) not in self._answered:
                 self._told.setdefault(call, row)
 
-    def _take_call(self, call: str, row: _Row, thread: _Thread) -> None:
+    def _note_call(self, call: str, row: _Row, thread: _Thread) -> None:
         """Note a call, whose result may stand before it."""
         if call in self._told:
             del self._told[call]
@@ -353,7 +353,7 @@ class Finder:
             self._asked[call] = row
             thread.open_calls.add(call)
 
-    def _take_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
+    def _note_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
         names = preserved(value)[0] & self._by_id.keys()
         kept = [self._by_id[name].place.line for name in names]
@@ -363,16 +363,16 @@ class Finder:
         self._boundary, self._before_boundary = row, next(iter(thread.recent), None)
         self._results_since.clear()
 
-    def _take_compaction(self) -> None:
+    def _check_compaction(self) -> None:
         """The last compaction, where nothing holds it: cut off, or undone by a resume."""
         boundary = self._boundary
         if boundary is None or not self.links.is_bare:
             return
         if self._is_cut_off():
             detail = "`brimline session restore --before-compaction` takes the session back"
-            self._fault(CUT_OFF, boundary.place, detail)
+            self._add_fault(CUT_OFF, boundary.place, detail)
         elif self.links.leads_back:
-            self._take_undone(boundary)
+            self._note_undone(boundary)
 
     def _is_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
@@ -382,20 +382,20 @@ class Finder:
             row = row.parent
         return row is not None and bool(row.results) and self._results_since.isdisjoint(row.results)
 
-    def _take_undone(self, boundary: _Row) -> None:
+    def _note_undone(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
-        self._fault(UNDONE, boundary.place, "", mend)
+        self._add_fault(UNDONE, boundary.place, "", mend)
 
-    def _take_unanswered(self) -> dict[int, str]:
+    def _find_unanswered(self) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""
         by_row: dict[int, list[str]] = {}
         for call, row in self._asked.items():
             if call in self._threads[row.thread].open_calls:
-                self._note(OPEN_CALL, row.place.line)
+                self._add_note(OPEN_CALL, row.place.line)
             elif call in self._cut_calls:
-                self._note(CUT_CALL, row.place.line)
+                self._add_note(CUT_CALL, row.place.line)
             else:
                 by_row.setdefault(row.number, []).append(call)
         ends = {row.message_id: row.place for row in self._rows} if by_row else {}
@@ -407,7 +407,7 @@ class Finder:
             end = ends[row.message_id] if row.message_id else row.place
             moved = tuple(followers.get(number, ()))
             mend = Mend(ANSWER, answers[number], tuple(calls), moved, end)
-            self._fault(UNANSWERED, row.place, ", ".join(calls), mend)
+            self._add_fault(UNANSWERED, row.place, ", ".join(calls), mend)
         return answers
 
     def _followers(self, numbers: Container[int]) -> dict[int, list[Place]]:
@@ -419,22 +419,22 @@ class Finder:
                 found.setdefault(parent.number, []).append(row.place)
         return found
 
-    def _take_lost(self, answers: dict[int, str]) -> None:
+    def _find_lost(self, answers: dict[int, str]) -> None:
         """The rows whose parent is missing, and the one that takes its place."""
         for row in self._rows:
             if row.parent_id is None or row.parent:
                 continue
-            if doubt := _doubt(row):
-                self._fault(DANGLING, row.place, doubt)
+            if doubt := _why_doubtful(row):
+                self._add_fault(DANGLING, row.place, doubt)
                 continue
             parent = row.parent = self._parent_of(row)
             if parent is None:
-                self._fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
+                self._add_fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
                 continue
             is_behind_answer = parent.number in answers and _follows(row, parent)
             name = answers[parent.number] if is_behind_answer else parent.uuid
             detail = f"follows line {parent.place.line}"
-            self._fault(DANGLING, row.place, detail, Mend(RELINK, name))
+            self._add_fault(DANGLING, row.place, detail, Mend(RELINK, name))
 
     def _parent_of(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
@@ -443,30 +443,30 @@ class Finder:
         fits = (row for row in before if row and not (may_be_below and _is_below(row, lost)))
         return next(fits, None)
 
-    def _take_orphans(self) -> None:
+    def _find_orphans(self) -> None:
         by_row: dict[int, list[str]] = {}
         for call, row in self._told.items():
             by_row.setdefault(row.number, []).append(call)
         for number, calls in by_row.items():
             row = self._rows[number]
-            doubt = _doubt(row)
+            doubt = _why_doubtful(row)
             detail = ", ".join(calls) + (f": {doubt}" if doubt else "")
             mend = None if doubt else Mend(STUB, calls=tuple(calls))
-            self._fault(ORPHAN, row.place, detail, mend)
+            self._add_fault(ORPHAN, row.place, detail, mend)
 
-    def _take_roots(self) -> None:
+    def _find_roots(self) -> None:
         """Rows in the middle without a parent that others follow, but for a first row come late."""
         parents = {row.parent.number for row in self._rows if row.parent}
         first = next((row for row in self._rows if row.thread == _MAIN), None)
         for row in self._roots:
             if row.number in parents and not _is_below(first, row):
                 detail = "a return to the start of the session, or a lost link"
-                self._fault(SECOND_ROOT, row.place, detail)
+                self._add_fault(SECOND_ROOT, row.place, detail)
 
-    def _fault(self, kind: str, place: Place, detail: str, mend: Mend | None = None) -> None:
+    def _add_fault(self, kind: str, place: Place, detail: str, mend: Mend | None = None) -> None:
         self._found.faults.append(Fault(kind, place, detail, mend))
 
-    def _note(self, kind: str, line: int) -> None:
+    def _add_note(self, kind: str, line: int) -> None:
         note = self._found.notes.setdefault(kind, Note())
         note.count += 1
         if len(note.lines) < _FIRST_LINES:
@@ -483,7 +483,7 @@ def _ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
             yield found
 
 
-def _doubt(row: _Row) -> str | None:
+def _why_doubtful(row: _Row) -> str | None:
     """Why a row cannot be changed."""
     if row.is_contested:
         return "another row has its id too"

@@ -36,7 +36,7 @@ def require_idle(session: str) -> None:
     Raises:
         InUseError: with the reason.
     """
-    reason = why(session)
+    reason = why_in_use(session)
     if reason is not None:
         raise InUseError(
             f"{session} is in use: {reason}; a client does not notice such a change before the"
@@ -44,7 +44,7 @@ def require_idle(session: str) -> None:
         )
 
 
-def why(session: str) -> str | None:
+def why_in_use(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
     ids, folders = _session_ids(session), _registry_folders(session)
     clients = [client for client in _registered_in(folders) if client.session_id in ids]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.gauge.composition import Composition, Injections
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in, encoded
+from brimline.session.survey import calls_in, encode_row
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
@@ -144,7 +144,7 @@ class _Inspector:
         used = 0
         for record in line.records:
             used += record.end - record.start
-            self._take_row(record)
+            self._count_row(record)
         is_broken = line.problem in read.BROKEN
         found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
 
@@ -161,10 +161,10 @@ class _Inspector:
         found.disk_bytes = +found.disk_bytes
         return found
 
-    def _take_row(self, record: Record) -> None:
+    def _count_row(self, record: Record) -> None:
         value, found = record.value, self.found
         found.types[row.type_name(value)] += 1
-        for kind, size_bytes in _spent(value, record.end - record.start):
+        for kind, size_bytes in _bytes_by_kind(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
         moment = row.timestamp_of(value)
         if moment:
@@ -228,7 +228,7 @@ class _ResultReader:
         return results
 
 
-def _spent(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+def _bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = value.get("type")
     if row.thread_of(value):
@@ -265,7 +265,7 @@ def _value_bytes(value: Any) -> int:
     if value is None:
         return 0
     try:
-        return len(encoded(value))
+        return len(encode_row(value))
     except RecursionError:  # it was nested just deep enough to be read
         return 0
 

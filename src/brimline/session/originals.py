@@ -47,7 +47,7 @@ def bring_back(home_dir: str, text: str) -> bool:
         if time.monotonic() > until:
             return False
         if find.holds(path, mark) and any(
-            _take_from(home_dir, place, digits) for place in _places(path)
+            _restore_from(home_dir, place, digits) for place in _places(path)
         ):
             return True
     return False
@@ -69,7 +69,7 @@ def _is_forgotten(home_dir: str, key: str) -> bool:
     return bool(events) and events[-1].get("event") == _FORGOTTEN
 
 
-def _take_from(home_dir: str, path: str, digits: str) -> bool:
+def _restore_from(home_dir: str, path: str, digits: str) -> bool:
     """Store the text of a session that has this hash; False where it has none."""
     calls: dict[str, row.Call] = {}
     for fields in read.rows(path, _MARKS):

@@ -24,8 +24,8 @@ from brimline.session.survey import (
     COPY,
     PROGRESS_ROW,
     TEXT,
-    check_of,
-    encoded,
+    encode_row,
+    line_check,
     take_survey,
 )
 from brimline.store import contents, layout, pins, put, stub
@@ -126,7 +126,7 @@ class Plan:
         return {call: int(count / per_token) for call, count in self.characters_of.items()}
 
 
-def prepare(
+def plan_purge(
     path: str, options: Options, home_dir: str, progress: Callable[[int], None] | None = None
 ) -> Plan:
     """Look at a session and decide; changes nothing, neither the file nor the store.
@@ -138,14 +138,14 @@ def prepare(
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
         survey = take_survey(file, size, progress)
-    plan = make(survey, options, pins.pinned(home_dir))
+    plan = make_plan(survey, options, pins.pinned(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.sent.calls, survey.conversation = [], {}, []
     survey.referenced = set()
     return plan
 
 
-def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
+def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
     """Decide what goes.
 
     Args:
@@ -163,7 +163,7 @@ def make(survey: Survey, options: Options, pinned_digests: Collection[str] = ())
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy or ""
-            _take(plan, item)
+            _add_to_plan(plan, item)
     if models.lookup(survey.model).binds_thinking:
         plan.lost_thoughts = _lost_thoughts(plan)
     return plan
@@ -239,7 +239,7 @@ def _cold_calls(survey: Survey, options: Options) -> set[str]:
     return {call.id for call in cold.cold_results(calls, kept, options.threshold_bytes)}
 
 
-def _take(plan: Plan, item: Item) -> None:
+def _add_to_plan(plan: Plan, item: Item) -> None:
     """Note that something goes, unless what replaces a result is no shorter."""
     disk_bytes, characters = item.disk_bytes, item.characters
     if item.kind == TEXT:
@@ -270,7 +270,7 @@ def _take(plan: Plan, item: Item) -> None:
 
 def replacement(item: Item) -> str:
     """The line that the model reads instead of a result."""
-    return stub.line(item.call.tool, item.call.subject, item.size_bytes, key_of(item))
+    return stub.build_line(item.call.tool, item.call.subject, item.size_bytes, key_of(item))
 
 
 def key_of(item: Item) -> str:
@@ -323,18 +323,18 @@ class _PurgedCopy:
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
-            if at > length or check_of(raw) != mark.check:
+            if at > length or line_check(raw) != mark.check:
                 raise _change_error()
             if edits := plan.changes.get(mark):
-                raw = self._edited(raw, edits)
+                raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._stripped(raw))
+                new.write(self._strip_thinking(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy(old, length - at, new)
 
-    def _stripped(self, raw: bytes) -> bytes:
+    def _strip_thinking(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
@@ -342,8 +342,8 @@ class _PurgedCopy:
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
         stripped = thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
-        moved = raw[:start] + encoded(row | {PARENT_FIELD: name}) + raw[end:]
-        return encoded(stripped) + b"\n" + moved
+        moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
+        return encode_row(stripped) + b"\n" + moved
 
     def _copy(self, old: BinaryIO, count: int, new: BinaryIO) -> None:
         while count > 0:
@@ -354,7 +354,7 @@ class _PurgedCopy:
             self._progress(len(block))
             count -= len(block)
 
-    def _edited(self, raw: bytes, edits: list[Item]) -> bytes:
+    def _edit_line(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
         start, end, row = Line(1, 0, raw).records[0]
         for item in edits:
@@ -362,7 +362,7 @@ class _PurgedCopy:
                 del row[COPY_FIELD]
             else:
                 self._replace(row, item)
-        return raw[:start] + encoded(row) + raw[end:]
+        return raw[:start] + encode_row(row) + raw[end:]
 
     def _replace(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""

@@ -63,7 +63,7 @@ def _finish(session: str) -> Recovered | None:
             _sweep_orphans(session)
             return None
         with locked_chain(session) as chain:
-            settle(chain, QUIET_S, give_up_s=0)
+            merge_late_lines(chain, QUIET_S, give_up_s=0)
             return Recovered(session, chain.late_lines)
     except BusyError:
         return None
@@ -92,7 +92,7 @@ def refusal(error: OSError, session: str) -> RewriteError:
     return RewriteError(f"{reason}; nothing was changed")
 
 
-def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
+def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
     """Merge late lines until every former file is closed, or has been quiet for `quiet_s`.
 
     With `give_up_s=0` nothing is waited for: how long a file has been quiet is told by its time.
@@ -104,10 +104,10 @@ def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
     since = time.time() if give_up_s else 0.0
     until = time.monotonic() + give_up_s
     for _ in range(_MERGES):
-        closed, calm = _look(chain, quiet_s, since)
+        closed, calm = _closed_and_quiet(chain, quiet_s, since)
         while len(calm) < len(chain.state.olds) and time.monotonic() < until:
             time.sleep(_POLL_S)
-            closed, calm = _look(chain, quiet_s, since)
+            closed, calm = _closed_and_quiet(chain, quiet_s, since)
         is_calm = len(calm) == len(chain.state.olds)
         if not chain.merge(calm) or not is_calm:
             break
@@ -118,7 +118,7 @@ def settle(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S) -> None:
     chain.note()
 
 
-def _look(chain: Chain, quiet_s: float, since: float) -> tuple[set[str], set[str]]:
+def _closed_and_quiet(chain: Chain, quiet_s: float, since: float) -> tuple[set[str], set[str]]:
     """The former files to which nothing can come any more, and with them those that are quiet."""
     closed, calm = set(), set()
     now = time.time()

@@ -16,9 +16,9 @@ from brimline.session.disk import RewriteError
 from brimline.session.faults import Findings, Mend, Place
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import encoded
+from brimline.session.survey import encode_row
 from brimline.store import put
-from brimline.store.stub import Stub, build
+from brimline.store.stub import Stub, build_reference
 from brimline.transcript import read
 from brimline.transcript.row import (
     PARENT_FIELD,
@@ -142,14 +142,14 @@ class _MendedCopy:
             self._write(old, length, found, new)
 
     def _write(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
-        mends = _by_line(found)
+        mends = _mends_by_line(found)
         waiting: dict[Place, list[bytes]] = {}
         old.seek(0)
         for line in read.lines(old, length):
             wanted = mends.get(line.number) if not line.part else None
-            new.write(self._mended(line, wanted, waiting) if wanted else line.raw)
+            new.write(self._mend_line(line, wanted, waiting) if wanted else line.raw)
 
-    def _mended(
+    def _mend_line(
         self, line: Line, mends: dict[int, list[Mend]], waiting: dict[Place, list[bytes]]
     ) -> bytes:
         """A line as it is to be: each row of it on a line of its own, answers behind them."""
@@ -161,7 +161,7 @@ class _MendedCopy:
             place = Place(line.number, index)
             value = dict(record.value)
             for mend in mends.get(index, ()):
-                value = self._mended_row(value, mend, waiting)
+                value = self._mend_row(value, mend, waiting)
             data = line.raw[record.start : record.end]
             lead = line.raw[at : record.start]
             if b"{" in lead:  # a broken piece, which gets a line of its own
@@ -169,7 +169,7 @@ class _MendedCopy:
             lead = b"" if index else lead
             answers = waiting.pop(place, [])
             self._added += len(answers)
-            parts += [lead + (data if value == record.value else encoded(value)), *answers]
+            parts += [lead + (data if value == record.value else encode_row(value)), *answers]
             at = record.end
         rest = line.raw[at:]
         if rest.strip():
@@ -177,7 +177,7 @@ class _MendedCopy:
         is_longer = len(parts) > len(records)
         return ending.join(parts) + (rest or (ending if is_longer else b""))
 
-    def _mended_row(
+    def _mend_row(
         self, value: dict[str, Any], mend: Mend, waiting: dict[Place, list[bytes]]
     ) -> dict[str, Any]:
         """A row after one mend; an answer to its calls waits until its place comes."""
@@ -186,22 +186,22 @@ class _MendedCopy:
         if mend.action == faults.ANCHOR:
             return anchored(value, mend.calls)
         if mend.action == faults.STUB:
-            return with_content(value, self._stubbed(value, mend))
+            return with_content(value, self._replace_results(value, mend))
         if mend.action == faults.ANSWER and mend.after:
-            waiting.setdefault(mend.after, []).append(_answer(value, mend.calls))
+            waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
         return value
 
-    def _stubbed(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _replace_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(message_of(value)["content"])
         for index, block in numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
-                text = told if isinstance(told, str) else encoded(told).decode()
+                text = told if isinstance(told, str) else encode_row(told).decode()
                 data = text.encode("utf-8", "surrogatepass")
                 key = put.put(self._home_dir, data, _META)
                 self._keys.append(key)
-                stub = build(Stub(key, len(data), put.count_lines(data)))
+                stub = build_reference(Stub(key, len(data), put.count_lines(data)))
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
@@ -218,7 +218,7 @@ class _MendedCopy:
             )
 
 
-def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
+def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     """What is to be done to the rows of each line."""
     mends: dict[int, dict[int, list[Mend]]] = {}
     for fault in findings.mendable:
@@ -239,8 +239,8 @@ def _by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     return mends
 
 
-def _answer(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
+def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
     name = faults.answer_uuid(uuid_of(value) or "")
     copy = f"Error: {MISSING_RESULT}"
-    return encoded(answering(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))
+    return encode_row(answering(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))

@@ -64,20 +64,20 @@ def is_backup(path: str) -> bool:
     return _NAME.match(os.path.basename(path)) is not None
 
 
-def of_session(session: str) -> list[Backup]:
+def backups_of(session: str) -> list[Backup]:
     """The backups of one session, the newest first."""
-    return _found(glob.glob(f"{glob.escape(os.path.realpath(session))}.backup.*"))
+    return _read_backups(glob.glob(f"{glob.escape(os.path.realpath(session))}.backup.*"))
 
 
 def of_all() -> list[Backup]:
     """The backups of every session of the client, subagents' included, the newest first."""
     projects = f"{glob.escape(paths.client_config_dir())}/projects"
-    return _found(
+    return _read_backups(
         glob.glob(f"{projects}/*/*.backup.*") + glob.glob(f"{projects}/*/*/subagents/*.backup.*")
     )
 
 
-def _found(candidates: list[str]) -> list[Backup]:
+def _read_backups(candidates: list[str]) -> list[Backup]:
     backups = []
     for path in candidates:
         match = _NAME.match(path)
@@ -176,7 +176,7 @@ def _read_note(file: str) -> Note:
         ) from error
 
 
-def forget(note: Note) -> None:
+def forget_note(note: Note) -> None:
     """Remove a note that is used up, and the folder when it was the last."""
     io.remove(note.file)
     io.remove(f"{os.path.dirname(note.file)}/unfinished")
@@ -186,7 +186,7 @@ def forget(note: Note) -> None:
         pass
 
 
-def expire(home_dir: str, oldest: float) -> int:
+def expire_notes(home_dir: str, oldest: float) -> int:
     """Forget rewrites from before a time whose session is nowhere any more; returns how many."""
     gone = [
         note
@@ -195,7 +195,7 @@ def expire(home_dir: str, oldest: float) -> int:
         if note.at < oldest and not note.places()
     ]
     for note in gone:
-        forget(note)
+        forget_note(note)
     return len(gone)
 
 
@@ -269,7 +269,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
             found.stale.append(note)
         elif is_after and (backup := _backup_of(note, session)):
             found.undone.append(note)
-            found.pieces = _replaced(found.pieces, note, backup)
+            found.pieces = _put_backup_in(found.pieces, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
@@ -308,7 +308,7 @@ def _begins_with(
 def _backup_of(note: Note, session: str) -> str | None:
     """The backup that a rewrite made, by its content: it may have been moved along."""
     for place in dict.fromkeys((session, note.path)):
-        for backup in of_session(place):
+        for backup in backups_of(place):
             piece = Piece(backup.path, 0, backup.size_bytes)
             if backup.size_bytes == note.before.length and all(
                 _begins_with([piece], (note.before,), None)
@@ -317,7 +317,7 @@ def _backup_of(note: Note, session: str) -> str | None:
     return None
 
 
-def _replaced(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
+def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     """The pieces with a backup in the place of what the rewrite had written."""
     left = note.after.length
     rest = [Piece(backup, 0, note.before.length)]
@@ -387,7 +387,7 @@ def restore(
         SessionState(found.home_dir, find.session_id_of(found.path)).save(_RESTORED, record)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):
-            forget(note)
+            forget_note(note)
     return done
 
 
@@ -400,12 +400,12 @@ def _lost_thinking(found: Restoration, length: int) -> bytes:
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
     turns = b"".join(_blocks(since, sum(piece.end - piece.start for piece in since)))
-    from brimline.session.survey import encoded, take_survey
+    from brimline.session.survey import encode_row, take_survey
 
     survey = take_survey(BytesIO(turns), len(turns), None)
     if not survey.sent.thoughts:
         return b""
     first = survey.sent.thoughts[0].message_id
     last, name = survey.last_row, str(uuid.uuid4())
-    line = encoded(thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
+    line = encode_row(thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

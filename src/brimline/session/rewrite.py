@@ -80,23 +80,23 @@ def rewrite(order: Order) -> Rewritten:
     session = order.path = os.path.realpath(order.path)
     try:
         with swap.locked_chain(session) as chain:
-            done = _swapped(order, chain)
+            done = _swap_in(order, chain)
             if not done.swapped:
                 return done
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
-            recovery.settle(chain, order.quiet_s)
+            recovery.merge_late_lines(chain, order.quiet_s)
             return replace(done, late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
-            raise _late(order, error) from error
+            raise _too_late_error(order, error) from error
         if isinstance(error, OSError):
             raise recovery.refusal(error, session) from error
         raise
 
 
-def _late(order: Order, error: BaseException) -> RewrittenError:
+def _too_late_error(order: Order, error: BaseException) -> RewrittenError:
     """What says that it is too late for "nothing was changed", and how to undo what was."""
     undo = shlex.join(["brimline", "session", "restore", order.path])
     way = f"undo it with `{undo}`" if order.note is not None else "its backup is beside it"
@@ -107,7 +107,7 @@ def _late(order: Order, error: BaseException) -> RewrittenError:
     )
 
 
-def _swapped(order: Order, chain: Chain) -> Rewritten:
+def _swap_in(order: Order, chain: Chain) -> Rewritten:
     _require_fit(order, chain)
     length = _snapshot(chain.descriptor, order.quiet_s)
     with Draft(disk.beside(order.path, "backup")) as backup, chain.draft() as new:
@@ -131,7 +131,7 @@ def _swapped(order: Order, chain: Chain) -> Rewritten:
 
 def _require_fit(order: Order, chain: Chain) -> None:
     """See that this is a session that can be rewritten, now."""
-    recovery.settle(chain, order.quiet_s, give_up_s=0)
+    recovery.merge_late_lines(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
         # Whether it is closed is asked before its length: what came late belongs before the rest.
         is_held = disk.nobody_writes(chain.descriptor_of(old)) is False

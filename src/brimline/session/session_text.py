@@ -33,12 +33,12 @@ _ROOM = 120
 
 def session(document: dict[str, Any]) -> str:
     """One session in full."""
-    lines = [f"Session {document['session_id']}", output.pairs(_head(document))]
-    lines += _context(document["context"]) + _disk(document) + _largest(document)
-    return "\n".join([*lines, "", *_structure(document)])
+    lines = [f"Session {document['session_id']}", output.pairs(_head_rows(document))]
+    lines += _context_lines(document["context"]) + _disk_lines(document) + _largest_lines(document)
+    return "\n".join([*lines, "", *_structure_lines(document)])
 
 
-def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
+def _head_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     counted = [output.count(document[f"{noun}s"], noun) for noun in ("turn", "request")]
     counted.append(output.count(document["compactions"], "compaction"))
     size, lines = output.size(document["size_bytes"]), output.count(document["lines"], "line")
@@ -53,7 +53,7 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
-    rows.append(("a resume", _resume(document)))
+    rows.append(("a resume", _resume_text(document)))
     for lost in document["lost_thinking"]:
         text = f"after request {lost['after_request']:,}: {output.line(lost['what'], _ROOM)}"
         rows.append(("thinking lost", text))
@@ -62,7 +62,7 @@ def _head(document: dict[str, Any]) -> list[tuple[str, str]]:
     return [*rows, ("records", ", ".join([*kinds[:_SHOWN_KINDS], *more]))]
 
 
-def _context(context: dict[str, Any]) -> list[str]:
+def _context_lines(context: dict[str, Any]) -> list[str]:
     measured, since = context["occupancy_tokens"], f"~{context['since_tokens_estimated']:,} since"
     if measured is None:
         told = (
@@ -83,7 +83,7 @@ def _context(context: dict[str, Any]) -> list[str]:
     return [*lines, *composition_text.part_lines(context), *composition_text.reread_lines(context)]
 
 
-def _resume(document: dict[str, Any]) -> str:
+def _resume_text(document: dict[str, Any]) -> str:
     """What resuming the session sends; where a repair changes that, what it sends then."""
     told = f"sends ~{document['resume_tokens_estimated']:,} tokens"
     if document["resume_undoes_a_compaction"]:
@@ -94,7 +94,7 @@ def _resume(document: dict[str, Any]) -> str:
     return told
 
 
-def _disk(document: dict[str, Any]) -> list[str]:
+def _disk_lines(document: dict[str, Any]) -> list[str]:
     entries = document["disk_bytes"]
     sent = sum(entry["bytes"] for entry in entries if entry["reaches_the_model"])
     title = (
@@ -109,7 +109,7 @@ def _disk(document: dict[str, Any]) -> list[str]:
     return composition_text.titled_rows(output.wrapped(title), rows)
 
 
-def _largest(document: dict[str, Any]) -> list[str]:
+def _largest_lines(document: dict[str, Any]) -> list[str]:
     results = [
         [
             output.size(result["bytes"]),
@@ -130,7 +130,7 @@ def _whereabouts(result: dict[str, Any]) -> str:
     return "moved out" if result["moved_out"] else "compacted"
 
 
-def _structure(document: dict[str, Any]) -> list[str]:
+def _structure_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
     faults = document["faults"]
     mendable = sum(fault["mend"] is not None for fault in faults)
@@ -204,7 +204,7 @@ def purge(document: dict[str, Any]) -> str:
 
 def preview(document: dict[str, Any], command: list[str]) -> str:
     """What a purge would do, and the command that does it."""
-    reason, how = in_use.why(document["path"]), "Nothing was changed. To do it:"
+    reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:
         how = (
             f"Nothing was changed. The session is in use ({reason}), and its client would not "

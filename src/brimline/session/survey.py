@@ -165,7 +165,7 @@ class _Surveyor:
         found = self.found
         is_loaded_whole = found.length < LOADED_WHOLE_BYTES
         found.sent = self._undone if is_loaded_whole and self._links.is_undone else self._now
-        found.last_mark = _mark(self._last_line) if self._last_line else None
+        found.last_mark = _mark_line(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
@@ -179,11 +179,11 @@ class _Surveyor:
         for _, _, value in line.records:
             name, kind = row.uuid_of(value), row.kind_of(value)
             # Replies are never changed.
-            mark = _mark(line) if kind != "assistant" else None
+            mark = _mark_line(line) if kind != "assistant" else None
             if name is not None:
                 self._link(name, value.get(row.PARENT_FIELD))
             if kind != row.PROGRESS:
-                self._take(value, line, mark)
+                self._survey_row(value, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
                 gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
                 found.items.append(gone)
@@ -199,18 +199,18 @@ class _Surveyor:
         else:
             found.parents[name] = sys.intern(parent) if isinstance(parent, str) else None
 
-    def _take(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
+    def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
         found.referenced.update(map(sys.intern, row.references(value)))
         if kind != "assistant" and row.is_boundary(value):
-            self._boundary(value)
+            self._note_boundary(value)
         self._links.read_row(value)
         is_copy = self._copies.is_copy(value)
         is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
         self._note_place(value, line)
         if kind == "assistant":
-            self._take_reply(value, line.offset)
+            self._note_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
             self._note_user_row(value, line, mark)
         elif kind in ("attachment", "system"):
@@ -227,7 +227,7 @@ class _Surveyor:
         if row.uuid_of(value) and not row.is_sidechain(value):
             found.last_row, self._last_line = value, line
 
-    def _boundary(self, value: dict[str, Any]) -> None:
+    def _note_boundary(self, value: dict[str, Any]) -> None:
         found = self.found
         self._undone = self._undone if self._links.is_undone else self._now
         self._now = Conversation(self._now.segment + 1)
@@ -240,9 +240,9 @@ class _Surveyor:
             found.protected.add(name)
             name, seen = found.parents.get(name), seen + 1
 
-    def _take_reply(self, value: dict[str, Any], offset: int) -> None:
+    def _note_reply(self, value: dict[str, Any], offset: int) -> None:
         is_main = not row.is_sidechain(value)
-        number = self._number(value) if is_main else self.found.requests
+        number = self._request_number(value) if is_main else self.found.requests
         for call in calls_in(value):
             self.calls[call.id] = call
             self.found.request_of[call.id] = number
@@ -254,7 +254,7 @@ class _Surveyor:
             for held in self._held:
                 held.thoughts.append(thought)
 
-    def _number(self, value: dict[str, Any]) -> int:
+    def _request_number(self, value: dict[str, Any]) -> int:
         """The number of the request that a reply answers; rows of one reply share it."""
         name, found = row.message_id(value), self.found
         if name is None or row.is_synthetic(value):
@@ -272,16 +272,16 @@ class _Surveyor:
             self._note_pin(words.prompt(value))
             return
         for located in row.placed_result_texts(value):
-            self._result(value, located, mark)
+            self._note_result(value, located, mark)
         for result in row.results(value):
-            self._answer(result)
+            self._note_outcome(result)
         call = self.calls.get(ids[0])
         judged = self._now.calls.get(ids[0])
         is_users = judged is not None and judged.is_users
         if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
-            self._copy(value, call, line.raw, mark)
+            self._note_copy(value, call, line.raw, mark)
 
-    def _answer(self, result: row.Result) -> None:
+    def _note_outcome(self, result: row.Result) -> None:
         """Note how a call of the main thread ended, for the judgement of what is cold."""
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
@@ -295,7 +295,7 @@ class _Surveyor:
         if ":pin" in said.lower():
             self.found.conversation.append(Said(said))
 
-    def _result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
+    def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
         (call_id, path, content, is_error), survey = located, self.found
         replaced = replaced_bytes(content)
@@ -326,11 +326,11 @@ class _Surveyor:
         )
         survey.items.append(item)
 
-    def _copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
+    def _note_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.tool.startswith(_KEPT_COPIES):
             return
-        rest = encoded({name: value[name] for name in value if name != row.COPY_FIELD})
+        rest = encode_row({name: value[name] for name in value if name != row.COPY_FIELD})
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
@@ -346,7 +346,7 @@ class _Surveyor:
         self.found.items.append(item)
 
 
-def encoded(value: Any) -> bytes:
+def encode_row(value: Any) -> bytes:
     """A row as the client writes it; half characters are escaped, as it does too."""
     try:
         return _encode(value).encode()
@@ -364,15 +364,15 @@ def replaced_bytes(text: str) -> int | None:
     return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes
 
 
-def check_of(raw: bytes) -> int:
+def line_check(raw: bytes) -> int:
     """Tells a line from others of its length, by its end, where a row has its name or its time."""
     return crc32(raw[-_CHECKED_BYTES:])
 
 
-def _mark(line: Line) -> Mark | None:
+def _mark_line(line: Line) -> Mark | None:
     """A line that may change: one sound object in UTF-8, to which nothing can be appended."""
     if line.problem is None and len(line.records) == 1 and line.exact and line.is_ended:
-        return Mark(line.offset, len(line.raw), check_of(line.raw))
+        return Mark(line.offset, len(line.raw), line_check(line.raw))
     return None
 
 

@@ -103,7 +103,7 @@ class Chain:
         self._remove_second_name(states[-1].olds)
         inode = self.state.inode
         noted = next((state for state in states if state.inode == inode), states[-1])
-        olds = [self._as_it_is(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
+        olds = [self._recheck(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
         self.state = State(inode, noted.content, tuple(olds))
         if olds and not self._is_as_noted():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
@@ -118,7 +118,7 @@ class Chain:
             if disk.identity(self.path_of(old))[0] == present:
                 disk.remove(self.path_of(old))
 
-    def _as_it_is(self, old: Old) -> Old:
+    def _recheck(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
         return replace(old, carried=min(old.carried, disk.size(self.descriptor_of(old))))
 
@@ -133,7 +133,7 @@ class Chain:
 
         Only complete lines, but from those that are calm.
         """
-        ends = [self._end(old, takes_torn=old.name in calm) for old in self.state.olds]
+        ends = [self._carry_end(old, takes_torn=old.name in calm) for old in self.state.olds]
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
@@ -149,7 +149,7 @@ class Chain:
             self.exchange(new, olds, stop, tail)
         return True
 
-    def _end(self, old: Old, *, takes_torn: bool) -> int:
+    def _carry_end(self, old: Old, *, takes_torn: bool) -> int:
         """Up to where a former file is carried over."""
         descriptor = self.descriptor_of(old)
         size = max(disk.size(descriptor), old.carried)

@@ -43,16 +43,16 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
                 found.pop(nested, None)
         merged |= found
     facts = {
-        "model": _text(merged.get("model")),
+        "model": _as_text(merged.get("model")),
         "most_tokens": None,
         "large_window_off": None,
-        "autocompact_window": _whole(merged.get("autoCompactWindow")),
+        "autocompact_window": _as_int(merged.get("autoCompactWindow")),
         "autocompact_window_by_model": _autocompact_windows(merged["modelSettings"]),
         "autocompact_pct": None,
-        "autocompact_enabled": _truth(merged.get("autoCompactEnabled")),
-        "idle_enabled": _truth(merged.get("idleCompaction")),
+        "autocompact_enabled": _as_bool(merged.get("autoCompactEnabled")),
+        "idle_enabled": _as_bool(merged.get("idleCompaction")),
         "idle_least_tokens": None,
-        "cleanup_days": _whole(merged.get("cleanupPeriodDays")),
+        "cleanup_days": _as_int(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
@@ -85,7 +85,7 @@ def memory_folder(project_dir: str) -> str:
     """
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
-        chosen = _text(read_settings(files[scope]).get("autoMemoryDirectory"))
+        chosen = _as_text(read_settings(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
             return paths.client_path(chosen, "/")
     return f"{paths.project_transcripts(main_worktree(project_dir))}/memory"
@@ -170,8 +170,8 @@ def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
 
 def _variable_text(value: Any) -> str | None:
     """A variable as the settings files have it: a text, or a number."""
-    number = _whole(value)
-    return _text(value) if number is None else str(number)
+    number = _as_int(value)
+    return _as_text(value) if number is None else str(number)
 
 
 def _managed_settings() -> str:
@@ -182,22 +182,22 @@ def _managed_settings() -> str:
 
 def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:
     windows = {
-        model: _whole(entry.get("autoCompactWindow"))
+        model: _as_int(entry.get("autoCompactWindow"))
         for model, entry in islice(model_settings.items(), _MOST_MODELS)
         if isinstance(entry, dict)
     }
     return {model: tokens for model, tokens in windows.items() if tokens}
 
 
-def _whole(value: Any) -> int | None:
+def _as_int(value: Any) -> int | None:
     if isinstance(value, str):
         return io.whole_number(value.strip())
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
-def _text(value: Any) -> str | None:
+def _as_text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _truth(value: Any) -> bool | None:
+def _as_bool(value: Any) -> bool | None:
     return value if isinstance(value, bool) else None

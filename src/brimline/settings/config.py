@@ -104,7 +104,7 @@ def find(key: str) -> Setting:
     return BY_KEY[key]
 
 
-def change(path: str, key: str, raw: str, *, project: bool) -> Any:
+def change_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
     """Write one setting into a file, keeping its comments and layout; returns the value written.
 
     Raises:
@@ -112,12 +112,12 @@ def change(path: str, key: str, raw: str, *, project: bool) -> Any:
     """
     if project and not find(key).project:
         raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
-    value = checked(key, raw)
+    value = check_value(key, raw)
     _edit(path, key, value, project=project)
     return value
 
 
-def checked(key: str, raw: str) -> Any:
+def check_value(key: str, raw: str) -> Any:
     """The value of a setting as it was typed.
 
     Raises:
@@ -205,10 +205,10 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
-        "marked": _marked(project_dir, config.values) if marked is None else marked,
+        "marked": _marked_rules(project_dir, config.values) if marked is None else marked,
         "explicit": _explicit(config),
         "preset": presets.named(config.values["guard.preset"]),
-        "models": models.compiled(config.models),
+        "models": models.rows_for_hooks(config.models),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
     }
@@ -233,18 +233,18 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         config.problems.append(f"{path} is ignored: {error}")
         return
     if not project:
-        _take_models(config, document.pop("models", []), path)
+        _merge_models(config, document.pop("models", []), path)
     entries = _flatten(document)
-    config.problems += _unknown(path, [key for key, _ in entries if key not in BY_KEY])
+    config.problems += _unknown_keys(path, [key for key, _ in entries if key not in BY_KEY])
     for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
         if project and not setting.project:
             problem = f"{path}: {setting.key} cannot be set by a project and is ignored"
             config.problems.append(problem)
         else:
-            _set(config, setting, raw, source, path)
+            _set_value(config, setting, raw, source, path)
 
 
-def _unknown(path: str, keys: list[str]) -> list[str]:
+def _unknown_keys(path: str, keys: list[str]) -> list[str]:
     """Name the first of the keys in a file that are no settings, and count the others."""
     named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
     problems = [f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}" for key in named]
@@ -253,7 +253,7 @@ def _unknown(path: str, keys: list[str]) -> list[str]:
     return problems
 
 
-def _take_models(config: Config, entries: Any, path: str) -> None:
+def _merge_models(config: Config, entries: Any, path: str) -> None:
     for entry in entries if isinstance(entries, list) else [entries]:
         try:
             config.models.append(complete_model(entry))
@@ -271,10 +271,10 @@ def _merge_environment(config: Config) -> None:
         elif not setting.environment:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
-            _set(config, setting, raw, f"environment ({name})", "the environment")
+            _set_value(config, setting, raw, f"environment ({name})", "the environment")
 
 
-def _set(config: Config, setting: Setting, raw: Any, source: str, where: str) -> None:
+def _set_value(config: Config, setting: Setting, raw: Any, source: str, where: str) -> None:
     try:
         config.values[setting.key] = coerce(setting, raw)
     except ValueError as error:
@@ -318,7 +318,7 @@ def _learned(home_dir: str) -> dict[str, Any]:
         return {}
 
 
-def _marked(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
+def _marked_rules(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
     """The marked rules that hold in a project, each with its file."""
     from brimline.rules import marked
 

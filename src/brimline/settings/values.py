@@ -34,7 +34,7 @@ def coerce(setting: Setting, raw: Any) -> Any:
     return _COERCIONS[setting.kind](setting, raw)
 
 
-def _tokens(setting: Setting, raw: Any) -> int:
+def _to_tokens(setting: Setting, raw: Any) -> int:
     if isinstance(raw, str):
         digits = raw.strip().replace("_", "")
         plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
@@ -45,19 +45,19 @@ def _tokens(setting: Setting, raw: Any) -> int:
     raise ValueError(f"takes a whole number of tokens, {least:,} or above")
 
 
-def _choice(setting: Setting, raw: Any) -> str:
+def _to_choice(setting: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip() in setting.choices:
         return raw.strip()
     raise ValueError("takes one of " + ", ".join(setting.choices))
 
 
-def _numbers(setting: Setting, raw: Any) -> list[float]:
+def _to_numbers(setting: Setting, raw: Any) -> list[float]:
     problem = "takes one to nine different numbers, such as [30, 15, 7, 3]"
     items = raw.strip().strip("[]").split(",") if isinstance(raw, str) else raw
     if not isinstance(items, list) or not 1 <= len(items) <= _MOST_TIERS:
         raise ValueError(problem)
     try:
-        numbers = [_number(setting, item) for item in items]
+        numbers = [_to_number(setting, item) for item in items]
     except ValueError:
         raise ValueError(problem) from None
     if len(set(numbers)) != len(numbers):
@@ -65,7 +65,7 @@ def _numbers(setting: Setting, raw: Any) -> list[float]:
     return numbers
 
 
-def _number(setting: Setting, raw: Any) -> float:
+def _to_number(setting: Setting, raw: Any) -> float:
     try:
         value = -1.0 if isinstance(raw, bool) else float(raw)
     except (TypeError, ValueError, OverflowError):
@@ -75,14 +75,14 @@ def _number(setting: Setting, raw: Any) -> float:
     return int(value) if value == int(value) else value
 
 
-def _count(setting: Setting, raw: Any) -> int:
-    number = _number(setting, raw)
+def _to_count(setting: Setting, raw: Any) -> int:
+    number = _to_number(setting, raw)
     if not isinstance(number, int):
         raise ValueError("takes a whole number, 0 or above")
     return number
 
 
-def _flag(_: Setting, raw: Any) -> bool:
+def _to_flag(_: Setting, raw: Any) -> bool:
     word = raw.strip().lower() if isinstance(raw, str) else raw
     if word is True or word in ("true", "1", "yes", "on"):
         return True
@@ -91,13 +91,13 @@ def _flag(_: Setting, raw: Any) -> bool:
     raise ValueError("takes true or false")
 
 
-def _path(_: Setting, raw: Any) -> str:
+def _to_path(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip() and "\0" not in raw:
         return raw
     raise ValueError("takes a path")
 
 
-def _texts(setting: Setting, raw: Any) -> list[str]:
+def _to_texts(setting: Setting, raw: Any) -> list[str]:
     items = [item.strip() for item in raw.split(",")] if isinstance(raw, str) else raw
     if isinstance(items, list) and all(isinstance(item, str) for item in items):
         texts = [item for item in items if item]
@@ -107,22 +107,22 @@ def _texts(setting: Setting, raw: Any) -> list[str]:
     raise ValueError(f"takes a list of texts{known}")
 
 
-def _url(_: Setting, raw: Any) -> str:
+def _to_url(_: Setting, raw: Any) -> str:
     if isinstance(raw, str) and raw.strip().startswith(("qdrant+https://", "qdrant+http://")):
         return raw.strip()
     raise ValueError("takes an address such as qdrant+https://host/collection")
 
 
 _COERCIONS: dict[str, Any] = {
-    "tokens": _tokens,
-    "choice": _choice,
-    "numbers": _numbers,
-    "number": _number,
-    "count": _count,
-    "flag": _flag,
-    "texts": _texts,
-    "path": _path,
-    "url": _url,
+    "tokens": _to_tokens,
+    "choice": _to_choice,
+    "numbers": _to_numbers,
+    "number": _to_number,
+    "count": _to_count,
+    "flag": _to_flag,
+    "texts": _to_texts,
+    "path": _to_path,
+    "url": _to_url,
 }
 
 

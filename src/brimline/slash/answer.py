@@ -47,13 +47,13 @@ def to_prompt(turn: Turn) -> Decision | None:
         return None
     arguments = match[2].strip()
     with output.narrowed(_COLUMNS):
-        text = turn.attempt(f"/brim:{command.name}", _answer, turn, command, arguments)
+        text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
     return Decision(permission="deny", reason=text)
 
 
-def _answer(turn: Turn, command: SlashCommand, arguments: str) -> str:
+def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """The text of a command, if it is made in time; else what to type in a shell."""
     line = _shell_line(turn, command, arguments)
     if arguments and not command.hint:
@@ -86,7 +86,7 @@ def _shell_line(turn: Turn, command: SlashCommand, arguments: str) -> str:
     return shlex.join(["brimline", *words])
 
 
-def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
+def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.gauge import session_status
     from brimline.session import restore
 
@@ -96,7 +96,7 @@ def _status(turn: Turn, _arguments: str, watch: Watch) -> str:
     return session_status.text(document, purged)
 
 
-def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.cost import aftermath
     from brimline.offload import savings
     from brimline.settings import config
@@ -112,7 +112,7 @@ def _history(turn: Turn, arguments: str, _watch: Watch) -> str:
     return "\n".join([aftermath.text(document), *notes])
 
 
-def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     if not arguments:
         return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
     if _KEY.fullmatch(arguments):
@@ -142,7 +142,7 @@ def _recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     return output.unmarked("\n\n".join(parts))
 
 
-def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
+def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
     from brimline.carry import session_record
 
     session = session_record.Place(turn.state.session_id, turn.event.transcript, turn.project)
@@ -150,11 +150,11 @@ def _checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
     return session_record.checkpoint_text(document)
 
 
-def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
+def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import purge, session_documents, session_text
 
     path = os.path.realpath(find.require_transcript(turn.event.transcript))
-    planned = purge.prepare(path, purge.Options(), turn.home, watch)
+    planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
     document = session_documents.purge(path, planned)
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
@@ -163,7 +163,7 @@ def _purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
-def _pin(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _do_pin(turn: Turn, arguments: str, _watch: Watch) -> str:
     kind, _, rest = arguments.partition(" ")
     if kind not in _PIN_KINDS:
         kind, rest = pins.LAST, arguments
@@ -172,10 +172,10 @@ def _pin(turn: Turn, arguments: str, _watch: Watch) -> str:
         if first and first.lower() not in pins.LEVELS and "=" not in first:
             kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
             return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
-    return pinning.obey(pins.from_arguments(kind, rest), turn)
+    return pinning.obey_directive(pins.from_arguments(kind, rest), turn)
 
 
-def _unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
+def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
     layout.check_format(turn.home)
     if arguments in ("", pins.LAST):
         key = pinning.last_key(turn)
@@ -187,24 +187,24 @@ def _unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
     return f"brimline: {layout.short(key)} is no longer pinned."
 
 
-def _off(turn: Turn, _arguments: str, _watch: Watch) -> str:
+def _switch_off(turn: Turn, _arguments: str, _watch: Watch) -> str:
     turn.state.switch(off=True)
     return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
 
 
-def _on(turn: Turn, _arguments: str, _watch: Watch) -> str:
+def _switch_on(turn: Turn, _arguments: str, _watch: Watch) -> str:
     turn.state.switch(off=False)
     return "brimline: at work in this session."
 
 
 _ANSWERS = {
-    "status": _status,
-    "history": _history,
-    "recall": _recall,
-    "checkpoint": _checkpoint,
-    "purge": _purge,
-    "pin": _pin,
-    "unpin": _unpin,
-    "off": _off,
-    "on": _on,
+    "status": _answer_status,
+    "history": _answer_history,
+    "recall": _answer_recall,
+    "checkpoint": _do_checkpoint,
+    "purge": _answer_purge,
+    "pin": _do_pin,
+    "unpin": _do_unpin,
+    "off": _switch_off,
+    "on": _switch_on,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import clock, output
 from brimline.state import figures
-from brimline.state.history import spooled
+from brimline.state.history import read_spool
 from brimline.transcript import caching, find
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def document(
 
 def _session(home_dir: str, path: str, progress: Callable[[int], None] | None) -> dict[str, Any]:
     name = find.session_id_of(path)
-    lines = spooled(home_dir, name)
+    lines = read_spool(home_dir, name)
     cache = caching.scan_cache(path, figures.gateway_edits(lines), progress)
     saved, rewritten = figures.gateway_savings(lines)
     return {

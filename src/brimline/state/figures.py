@@ -116,7 +116,7 @@ class Figures:
         return [tokens for _, segment in self.segments for tokens in segment]
 
 
-def sound(line: dict[str, Any]) -> Event:
+def sound_fields(line: dict[str, Any]) -> Event:
     """The fields of a line that are of their kind."""
     found = {name: line[name] for name, kind in _KINDS.items() if type(line.get(name)) is kind}
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
@@ -147,13 +147,13 @@ def add_up(
     events: Sequence[Event], requests: Sequence[Request], recorded: Iterable[Recorded]
 ) -> Figures:
     """The figures of a session, all in the order of time."""
-    found = Figures(compactions=_merged(_announced(events), recorded))
+    found = Figures(compactions=_merge_recorded(_announced(events), recorded))
     found.model = next((each.model for each in reversed(requests) if each.model), None)
     if events:
         found.first_at, found.last_at = events[0]["at"], events[-1]["at"]
         # A fork's transcript begins with the requests of the session that it came from.
         oldest = events[0]["at"] - _SLACK_S
-        _walk(found, events, [request for request in requests if request.at >= oldest])
+        _place_by_time(found, events, [request for request in requests if request.at >= oldest])
     for event in events:
         found.project = found.project or event.get("cwd")
         found.model = event.get("model", found.model)
@@ -186,7 +186,7 @@ def percentiles(values: list[int]) -> dict[str, int] | None:
     return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
-def _walk(figures: Figures, events: Sequence[Event], requests: list[Request]) -> None:
+def _place_by_time(figures: Figures, events: Sequence[Event], requests: list[Request]) -> None:
     """Put requests, compactions and notices where they belong by their time."""
     begun = [compaction.begun_at for compaction in figures.compactions]
     sent = [request.at for request in requests]
@@ -259,15 +259,15 @@ def _announced(events: Iterable[Event]) -> list[Compaction]:
                 setattr(compactions[-1], field_name, event.get(field_name))
         is_end = name == "PostCompact" or event.get("source") == "compact"
         if name in ("PreCompact", MOVED_OUT) or (is_end and name not in missing):
-            compactions.append(_begun(event))
+            compactions.append(_begin_compaction(event))
             missing = {"SessionStart", "PostCompact"}
         if is_end:
             missing.discard(name)
-            _end(compactions[-1], event)
+            _end_compaction(compactions[-1], event)
     return compactions
 
 
-def _begun(event: Event) -> Compaction:
+def _begin_compaction(event: Event) -> Compaction:
     compaction = Compaction(event["at"], event["at"], event.get("trigger"))
     compaction.moved_out = event.get("results")
     compaction.freed_tokens = event.get("freed_tokens")
@@ -277,7 +277,7 @@ def _begun(event: Event) -> Compaction:
     return compaction
 
 
-def _end(compaction: Compaction, event: Event) -> None:
+def _end_compaction(compaction: Compaction, event: Event) -> None:
     compaction.confirmed, compaction.at = True, event["at"]
     compaction.trigger = compaction.trigger or event.get("trigger")
     if event.get("summary_characters") and compaction.moved_out is None:
@@ -285,7 +285,7 @@ def _end(compaction: Compaction, event: Event) -> None:
         compaction.summary_characters = event["summary_characters"]
 
 
-def _merged(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
+def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
     """Fill in from the transcript what hooks were not told, and add what they missed.
 
     Returns:

@@ -25,7 +25,7 @@ class Asked(NamedTuple):
     before: float = 0.0
 
 
-def note(home_dir: str, at: float, about: dict[str, Any]) -> None:
+def note_forgotten(home_dir: str, at: float, about: dict[str, Any]) -> None:
     """Put on record what is forgotten from now on.
 
     Raises:

@@ -20,7 +20,7 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import Figures, add_up, readings, sound, worth_keeping
+from brimline.state.figures import Figures, add_up, readings, sound_fields, worth_keeping
 from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
 
@@ -57,7 +57,7 @@ class Session:
     @property
     def begun_at(self) -> float:
         """When it began, as hooks were told; a fork has older requests from where it came."""
-        return min(map(_at, self.events[:1] or self.requests[:1]), default=float("inf"))
+        return min(map(_time_of, self.events[:1] or self.requests[:1]), default=float("inf"))
 
     @property
     def figures(self) -> Figures:
@@ -82,7 +82,7 @@ def tidy(home_dir: str, session_id: str, until: float) -> None:
         # Half of the time: where sessions are many, there must be some left to let go of old ones.
         update(home_dir, until=now + (until - now) / 2)
     finally:
-        _let_go(home_dir, session_id, until)
+        _drop_old(home_dir, session_id, until)
 
 
 def update(
@@ -120,8 +120,8 @@ def update(
     for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
         session = _parse(lines.get(name)) or Session(name)
         try:
-            is_new = _renew(home_dir, session, given.get(name, []), until, progress)
-            if is_new and _cut(session, gone.get(name, {}).get("at", 0.0)):
+            is_new = _update_session(home_dir, session, given.get(name, []), until, progress)
+            if is_new and _drop_forgotten(session, gone.get(name, {}).get("at", 0.0)):
                 changed.append(session)
         except TimeoutError:
             notes.append("not everything that hooks recorded is in yet: run it again")
@@ -193,7 +193,7 @@ def look(
     """
     lines = load(home_dir) if lines is None else lines
     known = _parse(lines.get(session_id)) or Session(session_id)
-    _renew(home_dir, known, transcripts, float("inf"), None)
+    _update_session(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
@@ -210,7 +210,7 @@ def growth_statistics(
     return segments
 
 
-def _renew(
+def _update_session(
     home_dir: str, session: Session, files: list[str], until: float, progress: Progress
 ) -> bool:
     """Take in what has changed about a session; False where nothing has.
@@ -231,8 +231,8 @@ def _renew(
     stamp = [spool_stamp(folder), *_stamps(transcripts)]
     if stamp == session.stamp:
         return False
-    lines, session.damaged = _spooled(folder)
-    events = [sound(line) for line in lines]
+    lines, session.damaged = _read_spool(folder)
+    events = [sound_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
@@ -246,22 +246,22 @@ def _renew(
 
 def _requests_of(scans: list[compactions.Scan]) -> list[compactions.Request]:
     """All requests once: a session may lie in two folders, with the same rows in each."""
-    return sorted({request for scan in scans for request in scan.requests}, key=_at)
+    return sorted({request for scan in scans for request in scan.requests}, key=_time_of)
 
 
-def _cut(session: Session, since: float) -> bool:
+def _drop_forgotten(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
-    session.events = [each for each in session.events if _at(each) >= since]
-    session.requests = [each for each in session.requests if _at(each) >= since]
-    session.recorded = [each for each in session.recorded if _at(each) >= since]
+    session.events = [each for each in session.events if _time_of(each) >= since]
+    session.requests = [each for each in session.requests if _time_of(each) >= since]
+    session.recorded = [each for each in session.recorded if _time_of(each) >= since]
     return bool(session.events or session.requests or session.recorded)
 
 
-def spooled(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+def read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     """Every event of one session that is still on disk, oldest first."""
-    return _spooled(paths.session_dir(home_dir, session_id))[0]
+    return _read_spool(paths.session_dir(home_dir, session_id))[0]
 
 
 def spool_stamp(folder: str) -> list[int]:
@@ -271,7 +271,7 @@ def spool_stamp(folder: str) -> list[int]:
     return [sum(sizes), max(times)] if states else []
 
 
-def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
+def _read_spool(folder: str) -> tuple[list[dict[str, Any]], int]:
     """The events of a session, and how many stretches of its spool hold none.
 
     Raises:
@@ -284,7 +284,7 @@ def _spooled(folder: str) -> tuple[list[dict[str, Any]], int]:
         sound_lines = [line for line in lines if _is_event(line)]
         events += sound_lines
         damaged += unreadable + len(lines) - len(sound_lines)
-    return sorted(events, key=_at), damaged
+    return sorted(events, key=_time_of), damaged
 
 
 def _spool_files(folder: str) -> list[str]:
@@ -302,21 +302,21 @@ def _is_event(line: dict[str, Any]) -> bool:
 
 def _older(before: list[Value], now: list[Value]) -> list[Value]:
     """What is known of a time from before all that was found now."""
-    return [each for each in before if not now or _at(each) < _at(now[0])]
+    return [each for each in before if not now or _time_of(each) < _time_of(now[0])]
 
 
-def _at(figure: Any) -> float:
+def _time_of(figure: Any) -> float:
     return (figure["at"] if isinstance(figure, dict) else figure.at) or 0.0
 
 
 def _last_at(session: Session) -> float:
     return max(
-        map(_at, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
+        map(_time_of, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
         default=0.0,
     )
 
 
-def _let_go(home_dir: str, session_id: str, until: float) -> None:
+def _drop_old(home_dir: str, session_id: str, until: float) -> None:
     """A day later announcements and telemetry go; a month later all that the history has.
 
     The order is another one each time: what there was no time for today comes first some day.
@@ -335,7 +335,7 @@ def _let_go(home_dir: str, session_id: str, until: float) -> None:
             stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
-            if is_old and (not stamp or _has(lines.get(name), stamp)):
+            if is_old and (not stamp or _is_from_spool(lines.get(name), stamp)):
                 _remove_files(folder, "")
                 os.rmdir(folder)
             elif age_s > _STALE_S:
@@ -352,7 +352,7 @@ def _age_s(folder: str) -> float:
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
-def _has(line: bytes | None, stamp: list[int]) -> bool:
+def _is_from_spool(line: bytes | None, stamp: list[int]) -> bool:
     """Whether a line of the history was made from the spool as it is."""
     session = _parse(line)
     return session is not None and session.stamp[:1] == [stamp]

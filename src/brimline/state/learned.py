@@ -112,7 +112,7 @@ def samples(home_dir: str) -> list[Sample]:
         lines = json.read_lines(home_dir + _FILE)
     except OSError:
         return []
-    return [sample for line in lines if (sample := _sample(line))]
+    return [sample for line in lines if (sample := _parse_sample(line))]
 
 
 def is_usable(sample: Sample) -> bool:
@@ -129,7 +129,7 @@ def _median(values: list[int]) -> int:
     return round((ordered[middle] + ordered[~middle]) / 2)
 
 
-def _sample(line: dict[str, Any]) -> Sample | None:
+def _parse_sample(line: dict[str, Any]) -> Sample | None:
     values: dict[str, Any] = {name: line.get(name) for name in Sample._fields}
     if not all(_is_count(values[name]) for name in ("window", "effective", "tokens")):
         return None

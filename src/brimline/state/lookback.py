@@ -57,7 +57,7 @@ def document(
     else:
         shown = [find.matching(session_id, sessions)]
         made = _session(shown[0], figures[shown[0]])
-    return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage(sessions.values())}
+    return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
 
 def _with_own_compactions(sessions: dict[str, Session]) -> dict[str, Figures]:
@@ -97,7 +97,7 @@ def files(session_id: str | None) -> list[str]:
     return [find.require_transcript(path) for path in named]
 
 
-def _damage(sessions: Any) -> list[str]:
+def _damage_notes(sessions: Any) -> list[str]:
     damaged = sum(session.damaged for session in sessions)
     pieces = output.count(damaged, "piece")
     return [f"{pieces} of spool files: damaged, without an event"] if damaged else []
@@ -110,7 +110,7 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     compactions = sorted(pairs, key=lambda pair: pair[1].begun_at)
     return {
         "session_count": len(recorded),
-        "sessions": [_line(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
+        "sessions": [_session_row(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
         "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
@@ -127,7 +127,7 @@ def _known_summary_sizes(compactions: list[tuple[str, Compaction]]) -> list[int]
 
 
 def _session(session_id: str, figures: Figures) -> dict[str, Any]:
-    return _line(session_id, figures) | {
+    return _session_row(session_id, figures) | {
         "occupancy_tokens": figures.occupancies,
         "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(figures.turns, 1)],
         "messages": [_timed(notice) for notice in figures.messages],
@@ -141,7 +141,7 @@ def compactions_of(session_id: str, figures: Figures) -> list[dict[str, Any]]:
     return [_compaction(each, session_id, figures.model) for each in figures.compactions]
 
 
-def _line(session_id: str, figures: Figures) -> dict[str, Any]:
+def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
         **output.fields(figures, "project model window_tokens"),
@@ -305,7 +305,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
             each["session_id"][:_SHORT_ID],
             output.line(each["trigger"] or "unknown", 8),
             *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
-            _held(each),
+            _held_text(each),
             output.duration(each["seconds"]),
             "" if each["dollars"] is None else f"${each['dollars']:.2f}",
         ]
@@ -328,7 +328,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
     return [title, table, *accounts, output.wrapped(legend)]
 
 
-def _held(compaction: dict[str, Any]) -> str:
+def _held_text(compaction: dict[str, Any]) -> str:
     count, held = compaction["messages_of_the_user"], compaction["messages_in_summary"]
     return "" if count is None or held is None else f"{held}/{count}"
 

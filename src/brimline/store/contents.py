@@ -169,7 +169,7 @@ def blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def beside(home_dir: str) -> Iterator[tuple[str, str]]:
+def files_beside(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:
@@ -197,7 +197,7 @@ def matching(home_dir: str, start: str) -> list[str]:
 
 def bring_back(home_dir: str, digest: str) -> bool:
     """Bring back what a removal that was killed left aside; whether the blob is there then."""
-    for path in aside(home_dir, digest):
+    for path in moved_aside(home_dir, digest):
         put_back(home_dir, path)
     return os.path.lexists(layout.file(home_dir, digest))
 
@@ -219,7 +219,7 @@ def put_back(home_dir: str, moved: str) -> None:
         os.unlink(moved)
 
 
-def aside(home_dir: str, digest: str = "") -> list[str]:
+def moved_aside(home_dir: str, digest: str = "") -> list[str]:
     """What was moved aside, of one blob or of all."""
     folder = home_dir + layout.TMP
     names = [name for name in io.names_in(folder) if name.endswith(".gone")]

@@ -136,7 +136,7 @@ def pinned(home_dir: str) -> dict[str, Pin]:
     Raises:
         StoreError: a folder cannot be read.
     """
-    digests = [digest for digest, kind in contents.beside(home_dir) if kind == "pin"]
+    digests = [digest for digest, kind in contents.files_beside(home_dir) if kind == "pin"]
     pins = {digest: read(home_dir, digest) for digest in digests}
     return {digest: found for digest, found in pins.items() if found}
 
@@ -162,21 +162,21 @@ def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
         if isinstance(item, Result):
             results.append(item.name)
             for directive in waiting:
-                _want(found.wanted, [item.name], directive)
+                _raise_pin(found.wanted, [item.name], directive)
             waiting = []
             continue
         for directive in [item] if isinstance(item, Directive) else parse(item.text):
             if directive.kind == LAST:
-                _want(found.wanted, results[-1:], directive)
+                _raise_pin(found.wanted, results[-1:], directive)
             elif directive.kind == NEXT:
                 waiting.append(directive)
             elif directive.kind == START:
                 open_ranges.append((directive, len(results)))
             elif open_ranges:
                 start, first = open_ranges.pop()
-                _want(found.wanted, results[first:], start)
+                _raise_pin(found.wanted, results[first:], start)
     for start, first in open_ranges:
-        _want(found.gathered, results[first:], start)
+        _raise_pin(found.gathered, results[first:], start)
     return found._replace(waits=bool(waiting or open_ranges))
 
 
@@ -200,7 +200,7 @@ def _from_options(kind: str, options: str) -> Directive:
     return Directive(kind, named if named in LEVELS else "", _unescaped(reason) if reason else None)
 
 
-def _want(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
+def _raise_pin(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
     for name in names:
         before = wanted.get(name)
         if before is None or rank(directive.level) >= rank(before.level):

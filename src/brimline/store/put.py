@@ -78,7 +78,7 @@ def put(
     try:
         _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
-            clients(home_dir, noting=True)
+            client_folders(home_dir, noting=True)
     except OSError:
         # The content is safe, and its file says all that is needed to read it.
         pass
@@ -146,7 +146,7 @@ def _describe(
         layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
 
 
-def clients(home_dir: str, *, noting: bool = False) -> list[str]:
+def client_folders(home_dir: str, *, noting: bool = False) -> list[str]:
     """The client's folders whose transcripts may mention keys: the present one, and all noted ones.
 
     Args:
@@ -179,7 +179,7 @@ def unpack(raw: bytes) -> bytes:
         if method == "gzip":
             # Never more than was promised: a damaged length must not fill the memory.
             unpacker = zlib.decompressobj(_GZIP_CONTAINER)
-            data = _whole(unpacker, unpacker.decompress(data, size + 1))
+            data = _unpack_whole(unpacker, unpacker.decompress(data, size + 1))
         elif method == "zstd":
             data = _unpack_zstd(data, size)
     except (zlib.error, OverflowError, MemoryError) as error:
@@ -211,17 +211,17 @@ def _unpack_zstd(payload: bytes, size: int) -> bytes:
     try:
         if not hasattr(module, "frame_content_size"):
             unpacker = module.ZstdDecompressor()
-            return _whole(unpacker, unpacker.decompress(payload, size + 1))
+            return _unpack_whole(unpacker, unpacker.decompress(payload, size + 1))
         # The library has no limit of its own; what was written says how long it will be.
         if module.frame_content_size(payload) != size:
             raise ValueError("its length is contradicted")
         unpacker = module.ZstdDecompressor().decompressobj()
-        return _whole(unpacker, unpacker.decompress(payload))
+        return _unpack_whole(unpacker, unpacker.decompress(payload))
     except module.ZstdError as error:
         raise ValueError(f"it cannot be decompressed ({error})") from None
 
 
-def _whole(unpacker: Any, data: bytes) -> bytes:
+def _unpack_whole(unpacker: Any, data: bytes) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise ValueError("its compressed data is cut off or too long")
     return data

@@ -46,7 +46,7 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
     return aside
 
 
-def discard(home_dir: str, digest: str, aside: str) -> bool:
+def delete_aside(home_dir: str, digest: str, aside: str) -> bool:
     """Delete a blob that is aside, and what is known about it; False where it was stored again.
 
     Raises:
@@ -72,7 +72,7 @@ def sweep(home_dir: str, oldest: float) -> int:
     Raises:
         OSError: something cannot be deleted.
     """
-    aside = contents.aside(home_dir)
+    aside = contents.moved_aside(home_dir)
     # Blobs first: a sidecar that is back before its blob would be taken for a lone one.
     for path in sorted(aside, key=lambda path: ".blob." not in path):
         contents.put_back(home_dir, path)
@@ -100,7 +100,7 @@ def forget_key(home_dir: str, key: str) -> bool:
         OSError: it cannot be deleted.
     """
     digest = layout.digest_of(key)
-    aside = contents.aside(home_dir, digest)
+    aside = contents.moved_aside(home_dir, digest)
     found = bool(aside) or os.path.lexists(layout.file(home_dir, digest))
     for path in [*(layout.file(home_dir, digest, kind) for kind in _KINDS), *aside]:
         io.remove(path)
@@ -120,7 +120,7 @@ def forget_key(home_dir: str, key: str) -> bool:
 def sessions(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.trail(home_dir)]
-    beside = [digest for digest, kind in contents.beside(home_dir) if kind == "json"]
+    beside = [digest for digest, kind in contents.files_beside(home_dir) if kind == "json"]
     names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
     return {str(name) for name in names if contents.is_session(name)}
 

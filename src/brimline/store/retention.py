@@ -124,7 +124,7 @@ def tidy(
     moment = now or time.time()
     if not os.path.isdir(layout.root(home_dir)):
         return None
-    put.clients(home_dir, noting=True)
+    put.client_folders(home_dir, noting=True)
     marker = layout.root(home_dir) + "/tidied"
     if not _is_due(marker, moment):
         return None
@@ -176,7 +176,7 @@ def choose(
     blobs: Sequence[Blob], holds: Holds, limits: Limits, now_ns: int
 ) -> tuple[list[Blob], Outcome]:
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
-    held = {blob.digest: _hold(blob, holds, limits, now_ns) for blob in blobs}
+    held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
     old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
     old.sort(key=lambda blob: blob.used_ns)
@@ -187,7 +187,7 @@ def choose(
     gone = {blob.digest for blob in old}
     excess = total - sum(blob.disk_bytes for blob in old) - limits.max_bytes
     staying = [blob for blob in free if blob.digest not in gone]
-    staying.sort(key=lambda blob: _order(blob, holds))
+    staying.sort(key=lambda blob: _removal_order(blob, holds))
     large = _choose_by_size(staying, excess)
     done.shortfall_bytes = max(excess - sum(blob.disk_bytes for blob in large), 0)
     if done.shortfall_bytes:
@@ -215,7 +215,7 @@ def _held_bytes(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[s
     return totals
 
 
-def _hold(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
+def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | None:
     """What keeps a blob whatever the limits are, if anything."""
     if holds.levels.get(blob.digest) == pins.HARD:
         return pins.HARD
@@ -234,7 +234,7 @@ def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     return holds.levels.get(blob.digest, pins.NONE) == pins.NONE
 
 
-def _order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
+def _removal_order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
     level = pins.rank(holds.levels.get(blob.digest, pins.NONE))
     return level, blob.used_ns, -blob.disk_bytes
 
@@ -266,12 +266,12 @@ def _discard(home_dir: str, seen: Blob, level: str) -> bool:
     if used or pins.rank(pins.level_of(home_dir, seen.digest)) > pins.rank(level):
         contents.put_back(home_dir, aside)
         return False
-    return removal.discard(home_dir, seen.digest, aside)
+    return removal.delete_aside(home_dir, seen.digest, aside)
 
 
 def _delete_lone(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.beside(home_dir))
+    beside = list(contents.files_beside(home_dir))
     present = {blob.digest for blob in contents.blobs(home_dir)}
     lone = [layout.file(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_old(path, oldest) for path in lone)
@@ -313,7 +313,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
         with contextlib.suppress(OSError):  # it only costs the next search time
             _save(home_dir, remembered)
     _require_all_read(unreadable)
-    return _held(digests, mentions) if finished else None
+    return _match_mentions(digests, mentions) if finished else None
 
 
 def _require_all_read(unreadable: Sequence[str]) -> None:
@@ -327,22 +327,22 @@ def _require_all_read(unreadable: Sequence[str]) -> None:
 def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
     """Every file that may mention a key, once; folders that could not be read are added."""
     seen: set[tuple[int, int]] = set()
-    present, *others = put.clients(home_dir)
+    present, *others = put.client_folders(home_dir)
     for client in [present, *others]:
         if os.path.isdir(client) or client == present:
-            yield from _below(f"{client}/projects", seen, unreadable)
+            yield from _files_below(f"{client}/projects", seen, unreadable)
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
     passing = tuple(itertools.chain(*table.trace_functions("PASSING")))
     for folder in itertools.chain(*table.trace_functions("MENTIONS")):
-        for path in _below(f"{home_dir}/{folder}", seen, unreadable):
+        for path in _files_below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:
                 yield path
 
 
-def _below(folder: str, seen: set[tuple[int, int]], unreadable: list[str]) -> Iterator[str]:
+def _files_below(folder: str, seen: set[tuple[int, int]], unreadable: list[str]) -> Iterator[str]:
     """Files below a folder; folders that are links are followed, each folder once."""
     pending = [folder]
     while pending:
@@ -375,7 +375,7 @@ def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pas
         if isinstance(entry, list) and entry[:-1] == identity:
             mentions = set(entry[-1])
         else:
-            mentions = _scan(descriptor)
+            mentions = _keys_in(descriptor)
         if status.st_mtime_ns < now_ns - _SETTLED_NS:
             fresh[path] = [*identity, sorted(mentions)]
         how.progress(status.st_size)
@@ -384,7 +384,7 @@ def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pas
         os.close(descriptor)
 
 
-def _scan(descriptor: int) -> set[str]:
+def _keys_in(descriptor: int) -> set[str]:
     found: set[bytes] = set()
     block, data = b"-", b""
     while block:
@@ -398,7 +398,7 @@ def _scan(descriptor: int) -> set[str]:
     return {digits.decode("ascii") for digits in found}
 
 
-def _held(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+def _match_mentions(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
     """The digests that are mentioned; first digits that several have in common hold them all."""
     ordered = sorted(digests)
     found = set()

@@ -48,7 +48,7 @@ class Stub(NamedTuple):
     pinned: str = "none"
 
 
-def build(stub: Stub) -> str:
+def build_reference(stub: Stub) -> str:
     """The text of a reference."""
     parts = ["content" if stub.content_bytes is None else f"{stub.content_bytes} bytes"]
     if stub.lines is not None:
@@ -65,7 +65,7 @@ def build(stub: Stub) -> str:
     return f"[brimline stored {', '.join(parts)}: {stub.key}]"
 
 
-def line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") -> str:
+def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str = "") -> str:
     """The line that stands in for a result: what it was, how large, and its key.
 
     Args:

@@ -20,7 +20,7 @@ from brimline.masking import clean
 from brimline.memory import deep
 from brimline.search import floor, ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
-from brimline.team.qdrant import as_asked
+from brimline.team.qdrant import refuse_other_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,7 +106,7 @@ def schema(table: Table) -> dict[str, Any]:
 
 def points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
     """Entries as the server takes them, each with what is common to all."""
-    dense = ranking.blended(
+    dense = ranking.blend_vectors(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
     sparse = _weights([(item.before, item.text) for item in items])
@@ -121,7 +121,7 @@ def points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[
 
 def questions(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _weights([("", " ".join(turns.telling(query)))])
+    ((words, _),) = _weights([("", " ".join(turns.telling_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _rounded(table.encode([query])[0])
     only = {"must_not": [matching("home", home)]}
@@ -149,8 +149,8 @@ def others(answers: Any, query: str, project: str | None) -> list[Other]:
         TeamError: these are no answers to our questions.
     """
     made = []
-    most = _MOST_PER_WORD * len(turns.telling(query))
-    with as_asked():
+    most = _MOST_PER_WORD * len(turns.telling_words(query))
+    with refuse_other_shapes():
         limits = (1.0, most, most)
         scores = [
             {point["id"]: _bounded(point["score"], limit) for point in answer["points"]}

@@ -54,7 +54,7 @@ class _NodeError(RefusedError):
 
 
 @contextlib.contextmanager
-def as_asked() -> Iterator[None]:
+def refuse_other_shapes() -> Iterator[None]:
     """For whoever takes an answer apart.
 
     Raises:
@@ -116,7 +116,7 @@ class Server:
             if unasked:
                 silent.append(unasked.pop(0))
                 request = (answers, silent[-1], method, path, body)
-                threading.Thread(target=self._try, args=request, daemon=True).start()
+                threading.Thread(target=self._ask_node, args=request, daemon=True).start()
             wait_s = self._share_s if unasked else until - time.monotonic()
             try:
                 host, told = answers.get(timeout=max(0.0, wait_s))
@@ -137,14 +137,14 @@ class Server:
             problem = told
         raise problem
 
-    def _try(self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any) -> None:
+    def _ask_node(self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""
         try:
             outcome = self._fetch(host, *request)
         except TeamError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 - the top of this thread
-            outcome = _NodeError(_why(host.partition("://")[2], error))
+            outcome = _NodeError(_why_unreachable(host.partition("://")[2], error))
         answers.put((host, outcome))
 
     def of_collection(self, method: str, path: str = "", body: Any = None) -> Any:
@@ -191,7 +191,7 @@ class Server:
         return error
 
 
-def _why(where: str, error: Exception) -> str:
+def _why_unreachable(where: str, error: Exception) -> str:
     """Why a node cannot be reached."""
     if isinstance(error, httpx2.TimeoutException):
         return f"{where} did not answer in time"

@@ -22,7 +22,7 @@ from brimline.fast import io
 from brimline.masking import clean
 from brimline.memory import deep
 from brimline.team import points
-from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, as_asked
+from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_other_shapes
 
 if TYPE_CHECKING:
     import sqlite3
@@ -70,7 +70,7 @@ class Queue:
 
     def waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _difference(self._listed(), self._memory.use(self._local_points))
+        return _difference(self._read_list(), self._memory.use(self._local_points))
 
     def compared(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
@@ -78,13 +78,13 @@ class Queue:
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        listed, there, unknown = self._listed(), None, 0
+        listed, there, unknown = self._read_list(), None, 0
         own = {"filter": {"must": [points.matching("home", self.home)]}}
-        with contextlib.closing(Server(self.place)) as server, as_asked():
+        with contextlib.closing(Server(self.place)) as server, refuse_other_shapes():
             prepare(server)
             told = server.of_collection("POST", "/points/count", own | {"exact": True})
             if rebuild or told["count"] != len(listed):
-                there = _ids(server, own)
+                there = _point_ids(server, own)
         # Read last: what others have sent in the meantime is here too.
         here = self._memory.use(self._local_points)
         if there is not None:
@@ -95,7 +95,7 @@ class Queue:
                 there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
             self._write("DELETE FROM shared WHERE server = ?", [(self._name,)])
-            self._list(listed)
+            self._write_list(listed)
         return _difference(listed, here)._replace(unknown=unknown)
 
     def server(self, timeout_s: float) -> dict[str, Any]:
@@ -104,7 +104,7 @@ class Queue:
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        with contextlib.closing(Server(self.place, timeout_s)) as server, as_asked():
+        with contextlib.closing(Server(self.place, timeout_s)) as server, refuse_other_shapes():
             check(server.of_collection("GET"), self.place)
             number = int(server.of_collection("POST", "/points/count", {})["count"])
             return {"version": clean(str(server.ask("GET", "/")["version"]))[:20], "points": number}
@@ -143,12 +143,12 @@ class Queue:
         found = self._memory.use(lambda base: list(self._entries(base, numbers)))
         items = [item for item in map(self._item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
-        self._list({item.id: "" for item in items})
+        self._write_list({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
             made = points.points(items, points.table(), common)
             server.change("PUT", "/points", {"points": made})
-        self._list({item.id: batch[item.id][1] for item in items})
+        self._write_list({item.id: batch[item.id][1] for item in items})
 
     def _local_points(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
@@ -184,11 +184,11 @@ class Queue:
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
-    def _listed(self) -> dict[str, str]:
+    def _read_list(self) -> dict[str, str]:
         """The points on the list, and their states."""
         return dict(self._read("SELECT point, state FROM shared WHERE server = ?", self._name))
 
-    def _list(self, states: dict[str, str]) -> None:
+    def _write_list(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
         self._write("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
@@ -223,7 +223,7 @@ def _difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Wai
     return Waiting(sends, [point for point in listed if point not in here])
 
 
-def _ids(server: Server, condition: dict[str, Any]) -> set[str]:
+def _point_ids(server: Server, condition: dict[str, Any]) -> set[str]:
     """Of all points that a filter fits."""
     ids: set[str] = set()
     page: dict[str, Any] = {"limit": _PAGE, "with_payload": False}

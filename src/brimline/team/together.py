@@ -78,7 +78,7 @@ def document(
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
-    memory = overview.searchable(home_dir)
+    memory = overview.open_search(home_dir)
     found, problem = search(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
@@ -139,7 +139,7 @@ def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     return told
 
 
-def told(status: dict[str, Any]) -> str:
+def status_text(status: dict[str, Any]) -> str:
     """The same in a line."""
     version, number = status["version"], status["points"]
     here = f"{status['server']}, Qdrant {version}: {number} points"

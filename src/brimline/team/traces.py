@@ -16,4 +16,4 @@ def check(home: str, project: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The server, where one is named, for `doctor`."""
     status = together.status(home, project)
     if status:
-        yield "team-away" if status["problem"] else "team", {"told": together.told(status)}
+        yield "team-away" if status["problem"] else "team", {"told": together.status_text(status)}

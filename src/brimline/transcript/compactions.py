@@ -75,15 +75,15 @@ class Scan:
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_boundary(fields):
-            self._compaction(fields)
+            self._note_compaction(fields)
             return
         if self.compactions and row.is_idle_notice(fields):
             self.compactions[-1] = self.compactions[-1]._replace(trigger="idle")
         usage = row.usage_of(fields)
         if usage is not None:
-            self._request(usage)
+            self._note_request(usage)
 
-    def _request(self, usage: row.Usage) -> None:
+    def _note_request(self, usage: row.Usage) -> None:
         """A reply: of several rows of one the last tells how large it was."""
         tokens = usage.prompt_tokens
         if self.compactions and self._since == len(self.requests):
@@ -99,7 +99,7 @@ class Scan:
         before = self.requests[-1].at if self.requests else 0.0
         self.requests.append(Request(clock.parse(usage.timestamp) or before, tokens, usage.model))
 
-    def _compaction(self, fields: dict[str, Any]) -> None:
+    def _note_compaction(self, fields: dict[str, Any]) -> None:
         """A boundary and the summary after it are one; old sessions have the summary only."""
         self._since = len(self.requests)
         self._message_id = None

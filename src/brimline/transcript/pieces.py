@@ -118,15 +118,15 @@ def entry_of(fields: Any) -> Entry | None:
         return Entry(found, is_boundary=True, is_summary=summary)
     usage = row.usage_of(fields)
     if usage or (blocks and row.kind_of(fields) == "assistant"):
-        return Entry(tuple(_replied(blocks)), usage=usage, is_final=row.is_final(fields))
+        return Entry(tuple(_reply_pieces(blocks)), usage=usage, is_final=row.is_final(fields))
     if blocks:
         meta = row.is_meta(fields)
-        return Entry(tuple(_spoken(blocks, meta=meta)), None if meta else _prompt(blocks))
-    attached = tuple(_attached(fields, row.attachment_of(fields)))
+        return Entry(tuple(_user_pieces(blocks, meta=meta)), None if meta else _prompt_text(blocks))
+    attached = tuple(_attachment_pieces(fields, row.attachment_of(fields)))
     return Entry(attached) if attached else None
 
 
-def _replied(blocks: list[Any]) -> Iterator[Piece]:
+def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "text":
@@ -134,7 +134,7 @@ def _replied(blocks: list[Any]) -> Iterator[Piece]:
         elif kind in _THINKING:
             yield Piece("thinking", thought_characters(block))
         elif kind == "tool_use":
-            yield _call(block)
+            yield _call_piece(block)
 
 
 def thought_characters(block: dict[str, Any]) -> int:
@@ -144,7 +144,7 @@ def thought_characters(block: dict[str, Any]) -> int:
     return max(len(row.text_of(block.get("thinking"))), decoded)
 
 
-def _call(block: dict[str, Any]) -> Piece:
+def _call_piece(block: dict[str, Any]) -> Piece:
     call = block.get("input")
     call = call if isinstance(call, dict) else {}
     name = row.text_of(block.get("name"))
@@ -158,7 +158,7 @@ def _call(block: dict[str, Any]) -> Piece:
     )
 
 
-def _spoken(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
+def _user_pieces(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
     for block in blocks:
         kind = _type(block)
         if kind == "tool_result":
@@ -180,7 +180,7 @@ def _reference_characters(block: dict[str, Any]) -> int:
     return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(part, "tool_reference") for part in parts)
 
 
-def _prompt(blocks: list[Any]) -> str | None:
+def _prompt_text(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
     texts = [row.text_of(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
     texts = [text for text in texts if not _is_clients(text)]
@@ -192,7 +192,7 @@ def _prompt(blocks: list[Any]) -> str | None:
     return f"{command} {row.tagged(head, 'command-args')}".strip() if command else text
 
 
-def _attached(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
+def _attachment_pieces(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
     name, rendered = row.text_of(attachment.get("type")), row.rendered_of(fields)
     characters = row.text_characters(rendered)
     if rendered is None and name in _SENT_UNRENDERED:
@@ -200,14 +200,14 @@ def _attached(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
     if not characters:
         return
     if name.startswith("hook_"):
-        yield from _hooked(attachment, characters)
+        yield from _hook_pieces(attachment, characters)
     elif name == "queued_command" and attachment.get("commandMode") == "prompt":
         yield Piece("user", characters)
     else:
         yield Piece("client", characters, name, file=row.text_of(attachment.get("filename")))
 
 
-def _hooked(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
+def _hook_pieces(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     """One piece per text; each bears its share of the frame around them."""
     content = attachment.get("content")
     texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []

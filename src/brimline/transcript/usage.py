@@ -72,9 +72,9 @@ class Tail:
         if b'"usage"' not in line and b"ompact" not in line:
             self._pending.append(line)
             return False
-        return any(self._take(row, offset) for row in reversed(json.loads_all(line)))
+        return any(self._take_row(row, offset) for row in reversed(json.loads_all(line)))
 
-    def _take(self, row: Any, offset: int) -> bool:
+    def _take_row(self, row: Any, offset: int) -> bool:
         if is_boundary(row):
             self.boundary_timestamp = timestamp_of(row) or ""
             return True
