@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # What one of the first hits reaches, and what every hit does.
-_ONE_OF_FIRST, _EVERY = 0.36, 0.15
+_ONE_OF_FIRST, _EVERY = 0.42, 0.15
 _FIRST = 5
 TOKENS = "tokenize='porter unicode61 remove_diacritics 2'"
 # In a small memory every word is in a large part of the entries, and tells as much as elsewhere.
