@@ -785,7 +785,7 @@ def test_two_requests_share_what_they_begin_with() -> None:
     """Up to the first block that differs, or to the end of the shorter one."""
     pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
 
-    assert [compactor.count_shared(list(one), list(other)) for one, other in pairs] == [
+    assert [compactor.count_leading_alike(list(one), list(other)) for one, other in pairs] == [
         3,
         2,
         2,

@@ -193,8 +193,11 @@ def test_entries_of_a_project_start_nothing_but_our_launcher(home: Home) -> None
     project = parts.settings_path("project", home.project)
     user = parts.settings_path("user", home.project)
 
-    assert [parts.is_for_user(one, user, home.data) for one in (started, own)] == [True, True]
-    assert [parts.is_for_user(one, project, home.data) for one in (started, own)] == [False, True]
+    assert [parts.is_trusted_entry(one, user, home.data) for one in (started, own)] == [True, True]
+    assert [parts.is_trusted_entry(one, project, home.data) for one in (started, own)] == [
+        False,
+        True,
+    ]
 
 
 @pytest.mark.parametrize(

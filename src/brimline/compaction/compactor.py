@@ -258,7 +258,7 @@ def drop_thinking(
     return again
 
 
-def count_shared(names: list[str], others: list[str]) -> int:
+def count_leading_alike(names: list[str], others: list[str]) -> int:
     """How many blocks two requests begin with alike."""
     pairs = enumerate(zip(names, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
@@ -464,7 +464,7 @@ class _Case:
             while at and self.found[at - 1].role != "assistant":
                 at -= 1
             return at
-        return count_shared([block.id for block in self.found], sent)
+        return count_leading_alike([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
         state, settings = self.state, self.settings

@@ -92,7 +92,7 @@ def preview_of(
 def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = key_of(block.text)
-    kept = _kept_names(block.text, clock.used(block))
+    kept = _names_to_append(block.text, clock.used(block))
     if block.kind == blocks.CALL:
         shortened = _shorten_arguments(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
         fields = blocks.stand_in_fields(block, "", shortened)
@@ -140,7 +140,7 @@ def _describe_result(block: Block, key: str) -> str:
     return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 
 
-def _kept_names(text: str, used: list[str]) -> str:
+def _names_to_append(text: str, used: list[str]) -> str:
     """Names of what is not shown: those that were used since, then others, as far as there is room.
 
     A name that was used is what is most likely used again.

@@ -477,7 +477,7 @@ def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
 def _branch_off(others: list[State], names: list[str], requests: _Requests) -> State:
     """The state of a new conversation, by that of the one with which it has most in common."""
     if others:
-        most = max(others, key=lambda state: compactor.count_shared(names, state.sent or []))
+        most = max(others, key=lambda state: compactor.count_leading_alike(names, state.sent or []))
         return compactor.branch_state(most)
     return _state_of_sent(requests[0][1]) if requests else compactor.State()
 

@@ -40,7 +40,7 @@ def is_our_server(found: dict[str, Any]) -> bool:
 
 def marketplace() -> str | None:
     """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = clientsettings.read_settings(_read_record("known_marketplaces"))
+    known = clientsettings.read_settings(_record_path("known_marketplaces"))
     source = _as_dict(known.get(MARKETPLACE)).get("source")
     path = _as_dict(source).get("path")
     return path if isinstance(path, str) or source is None else json.dumps(source)
@@ -111,7 +111,7 @@ def installed_version() -> tuple[int, ...]:
 
 def plugin_folders(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_read_record("installed_plugins"))
+    plugins = clientsettings.read_settings(_record_path("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]
@@ -138,7 +138,7 @@ def _run_command(
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _read_record(name: str) -> str:
+def _record_path(name: str) -> str:
     return f"{paths.client_config_dir()}/plugins/{name}.json"
 
 

@@ -121,7 +121,7 @@ def _check_file(
     place = {"path": path, "events": _missing_events(ours)}
     place["install"] = _install_command(path, project_dir)
     yield _judge_file(path, ours, home_dir, project_dir), place
-    if not all(parts.is_for_user(entry, path, home_dir) for entry in ours):
+    if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
     for entry in dict.fromkeys(map(_without_event, ours)):

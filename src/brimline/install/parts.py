@@ -141,12 +141,12 @@ def interpreter_in_use(home_dir: str, path: str) -> str | None:
     """What runs the hooks already: by the launcher, or a settings file."""
     earlier = [
         entries.parse_command(home_dir + LAUNCHER, ["Stop"]),
-        *[entry for entry in entries_in(path) if is_for_user(entry, path, home_dir)],
+        *[entry for entry in entries_in(path) if is_trusted_entry(entry, path, home_dir)],
     ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
 
 
-def is_for_user(entry: entries.Installed, path: str, home_dir: str) -> bool:
+def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool:
     """Whether an entry is the user's, or starts our own launcher.
 
     A project's settings may come with a stranger's repository. The client asks the user before it

@@ -238,7 +238,7 @@ def kept_out_text(saved: dict[str, int]) -> str:
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
         tokens = kept_out_words(saved["tokens_estimated"])
-        parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} fetched back")
+        parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
         parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
     return "; ".join(parts) or "nothing yet"

@@ -76,7 +76,7 @@ def put(
         now_ns = layout.now_ns(home_dir)
         layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=is_synced)
     try:
-        _describe(home_dir, digest, data, meta, again=known, is_last=is_last)
+        _record_put(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
             client_folders(home_dir, noting=True)
     except OSError:
@@ -119,7 +119,7 @@ def pack(data: bytes) -> bytes:
     return MAGIC + b"n" + size + data
 
 
-def _describe(
+def _record_put(
     home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""

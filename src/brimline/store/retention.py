@@ -292,7 +292,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     Raises:
         StoreError: something that may mention a key cannot be read.
     """
-    known = _load(home_dir)
+    known = _load_mentions(home_dir)
     fresh: dict[str, Any] = {}
     mentions = {key.removeprefix(layout.PREFIX) for key in removal.promised_keys(home_dir)}
     unreadable: list[str] = []
@@ -311,7 +311,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     remembered = fresh if finished else known | fresh
     if not how.dry_run and remembered != known:
         with contextlib.suppress(OSError):  # it only costs the next search time
-            _save(home_dir, remembered)
+            _save_mentions(home_dir, remembered)
     _require_all_read(unreadable)
     return _match_mentions(digests, mentions) if finished else None
 
@@ -410,7 +410,7 @@ def _match_mentions(digests: Iterable[str], mentions: Iterable[str]) -> set[str]
     return found
 
 
-def _load(home_dir: str) -> dict[str, Any]:
+def _load_mentions(home_dir: str) -> dict[str, Any]:
     """What earlier searches found, by file; nothing where it is lost or damaged."""
     try:
         stored = json.loads(layout.read_file(home_dir + layout.REFERENCES))
@@ -420,6 +420,6 @@ def _load(home_dir: str) -> dict[str, Any]:
     return files if isinstance(files, dict) else {}
 
 
-def _save(home_dir: str, files: dict[str, Any]) -> None:
+def _save_mentions(home_dir: str, files: dict[str, Any]) -> None:
     text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
     layout.place(home_dir, home_dir + layout.REFERENCES, text.encode())
