@@ -249,7 +249,7 @@ def test_what_was_kept_out_is_told_per_session_and_in_total(home_dir: str, briml
     spool.add_line("Offloaded", given | {"bytes": 40_000, "would": 40_000})
     spool.add_line("Recalled", {"tool": "Bash", "shown": 1_000})
     SessionState(home_dir, "other").add_line("SessionStart", {"cwd": "/home/dev/website"})
-    told = "~13,088 tokens, by 2 results replaced, 1 of them fetched back\n"
+    told = "~13,088 tokens, 2 results replaced, 1 of them fetched back\n"
 
     assert brimline("history", "--json").document["kept_out"] == SAVED
     assert brimline("history", "--session", "1f0c2", "--json").document["kept_out"] == SAVED

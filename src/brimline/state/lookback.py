@@ -213,7 +213,8 @@ def _overview_text(document: dict[str, Any]) -> str:
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
         lines.append(output.table(head, rows, right={2, 3, 4}))
-        lines.append(f"Kept out on arrival: {kept_out_text(document['kept_out'])}")
+        kept_out = kept_out_text(document["kept_out"])
+        lines.append(output.wrapped(f"Kept out on arrival: {kept_out}"))
     return "\n".join([*lines, "", _summary_sizes(document)])
 
 
@@ -238,7 +239,7 @@ def kept_out_text(saved: dict[str, int]) -> str:
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
         tokens = kept_out_words(saved["tokens_estimated"])
-        parts.append(f"{tokens}, by {replaced} replaced, {saved['recalls']:,} of them fetched back")
+        parts.append(f"{tokens}, {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
         parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
     return "; ".join(parts) or "nothing yet"
