@@ -48,6 +48,25 @@ def test_what_cannot_be_read_back_is_not_saved(home_dir: str, project_dir: str) 
         save(home_dir, project_dir, write=never)
 
 
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (OSError(28, "No space left on device", "/x"), "No space left on device"),
+        (OSError("gone"), "gone"),
+    ],
+)
+def test_why_it_could_not_be_written_is_said(
+    fault: OSError, sentence: str, home_dir: str, project_dir: str
+) -> None:
+    """In the system's own words, without a number and a path."""
+
+    def fail(path: str, data: bytes) -> None:
+        raise fault
+
+    with pytest.raises(StateError, match=f"could not be saved: {sentence}$"):
+        save(home_dir, project_dir, write=fail)
+
+
 def test_a_checkpoint_says_when_where_and_how_full(home_dir: str, project_dir: str) -> None:
     """What is not known is left out."""
     known, unknown = [

@@ -56,6 +56,7 @@ def test_only_the_secret_its_own_host_and_its_own_pages_get_in(served: Served) -
     assert served.get("/", Host=f"evil.example:{port}").status == 421
     assert served.get("/", Host="").status in (400, 421)
     assert served.get("/", Origin="http://evil.example").status == 403
+    assert served.ask("POST", "/", "").status == 403
     assert served.get("/static/page.js", Cookie="").status == 403
     socket = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
     socket |= {"Sec_WebSocket_Key": "x" * 16}

@@ -115,7 +115,7 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
     path = world / "lines"
     long = b"x" * 300_000
     wholes = []
-    for data in (b"", b"one", b"one\n", b"one\n\ntwo", long + b"\n" + long + b"\nend"):
+    for data in (b"", b"one", b"one\n", b"\none", b"one\n\ntwo", long + b"\n" + long + b"\nend"):
         path.write_bytes(data)
         lines = list(io.lines_backward(str(path)))
         wholes.append(b"\n".join(line for _, line in reversed(lines)) == data)
@@ -126,6 +126,8 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
     assert list(io.lines_backward(str(path))) == []
     path.write_bytes(b"one\ntwo")
     assert list(io.lines_backward(str(path))) == [(4, b"two"), (0, b"one")]
+    path.write_bytes(b"\none")
+    assert list(io.lines_backward(str(path))) == [(1, b"one"), (0, b"")]
     with pytest.raises(OSError, match="not a regular file"):
         list(io.lines_backward(str(world)))
 

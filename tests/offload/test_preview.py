@@ -119,3 +119,10 @@ def test_odd_characters_do_no_harm() -> None:
         f"[{n}] src/a_{n}.go:{n}\nplease {'re' * (n % 7)}name this\n" for n in range(900)
     )
     assert kinds.kind_of(review, review.split("\n"), "Bash", []) != kinds.JSON
+
+
+def test_an_empty_first_line_is_counted_as_one() -> None:
+    """The row before the first shown line says how many lines it stands for."""
+    assert shown("\n" + "\n".join(f"INFO worker {n} finished" for n in range(900))).startswith(
+        "1: "
+    )
