@@ -1,6 +1,6 @@
 """What brimline adds to a tool call in the real client: bare, with hooks only, with the mod.
 
-    python benchmarks/calls.py [--calls 60]
+    python benchmarks/calls.py [--calls 60] [--session 20]
 
 Sessions of each kind take turns, against a service on loopback that answers at once. A call's time
 is from one request's arrival to the next one's; the window fills by 600 tokens with each, as in
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from tests.client.stub_api import Request, Turn
 
 KINDS = {"bare": None, "hooks": ("--no-mod",), "mod": ()}
-_CALLS_PER_SESSION = 20
 _BEGINNING_TOKENS, _GROWTH_TOKENS = 40_000, 600
 
 
@@ -51,7 +50,9 @@ def main() -> None:
     """Run the sessions in turn and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=60, help="calls of each kind")
-    calls = parser.parse_args().calls
+    parser.add_argument("--session", type=int, default=20, help="calls of a session")
+    arguments = parser.parse_args()
+    calls, of_session = arguments.calls, arguments.session
     fetched = fetch(cache_dir(dict(os.environ)))
     if fetched.binary is None:
         sys.exit(fetched.reason)
@@ -59,33 +60,35 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         api = TimedApi()
         api.start()
-        clients = {kind: prepare(kind, fetched.binary, api, Path(scratch)) for kind in KINDS}
+        clients = {
+            kind: prepare(kind, fetched.binary, api, Path(scratch), of_session) for kind in KINDS
+        }
         while any(len(taken) < calls for taken in times.values()):
             for kind, client in clients.items():
-                times[kind] += session(client, api)
+                times[kind] += session(client, api, of_session)
         api.stop()
     print(table(times))
 
 
-def prepare(kind: str, binary: Path, api: TimedApi, scratch: Path) -> Client:
+def prepare(kind: str, binary: Path, api: TimedApi, scratch: Path, of_session: int) -> Client:
     """Make a client, with brimline or without."""
     client = Client(binary, api, scratch / kind)
     arguments = KINDS[kind]
     if arguments is not None:
         installed = Installed(client)
         installed.install(*arguments)
-    session(client, api)  # its first run is slower than all others
+    session(client, api, of_session)  # its first run is slower than all others
     return client
 
 
-def session(client: Client, api: TimedApi) -> list[float]:
+def session(client: Client, api: TimedApi, calls: int) -> list[float]:
     """Run a session and return the milliseconds of its calls."""
     del api.arrivals[:]
-    fills = [_BEGINNING_TOKENS + _GROWTH_TOKENS * n for n in range(_CALLS_PER_SESSION + 1)]
+    fills = [_BEGINNING_TOKENS + _GROWTH_TOKENS * n for n in range(calls + 1)]
     api.script(*(bash("true", filled(tokens)) for tokens in fills[:-1]))
     api.script(text("end", filled(fills[-1])))
     run = client.run_print("go")
-    if run.rc != 0 or len(api.arrivals) != _CALLS_PER_SESSION + 1:
+    if run.rc != 0 or len(api.arrivals) != calls + 1:
         sys.exit(f"the session failed: {run.stdout}{run.stderr}")
     return [
         1000 * (after - before)

@@ -150,6 +150,27 @@ def test_where_nobody_knows_which_is_newer_the_transcript_counts(
     assert (reading.used_ratio, reading.model) == (0.25, "claude")
 
 
+def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Else the tier would be told twice: once by the fill alone, once more with the row there."""
+    for tokens in (50_000, 51_000):
+        session.reply(tokens)
+    state = SessionState(home_dir, session.session_id)
+    shown = Snapshot(at=session.now + 5, occupancy_tokens=140_000)
+
+    early = measure(session.path, state, _policy(), snapshot=shown)
+    session.reply(140_000)
+    late = measure(session.path, state, _policy(), snapshot=shown)
+
+    assert early.history == late.history == [50_000, 51_000, 140_000]
+    assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
+    quiet = Reading(late.window, late.compaction, late.known_model)
+    quiet.transcript, quiet.history = session.path, [51_000, 150_000]
+    quiet.look_back()
+    assert quiet.history == [50_000, 51_000, 140_000, 150_000]
+
+
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # Requests to look back once a tier is reached: the velocity rule and the forecast need them.
 HISTORY_REQUESTS = 21
+# What a quiet reading knows: the last request of the file, and one that is not in it yet.
+_QUIET_REQUESTS = 2
 # Replies are prose and code, which pack more characters into a token than tool results do.
 _REPLY_CHARACTERS_PER_TOKEN = 4
 
@@ -106,8 +108,11 @@ class Reading:
 
     def look_back(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
-        if len(self.history) <= 1 and self.transcript:
+        latest = self.history[-1:]
+        if len(self.history) <= _QUIET_REQUESTS and self.transcript:
             self.history = _read_tail(self.transcript, HISTORY_REQUESTS).history[::-1]
+            if self.history[-1:] != latest:  # a request that the file does not hold yet
+                self.history += latest
 
     def velocity(self) -> float | None:
         """Tokens per operation lately; needs a history of at least two requests."""
@@ -185,6 +190,10 @@ def make_reading(
     """
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
     occupancy, measured_by, measured_at = _measurement(tail, newer)
+    # One that knows a request which the transcript does not hold yet.
+    is_same = tail.usage and occupancy == tail.usage.prompt_tokens
+    ahead = None if is_same else newer
+    version = tail.usage.version if tail.usage else None
     name, requested = _model_names(tail, snapshot)
     model = models.pick(name, policy.models)
     size = window.resolve_window(
@@ -202,7 +211,7 @@ def make_reading(
         client=policy.client,
         window=size,
         model=model,
-        version=tail.usage.version if tail.usage else None,
+        version=version,
         learned=policy.learned.get("points"),
         remaining_percent=policy.preset["point_remaining"] if is_special else None,
     )
@@ -210,12 +219,14 @@ def make_reading(
     reading.model = name
     reading.offset = tail.offset
     reading.client = policy.client
-    reading.version = tail.usage.version if tail.usage else None
+    reading.version = version
     reading.history = tail.history[::-1] if history is None else history
     reading.growth = policy.learned.get("growth")
     if occupancy is not None:
         reading.measured_by, reading.measured_at = measured_by, measured_at
-        added = _tail_tokens(tail, newer, model.characters_per_token, added_characters)
+        if ahead:
+            reading.history = [*reading.history, occupancy]
+        added = _tail_tokens(tail, ahead, model.characters_per_token, added_characters)
         _fill_in_position(reading, occupancy, added, policy)
     return reading
 
@@ -307,11 +318,10 @@ def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
 
 
 def _tail_tokens(
-    tail: Tail, newer: Snapshot | None, characters_per_token: float, added_characters: int
+    tail: Tail, ahead: Snapshot | None, characters_per_token: float, added_characters: int
 ) -> int:
     added = int(added_characters / characters_per_token)
-    if newer and (tail.usage is None or newer.occupancy_tokens != tail.usage.prompt_tokens):
-        # The status line knows a request that the transcript does not hold yet.
-        return (newer.output_tokens or 0) + added
+    if ahead:
+        return (ahead.output_tokens or 0) + added
     reply = max(tail.output_tokens, tail.reply_characters // _REPLY_CHARACTERS_PER_TOKEN)
     return reply + int(tail.result_characters / characters_per_token) + added

@@ -19,7 +19,6 @@ let isOurs = false // whether the client leaves the events to us
 let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
-let model = null // the session's, as far as it is known
 let written = null // the file and the figure that is in it
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
@@ -61,7 +60,7 @@ export function answerCalls(on) {
 }
 
 // A prompt, a command or a compaction may have changed anything.
-export const askAgain = () => { gate = model = null }
+export const askAgain = () => { gate = null }
 
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
@@ -76,7 +75,7 @@ export async function measure($) {
     }
     const figure = `${here.folder} ${tokens}`
     if (!here.folder || figure === written) return
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: model ??= await $.session.model() }
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
     await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading))
     written = figure
   } catch (problem) {
