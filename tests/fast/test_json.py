@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 ROOT = os.path.dirname(PACKAGE_DIR)
 thorough = settings(max_examples=500)
 # Lone surrogates included: the client writes them where it cut a text in the middle of an emoji.
-texts = st.text(st.characters(codec=None), max_size=8) | st.sampled_from(["\ud83d", "a\udcffb"])
+# Half a character stands alone: JSON makes one of two halves that follow each other.
+_LONE = st.sampled_from(["\ud83d", "a\udcffb"])
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | _LONE
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | texts,
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
