@@ -244,7 +244,7 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     session = talked(project_dir)
     call = session.tool_call(8_000, "Edit", file_path=f"{project_dir}/toucan.py")
     session.tool_result(call, "The file was updated.")
-    notes.add(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
+    notes.append_note(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
     brimline("carry", "checkpoint", "--session", SESSION)
     topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
     brimline(*topic, "By tag.\n\nAsk.\n\nWait.\n\nFrom the flamingo branch.")

@@ -86,20 +86,20 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
     command = _COMMENTS.sub("", command)
     steps = shell.split_commands(command)
     if any(map(_is_opaque, steps)):
-        note_run_unseen(ledger, command)
+        mark_named_checks_unknown(ledger, command)
         return
     checks = [place for place, step in enumerate(steps) if _check_name(step)]
     for place in checks:
         _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
-        _note_published(ledger, steps, output)
+        _note_commits_and_pulls(ledger, steps, output)
         _note_success(ledger, line, steps, checks, at)
     elif not checks:
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
 
 
-def note_run_unseen(ledger: Ledger, command: str) -> None:
+def mark_named_checks_unknown(ledger: Ledger, command: str) -> None:
     """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
     for key, check in ledger.checks.items():
         words = key.rpartition("\0")[2].split()
@@ -109,7 +109,7 @@ def note_run_unseen(ledger: Ledger, command: str) -> None:
 
 def note_background_run(ledger: Ledger, command: str, at: str | None) -> None:
     """Take in a command that goes on while the assistant works."""
-    note_run_unseen(ledger, command)
+    mark_named_checks_unknown(ledger, command)
     _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
@@ -168,7 +168,7 @@ def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, outp
     alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
-        check["end"] = _last_line(output)
+        check["end"] = _telling_last_line(output)
     words = [word for word in steps[at].words if not word.startswith("-")]
     key = "\0".join([*folders, " ".join(words)])
     ledger.checks.pop(key, None)
@@ -177,7 +177,7 @@ def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, outp
         del ledger.checks[next(iter(ledger.checks))]
 
 
-def _last_line(output: str) -> str:
+def _telling_last_line(output: str) -> str:
     end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
@@ -190,7 +190,7 @@ def _note_success(
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
     if not checks and "|" not in operators:
-        _note_fixed_command(ledger, line)
+        _note_worked_after_failure(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
     if not _LOOKING.issuperset(programs):
@@ -207,7 +207,7 @@ def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool
         del ledger.commands[next(iter(ledger.commands))]
 
 
-def _note_fixed_command(ledger: Ledger, line: str) -> None:
+def _note_worked_after_failure(ledger: Ledger, line: str) -> None:
     """Keep a command that succeeded soon after one that is much like it had failed."""
     words = set(line.split())
     for before in ledger.failed:
@@ -219,14 +219,14 @@ def _note_fixed_command(ledger: Ledger, line: str) -> None:
             return
 
 
-def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
+def _note_commits_and_pulls(ledger: Ledger, steps: list[Command], output: str) -> None:
     """Keep the commits and pull requests that a command made."""
     for step in steps:
         words = step.own
         if step.program == "git" and "commit" in words:
             _note_commits(ledger, output, amended="--amend" in words)
         elif step.program == "git" and "reset" in words:
-            _drop_commits(ledger, words[words.index("reset") + 1 :])
+            _drop_commits_after_reset(ledger, words[words.index("reset") + 1 :])
         elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             made = [address.group() for address in _PULL.finditer(output)][:1]
             ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
@@ -240,7 +240,7 @@ def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
     ledger.commits = [*earlier, *made][-_MOST_COMMITS:]
 
 
-def _drop_commits(ledger: Ledger, words: tuple[str, ...]) -> None:
+def _drop_commits_after_reset(ledger: Ledger, words: tuple[str, ...]) -> None:
     """`git reset` went behind commits made here: nobody knows by how many, so none is claimed."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
     names_a_commit = target.startswith("HEAD") or not _RESET_MODES.isdisjoint(words)

@@ -86,7 +86,7 @@ def bring_up_to_date(
         if start >= size:
             return False
         if most_bytes is not None and size - start > most_bytes:
-            start = _skip_ahead(file, ledger, start, size - most_bytes)
+            start = _skip_to_line_after(file, ledger, start, size - most_bytes)
         file.seek(start)
         end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
         ledger.cursor = {"offset": end, "print": _fingerprint_before(file, end)}
@@ -144,10 +144,10 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
         ledger.summary_expected = not row.is_summary(fields)
     elif take is not None:
         take(ledger, fields, row.timestamp_of(fields))
-    _note_place(ledger, fields)
+    _note_folder_branch_and_origin(ledger, fields)
 
 
-def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
+def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> None:
     """Keep the first folder and the last branch, and which session the rows were copied from."""
     ledger.folder = ledger.folder or row.cwd_of(fields) or ""
     origin = "" if ledger.forked_from else row.forked_from(fields)
@@ -158,7 +158,7 @@ def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
         ledger.branch = clean(branch)
 
 
-def _keep_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
+def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
     for call in row.calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
@@ -174,12 +174,12 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
     for result in row.results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
-            _fold_answer(ledger, _Answer(call[0], call[1], result, at))
+            _fold_tool_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     _keep_message(ledger, words.message(fields), at)
-    _set_tasks(ledger, row.reminded_tasks(fields))
+    _update_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_of(fields)) or ledger.plan
 
 
@@ -198,7 +198,7 @@ def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> N
 
 
 _BY_KIND = {
-    "assistant": _keep_calls,
+    "assistant": _keep_unanswered_calls,
     "user": _fold_user_row,
     "attachment": _fold_attachment,
     "queue-operation": _fold_queue_row,
@@ -209,7 +209,7 @@ def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
     if not text:
         return ""
-    text = clean(_split_off_notes(ledger, text, at))
+    text = clean(_take_marked_notes_out(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
         text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
@@ -219,7 +219,7 @@ def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt
     return text
 
 
-def _split_off_notes(ledger: Ledger, text: str, at: str | None) -> str:
+def _take_marked_notes_out(ledger: Ledger, text: str, at: str | None) -> str:
     """Keep the notes that are marked in a message; returns what is left of it."""
     if "brim:" not in text.lower() or is_paste(text):
         return text
@@ -229,12 +229,12 @@ def _split_off_notes(ledger: Ledger, text: str, at: str | None) -> str:
     return _BRIM_LINE.sub("", text).strip()
 
 
-def has_marks(text: str) -> bool:
+def has_marked_notes(text: str) -> bool:
     """Whether a text has lines that would be notes."""
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 
-def _fold_answer(ledger: Ledger, answer: _Answer) -> None:
+def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
     refusal = words.refusal(answer.tool, answer.result)
     reply = words.answer(answer.tool, answer.result)
@@ -244,7 +244,7 @@ def _fold_answer(ledger: Ledger, answer: _Answer) -> None:
         return
     take = _BY_TOOL.get(answer.tool)
     # How a command failed tells something; a call of another tool that failed did nothing.
-    if take and refusal is None and (take is _fold_command or not answer.result.is_error):
+    if take and refusal is None and (take is _fold_bash_answer or not answer.result.is_error):
         take(ledger, answer)
 
 
@@ -253,12 +253,12 @@ def _refusal_label(answer: _Answer) -> str:
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
-def _fold_command(ledger: Ledger, answer: _Answer) -> None:
+def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
     command, result = clean(text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
-        commands.note_run_unseen(ledger, command)
+        commands.mark_named_checks_unknown(ledger, command)
     elif command:
         output = result.text[-_OUTPUT_CHARACTERS:]
         commands.note_run(ledger, command, output, answer.at, failed=result.is_error)
@@ -291,7 +291,7 @@ def _note_plan(ledger: Ledger, answer: _Answer) -> None:
     ledger.plan = clean(text_of(answer.result.record.get("filePath"))) or ledger.plan
 
 
-def _keep_models_note(ledger: Ledger, answer: _Answer) -> None:
+def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
     text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
@@ -301,31 +301,31 @@ def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
     number = text_of(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
-    _set_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
+    _update_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _set_task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
+        _update_task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
-    _set_tasks(ledger, answer.result.record.get("tasks"))
+    _update_tasks(ledger, answer.result.record.get("tasks"))
 
 
 def _replace_todos(ledger: Ledger, answer: _Answer) -> None:
     todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
     ledger.tasks.clear()
-    _set_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
+    _update_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
 
 
 _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
-    "Bash": _fold_command,
+    "Bash": _fold_bash_answer,
     "Read": _note_read_file,
     **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
     "ExitPlanMode": _note_plan,
-    "mcp__brimline__note": _keep_models_note,
+    "mcp__brimline__note": _note_models_decision,
     "TaskCreate": _note_created_task,
     "TaskUpdate": _note_updated_task,
     "TaskList": _note_listed_tasks,
@@ -333,13 +333,13 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
 }
 
 
-def _set_tasks(ledger: Ledger, tasks: Any) -> None:
+def _update_tasks(ledger: Ledger, tasks: Any) -> None:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
-            _set_task(ledger, str(task.get("id") or ""), task)
+            _update_task(ledger, str(task.get("id") or ""), task)
 
 
-def _set_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
+def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     """A task as the client tells it; fields that are not told stay."""
     if not number:
         return
@@ -372,7 +372,7 @@ def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
     return offset if _fingerprint_before(file, offset) == ledger.cursor.get("print") else 0
 
 
-def _skip_ahead(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
+def _skip_to_line_after(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
     """Go to the first line after a target, noting how much is passed over."""
     file.seek(target)
     reached = target + len(file.readline(read.LONGEST_PARSED_BYTES))

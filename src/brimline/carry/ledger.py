@@ -163,7 +163,7 @@ def forget_item(home_dir: str, session_id: str, item: str) -> None:
     save(home_dir, record)
 
 
-def emptied(record: Ledger) -> Ledger:
+def ledger_to_fold_anew(record: Ledger) -> Ledger:
     """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
     fresh = Ledger(record.session)
     fresh.previous, fresh.forgotten = record.previous, record.forgotten

@@ -29,13 +29,13 @@ _ORIGIN_BYTES = 8 << 20
 _INHERITED = ("tasks", "plan", "changed", "read", "commits", "pulls", "checks", "notes")
 
 
-def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
+def note_session_of_client(home_dir: str, pid: str | None, session_id: str) -> None:
     """Remember which session a client runs; `/clear` gives it another one."""
     if not _is_pid(pid):
         return
     parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
     for name in io.names_in(parent):
-        if not _is_recent(f"{parent}/{name}"):
+        if not _is_recent_file(f"{parent}/{name}"):
             io.remove(f"{parent}/{name}")
     io.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
 
@@ -43,7 +43,7 @@ def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
 def session_of_client(home_dir: str, pid: str | None) -> str | None:
     """The session that a client ran before this one; None where that is not known."""
     path = f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
-    if not _is_pid(pid) or not _is_recent(path):
+    if not _is_pid(pid) or not _is_recent_file(path):
         return None
     try:
         session = io.read_file(path, 256).decode("ascii", "replace").strip()
@@ -52,9 +52,9 @@ def session_of_client(home_dir: str, pid: str | None) -> str | None:
     return session if session and paths.safe_session_id(session) == session else None
 
 
-def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
+def note_or_clear_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
-    path = _project_file(home_dir, project_dir)
+    path = _unfinished_file(home_dir, project_dir)
     left = _open_ends(record)
     if left["tasks"] or left["checks"]:
         document = {"v": FORMAT} | left
@@ -68,7 +68,7 @@ def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
 def unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        raw = io.read_file(_project_file(home_dir, project_dir)).decode("utf-8", "replace")
+        raw = io.read_file(_unfinished_file(home_dir, project_dir)).decode("utf-8", "replace")
         left = json.loads(raw)
     except (OSError, ValueError):
         return None
@@ -81,7 +81,7 @@ def pointer_text(left: dict[str, Any]) -> str:
     return _pointer_sentence("in the last session of this project", left)
 
 
-def pointer_text_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+def link_and_point_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
     """What is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
@@ -92,7 +92,7 @@ def pointer_text_after_clear(home_dir: str, session_id: str, previous: str | Non
     return _pointer_sentence("before /clear", _open_ends(old))
 
 
-def inherit(record: Ledger, origin: Ledger) -> None:
+def take_over_ledger(record: Ledger, origin: Ledger) -> None:
     """Make what a session knows part of another that goes on from it."""
     ids = {message["id"] for message in record.messages}
     earlier = [message for message in origin.messages if message["id"] not in ids]
@@ -108,7 +108,7 @@ def inherit(record: Ledger, origin: Ledger) -> None:
     record.previous = record.adopted = origin.session
 
 
-def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
+def adopt_origin_of_fork(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     """Give a fork of a compacted session what its origin knew; looked for once.
 
     Its transcript begins at the last compaction.
@@ -124,11 +124,11 @@ def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     if path and origin != record.session:
         source = ledger.load(home_dir, origin)
         fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
-        inherit(record, notes.merge_into(home_dir, source))
+        take_over_ledger(record, notes.merge_notes_into(home_dir, source))
     return True
 
 
-def forget_links(home_dir: str, session_id: str) -> None:
+def remove_links_to_session(home_dir: str, session_id: str) -> None:
     """Remove every link that names a session.
 
     Raises:
@@ -141,7 +141,7 @@ def forget_links(home_dir: str, session_id: str) -> None:
                 io.remove(f"{parent}/{name}")
 
 
-def drop_old_sessions(home_dir: str, session_id: str, age_s: float, until: float) -> None:
+def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, until: float) -> None:
     """Drop what is carried of sessions in which nothing was written for that long.
 
     Args:
@@ -163,7 +163,7 @@ def drop_old_sessions(home_dir: str, session_id: str, age_s: float, until: float
             continue
         files = [f"{folder}/{file}" for file in io.names_in(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
-            forget_links(home_dir, name)
+            remove_links_to_session(home_dir, name)
             for path in files:
                 io.remove(path)
             os.rmdir(folder)
@@ -204,9 +204,9 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
     return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
 
 
-def _is_recent(path: str) -> bool:
+def _is_recent_file(path: str) -> bool:
     return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
 
 
-def _project_file(home_dir: str, project_dir: str) -> str:
+def _unfinished_file(home_dir: str, project_dir: str) -> str:
     return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"

@@ -20,7 +20,7 @@ _TEXT_CHARACTERS = 60
 _MOST_KEPT = 1_000
 
 
-def losses(path: str) -> dict[str, dict[str, Any]]:
+def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
     """By the row that a compaction begins with: messages, files and outputs, and look-ups repeated.
 
     Raises:
@@ -73,16 +73,18 @@ class _Reader:
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_summary(fields):
-            self._compare_with_summary(row.content_text(row.content_blocks(fields)), fields)
+            self._note_losses_of_summary(row.content_text(row.content_blocks(fields)), fields)
         elif row.is_boundary(fields):
             self._boundary = row.uuid_of(fields) or ""
         else:
-            self._note_names(fields)
+            self._note_row(fields)
 
-    def _compare_with_summary(self, summary: str, fields: dict[str, Any]) -> None:
+    def _note_losses_of_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
         self._open = {
-            "messages": [each for each in self._messages if not card.is_held({"text": each}, flat)],
+            "messages": [
+                each for each in self._messages if not card.is_held_by_summary({"text": each}, flat)
+            ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
                 f"{layout.short(key)} {subject}".strip()
@@ -95,7 +97,7 @@ class _Reader:
         self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = self._open
         self._boundary, self._requests_since = "", 0
 
-    def _note_names(self, fields: dict[str, Any]) -> None:
+    def _note_row(self, fields: dict[str, Any]) -> None:
         if message := words.message(fields):
             _keep_latest(self._messages, message, None)
         for result in row.results(fields):
@@ -111,9 +113,9 @@ class _Reader:
             ):
                 _keep_latest(self._files, path, None)
             if call.name in clienttools.LOOKING_UP:
-                self._count_lookup((call.name, *map(str, sorted(call.arguments.items()))))
+                self._count_if_repeated((call.name, *map(str, sorted(call.arguments.items()))))
 
-    def _count_lookup(self, question: tuple[str, ...]) -> None:
+    def _count_if_repeated(self, question: tuple[str, ...]) -> None:
         if question in self._looked_up:
             self._repeated[-1] += 1
             if self._open and self._requests_since <= NEAR_REQUESTS:

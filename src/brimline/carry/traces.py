@@ -38,5 +38,5 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     for name in asked.sessions:
         files += forgotten.delete_folder(paths.carry_session_dir(home, name), dry_run=dry_run)
         if not dry_run:
-            links.forget_links(home, name)
+            links.remove_links_to_session(home, name)
     return {"files": files}

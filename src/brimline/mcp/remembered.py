@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import reading_progress, reading_text
+from brimline.memory.hits import progress_text, reading_progress
 from brimline.output import line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -63,7 +63,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress(home_dir)
-    notes += [f"[{reading_text(state)}]"] if state else []
+    notes += [f"[{progress_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 

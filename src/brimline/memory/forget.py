@@ -27,7 +27,7 @@ class Kept(NamedTuple):
     last_at: float = 0.0
 
 
-def sessions(home_dir: str) -> dict[str, Kept]:
+def kept_sessions(home_dir: str) -> dict[str, Kept]:
     """Every session that something is kept of, with its project and when it was last active."""
     kept: dict[str, Kept] = {}
 
@@ -72,11 +72,11 @@ def _note_forgotten(home_dir: str, asked: Asked) -> None:
     if asked.before:
         forgotten.note_forgotten(home_dir, clock.now(), {"before": asked.before})
     for name in asked.sessions:
-        about = {"session": name, "cursor": fold.cursor_at_end(_find_transcript(name))}
+        about = {"session": name, "cursor": fold.cursor_at_end(_transcript_or_none(name))}
         forgotten.note_forgotten(home_dir, clock.now(), about)
 
 
-def _find_transcript(name: str) -> str | None:
+def _transcript_or_none(name: str) -> str | None:
     try:
         return find.by_id(name)
     except SessionError:

@@ -33,7 +33,7 @@ _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
     """The hits with their keys and the lines that fit, and how much of the past was read."""
     rows = [
-        hit._asdict() | {"key": f"m{hit.number}", "lines": _fitting_lines(hit.text, query)}
+        hit._asdict() | {"key": f"m{hit.number}", "lines": _lines_with_most_words(hit.text, query)}
         for hit in hits
     ]
     return {"query": query, "hits": rows, "reading": reading_progress(home_dir)}
@@ -47,11 +47,11 @@ def text(found: dict[str, Any]) -> str:
 
 def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
-    head = "  ".join([hit["key"], *_origin(hit)])
+    head = "  ".join([hit["key"], *_origin_parts(hit)])
     return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
 
 
-def _origin(hit: dict[str, Any]) -> list[str]:
+def _origin_parts(hit: dict[str, Any]) -> list[str]:
     """Who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
     when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
@@ -61,17 +61,17 @@ def _origin(hit: dict[str, Any]) -> list[str]:
     return [*author, when, hit["source"] or "entry", flatten(project), flatten(place)]
 
 
-def _fitting_lines(whole: str, query: str) -> list[str]:
+def _lines_with_most_words(whole: str, query: str) -> list[str]:
     """The lines that hold most of the query's words, in their order; the first where none does."""
     lines = [line.strip() for line in whole.splitlines() if line.strip()]
     stems = _stems(query)
     counts = [sum(stem in stored.fold(line) for stem in stems) for line in lines]
     best = sorted(range(len(lines)), key=lambda at: (-counts[at], at))[:_SHOWN_LINES]
     fitting = [at for at in sorted(best) if counts[at]]
-    return [_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
+    return [_part_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
 
 
-def _around_word(line: str, stems: Sequence[str]) -> str:
+def _part_around_word(line: str, stems: Sequence[str]) -> str:
     """A line, or of a long one the part in which the query's first word is."""
     if len(line) <= _LINE_CHARACTERS:
         return line
@@ -98,7 +98,7 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-def entry(home_dir: str, key: str) -> dict[str, Any]:
+def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
     """One entry by its key, with what came before and after it in its session.
 
     Raises:
@@ -121,7 +121,7 @@ def entry_text(found: dict[str, Any]) -> str:
     parts = []
     for hit in found["entries"]:
         arrow = "→ " if hit["key"] == found["key"] else "  "
-        head = "  ".join([arrow + hit["key"], *_origin(hit)])
+        head = "  ".join([arrow + hit["key"], *_origin_parts(hit)])
         parts.append(f"{head}\n{quote(hit['text'], len(hit['text']))}")
     return "\n\n".join(parts)
 
@@ -135,7 +135,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     if os.path.isdir(stored.folder(home_dir)):
         memory = turns.Memory(stored.folder(home_dir), derived=True)
         facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
-    own = list(session_files(home_dir))
+    own = list(readable_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
@@ -144,7 +144,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
-def session_files(home_dir: str) -> Iterator[str]:
+def readable_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
     gone = forgotten.sessions(home_dir)
     for path in find.beginning_with():
@@ -153,7 +153,7 @@ def session_files(home_dir: str) -> Iterator[str]:
             yield path
 
 
-def reading_text(state: dict[str, int]) -> str:
+def progress_text(state: dict[str, int]) -> str:
     """The same in a sentence."""
     return (
         f"{state['read']:,} of {state['sessions']:,} sessions read; `brimline memory index` reads "

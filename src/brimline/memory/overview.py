@@ -49,7 +49,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
     document: dict[str, Any] = {
         "folder": folder,
         "topics": len(hot.topics(folder)),
-        "index_bytes": _size(f"{folder}/{hot.INDEX}"),
+        "index_bytes": _file_size(f"{folder}/{hot.INDEX}"),
         "entries": {},
         "sessions": 0,
     }
@@ -84,7 +84,7 @@ def open_search(home_dir: str) -> turns.Memory:
     return turns.Memory(stored.folder(home_dir), derived=True)
 
 
-def _size(path: str) -> int:
+def _file_size(path: str) -> int:
     try:
         return os.path.getsize(path)
     except OSError:

@@ -22,7 +22,7 @@ _LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
 
 
-def leave_entry(record: Ledger, project_dir: str, daily_note: str) -> str | None:
+def append_session_line(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     """Append a session's entry unless it is there; returns the note's path.
 
     Args:
@@ -41,7 +41,7 @@ def leave_entry(record: Ledger, project_dir: str, daily_note: str) -> str | None
     before = _read_note(note)
     if mark in before:
         return note
-    line = f"- {time.strftime('%H:%M')} {_entry_text(record, project_dir)} {mark}\n"
+    line = f"- {time.strftime('%H:%M')} {_session_line_text(record, project_dir)} {mark}\n"
     data = (("" if not before or before.endswith("\n") else "\n") + line).encode("utf-8", "replace")
     os.makedirs(os.path.dirname(note), exist_ok=True)
     # A named pipe in the place of the note must not hold the session up.
@@ -58,7 +58,7 @@ def _todays_note_path(place: str) -> str:
     """Today's note."""
     if os.path.isdir(place):
         vault = os.path.realpath(place)
-        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_path_form(vault))}.md")
+        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_path_format(vault))}.md")
         if not os.path.realpath(note).startswith(vault + os.sep) or "\0" in note:
             raise StateError(f"the daily note {note} is outside of the vault {vault}")
         return note
@@ -68,7 +68,7 @@ def _todays_note_path(place: str) -> str:
     return time.strftime(place)
 
 
-def _obsidian_path_form(vault: str) -> str:
+def _obsidian_path_format(vault: str) -> str:
     """Where Obsidian keeps daily notes, in `strftime` form."""
     try:
         parsed = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
@@ -94,7 +94,7 @@ def _read_note(note: str) -> str:
         return ""
 
 
-def _entry_text(record: Ledger, project_dir: str) -> str:
+def _session_line_text(record: Ledger, project_dir: str) -> str:
     """Project, what it was about in the user's own words, and what came of it."""
     counts = (
         (len(record.changed), "file changed", "files changed"),
