@@ -134,7 +134,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = deep.open_memory(home_dir).use(
+    rows = hits.open_memory(home_dir).use(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -185,7 +185,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     """Topics are the user's own; without a search nothing is counted."""
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {}
     assert list(traces.sessions(home_dir)) == []
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put(
         [
             Entry("1", "a", "s", 5.0, "user", "/p"),
@@ -216,7 +216,7 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     folder = str(tmp_path / "memory")
     empty = {"folder": folder, "topics": 0, "index_bytes": 0, "entries": {}, "sessions": 0}
     assert overview.status(home_dir, folder) == empty | {"vectors": vectors.load() is not None}
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
     monkeypatch.setattr(vectors, "load", lambda: None)
 
@@ -231,7 +231,7 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
     document = hits.entry_and_nearby(home_dir, "m3")

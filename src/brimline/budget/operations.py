@@ -205,11 +205,14 @@ def _measured_parts(session_id: str) -> dict[str, int]:
 def text(document: dict[str, Any]) -> str:
     """What was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
-    lines += _measured_lines(document.get("measured") or {})
+    if document.get("measured"):
+        lines += _measured_lines(document["measured"])
     if "item" in document:
         lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
     if "evicted" in document:
-        lines += _evicted_lines(document["evicted"])
+        gone = document["evicted"]
+        lines.append(f"Evicted: {len(gone)}, in this order:" if gone else "Evicted: nothing.")
+        lines += map(_item_line, gone)
     if "tokens" in document:
         lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
     lines += map(_item_line, document.get("items", []))
@@ -219,19 +222,11 @@ def text(document: dict[str, Any]) -> str:
 
 
 def _measured_lines(parts: dict[str, int]) -> list[str]:
-    if not parts:
-        return []
     return [
         "Measured, not managed: what the window consists of, in tokens, shared out",
         "by the lengths of the texts:",
         *[f"  {tokens:>9,}  {name}" for name, tokens in parts.items()],
     ]
-
-
-def _evicted_lines(gone: list[dict[str, Any]]) -> list[str]:
-    if not gone:
-        return ["Evicted: nothing."]
-    return [f"Evicted: {len(gone)}, in this order:", *map(_item_line, gone)]
 
 
 def _log_line(entry: dict[str, Any]) -> str:

@@ -6,12 +6,14 @@ much, the oldest messages give way first, then the state.
 
 from __future__ import annotations
 
+import re
+
 from brimline.foreign import flatten
 from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from brimline.carry.ledger import Ledger
@@ -49,17 +51,15 @@ _NO_BRANCH = "HEAD"
 _CONTAINED_CHARACTERS = 40
 
 
-def summary_instructions(ledger: Ledger, own: str | None = None) -> str:
+def summary_instructions(ledger: Ledger, own: str = "") -> str:
     """What the client's summary is asked to hold: the user's own text or ours, and marked notes.
 
     Args:
         ledger: the session's record, with the person's notes.
-        own: the user's own instructions, which replace ours; None for ours.
+        own: the user's own instructions, which replace ours.
     """
-    if own is None:
-        general, most = INSTRUCTIONS, INSTRUCTIONS_CHARACTERS
-    else:
-        general, most = own.strip(), _OWN_INSTRUCTIONS_CHARACTERS
+    general = own.strip() or INSTRUCTIONS
+    most = _OWN_INSTRUCTIONS_CHARACTERS if own.strip() else INSTRUCTIONS_CHARACTERS
     if len(general) > most:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
@@ -156,10 +156,8 @@ def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:
         return lines
-    files: dict[str, int] = {}
-    for file, _ in marked_rules:
-        files[file] = files.get(file, 0) + 1
-    return [f"- {count} marked in {flatten(file)}" for file, count in files.items() if file]
+    files = [file for file, _ in marked_rules if file]
+    return [f"- {files.count(file)} marked in {flatten(file)}" for file in dict.fromkeys(files)]
 
 
 def _state_section(ledger: Ledger, room: int) -> str:
@@ -294,15 +292,10 @@ def paste_size_text(message: dict[str, object]) -> str:
 def is_held_by_summary(message: dict[str, object], summary: str) -> bool:
     """Whether a summary, on one line, holds a message word for word."""
     part = part_a_summary_must_hold(message)
-    at = summary.find(part)
-    while at >= 0:
-        before, after = summary[at - 1 : at] if at else "", summary[at + len(part) :][:1]
-        if not (before.isalnum() and part[:1].isalnum()) and not (
-            after.isalnum() and part[-1:].isalnum()
-        ):
-            return True
-        at = summary.find(part, at + 1)
-    return False
+    # No letter or digit goes on from one of its own.
+    before = r"(?<![^\W_])" if part[:1].isalnum() else ""
+    after = r"(?![^\W_])" if part[-1:].isalnum() else ""
+    return re.search(before + re.escape(part) + after, summary) is not None
 
 
 def part_a_summary_must_hold(message: dict[str, object]) -> str:
@@ -310,9 +303,8 @@ def part_a_summary_must_hold(message: dict[str, object]) -> str:
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
 
-def _section(title: str, lines: Iterable[str]) -> str:
-    entries = list(lines)
-    return f"\n\n{title}:\n" + "\n".join(entries) if entries else ""
+def _section(title: str, lines: list[str]) -> str:
+    return f"\n\n{title}:\n" + "\n".join(lines) if lines else ""
 
 
 def _fitting(lines: list[str], room: int) -> list[str]:

@@ -21,7 +21,6 @@ from brimline.store import put
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from brimline.carry.ledger import Ledger
 
 FORMAT = 2
 MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
@@ -34,7 +33,7 @@ _LINE_CHARACTERS = ledger.PASTE_CHARACTERS
 
 def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     home_dir: str,
-    record: Ledger,
+    record: ledger.Ledger,
     *,
     trigger: str,
     project_dir: str,
@@ -59,7 +58,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
         StateError: it is not on the disk as it should be, after a second try.
     """
     folder = paths.carry_session_dir(home_dir, record.session)
-    about = {
+    document: dict[str, Any] = {
         "v": FORMAT,
         "at": round(time.time(), 3),
         "session": record.session,
@@ -73,20 +72,17 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     problem = ""
     for _ in range(_TRIES):
         try:
-            document = about | {
-                "files": _store_files(home_dir, record.session, project_dir, critical_files)
-            }
+            kept = _store_files(home_dir, record.session, project_dir, critical_files)
+            document["files"] = kept
             texts = {
                 MARKDOWN: markdown(document, record),
                 DOCUMENT: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
             }
             for name, text in texts.items():
                 write(f"{folder}/{name}", text.encode("utf-8", "replace"))
-            problem = _why_unsaved(home_dir, folder, texts, document)
-        except OSError as error:
-            problem = error.strerror or str(error)
-        except StoreError as error:
-            problem = str(error)
+            problem = _why_unsaved(home_dir, folder, texts, kept)
+        except (OSError, StoreError) as error:
+            problem = getattr(error, "strerror", None) or str(error)
         if not problem:
             return document
     raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
@@ -100,7 +96,7 @@ def compaction_refusal_text(error: StateError) -> str:
     )
 
 
-def markdown(document: dict[str, Any], record: Ledger) -> str:
+def markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
     lines = [f"# Checkpoint of session {document['session']}", "", *_circumstance_lines(document)]
     sections = _work_by_title(record)
@@ -133,7 +129,7 @@ def _circumstance_lines(document: dict[str, Any]) -> list[str]:
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
 
-def _work_by_title(record: Ledger) -> dict[str, list[str]]:
+def _work_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
     """What was done and is to be done, by title."""
     checks = record.checks.values()
     return {
@@ -193,14 +189,12 @@ def _is_link_out_of_project(path: str, project_dir: str) -> bool:
     return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
-def _why_unsaved(
-    home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]
-) -> str:
+def _why_unsaved(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:
     """What is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
         if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
             return f"{name} does not hold what was written to it"
-    for entry in document["files"]:
+    for entry in kept:
         if entry["key"]:
             from brimline.store import contents
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
 from typing import TYPE_CHECKING
 
 from brimline.errors import StateError
-from brimline.fast import io
+from brimline.fast import io, json
 from brimline.foreign import flatten
 
 if TYPE_CHECKING:
@@ -71,10 +70,9 @@ def _todays_note_path(place: str) -> str:
 def _obsidian_path_format(vault: str) -> str:
     """Where Obsidian keeps daily notes, in `strftime` form."""
     try:
-        parsed = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        parsed = None
-    settings = parsed if isinstance(parsed, dict) else {}
+        settings = json.load_object(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+    except (OSError, ValueError):
+        settings = {}
     date, folder = settings.get("format") or _DATE_FORMAT, settings.get("folder") or ""
     if not isinstance(date, str) or not isinstance(folder, str):
         raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
@@ -99,17 +97,9 @@ def _session_line_text(record: Ledger, project_dir: str) -> str:
     counts = (
         (len(record.changed), "file changed", "files changed"),
         (len(record.commits), "commit", "commits"),
-        (
-            sum(state != "completed" for state, _ in record.tasks.values()),
-            "open task",
-            "open tasks",
-        ),
+        (record.open_task_count(), "open task", "open tasks"),
     )
-    results = [
-        f"{count} {singular if count == 1 else plural}"
-        for count, singular, plural in counts
-        if count
-    ]
+    results = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
     end = f" ({', '.join(results)})" if results else ""
     return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

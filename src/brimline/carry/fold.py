@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.carry import commands
-from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
+from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste, put_last
 from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.transcript import read, row, words
-from brimline.transcript.read import Copies
-from brimline.transcript.row import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -122,9 +120,8 @@ def cursor_at_end(transcript: str | None) -> dict[str, Any]:
 def _telling_rows(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
-    if raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw:
-        return []
-    if not any(mark in raw for mark in _WANTED):
+    is_other = raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw
+    if is_other or not any(mark in raw for mark in _WANTED):
         return []
     return [record.value for record in line.records]
 
@@ -133,7 +130,7 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(fields, dict) or row.is_sidechain(fields):
         return
-    copies = Copies(ledger.boundary_at, has_past=bool(ledger.folder))
+    copies = read.Copies(ledger.boundary_at, has_past=bool(ledger.folder))
     is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
     if is_copy:
         return
@@ -165,8 +162,7 @@ def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | No
             for name, value in call.arguments.items()
             if name in _CALL_FIELDS
         }
-        ledger.calls[call.id] = [call.name, arguments]
-        _drop_oldest(ledger.calls, _MOST_CALLS)
+        put_last(ledger.calls, call.id, [call.name, arguments], _MOST_CALLS)
 
 
 def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
@@ -207,8 +203,6 @@ _BY_KIND = {
 
 def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
-    if not text:
-        return ""
     text = clean(_take_marked_notes_out(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
@@ -249,12 +243,12 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _refusal_label(answer: _Answer) -> str:
-    command = flatten(clean(text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    command = flatten(clean(row.text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
 def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
-    command, result = clean(text_of(answer.arguments.get("command"))), answer.result
+    command, result = clean(row.text_of(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
@@ -267,14 +261,14 @@ def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
 def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if path and path not in ledger.changed:
-        _move_to_end(ledger.read, path)
+        put_last(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
 
 
 def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if not path:
         return
-    _move_to_end(ledger.changed, path)
+    put_last(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
     ledger.read.pop(path, None)
     if "/plans/" in path and path.endswith(".md"):
         ledger.plan = path
@@ -288,25 +282,25 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _note_plan(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(text_of(answer.result.record.get("filePath"))) or ledger.plan
+    ledger.plan = clean(row.text_of(answer.result.record.get("filePath"))) or ledger.plan
 
 
 def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
-    text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
+    text, reason = (row.text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
 
 
 def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
-    number = text_of(task.get("id")) if isinstance(task, dict) else ""
+    number = row.text_of(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
     _update_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _update_task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
+        _update_task(ledger, row.text_of(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
@@ -344,24 +338,16 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     if not number:
         return
     state, subject = ledger.tasks.get(number, ["pending", ""])
-    state = text_of(fields.get("status")) or state
-    subject = clean(text_of(fields.get("subject")) or text_of(fields.get("content")) or subject)
+    state = row.text_of(fields.get("status")) or state
+    subject = clean(
+        row.text_of(fields.get("subject")) or row.text_of(fields.get("content")) or subject
+    )
     if state == "deleted" or not subject:
         ledger.tasks.pop(number, None)
     else:
         ledger.tasks[number] = [state, subject]
-        _drop_oldest(ledger.tasks, _MOST_TASKS)
-
-
-def _move_to_end(paths: dict[str, int], path: str) -> None:
-    """What was touched last stands last."""
-    paths[path] = paths.pop(path, 0) + 1
-    _drop_oldest(paths, _MOST_PATHS)
-
-
-def _drop_oldest(entries: dict[str, Any], most: int) -> None:
-    while len(entries) > most:
-        del entries[next(iter(entries))]
+        while len(ledger.tasks) > _MOST_TASKS:
+            del ledger.tasks[next(iter(ledger.tasks))]
 
 
 def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:

@@ -49,8 +49,7 @@ def pre_compact(turn: Turn) -> Decision | None:
     trigger = turn.event.trigger
     try:
         _save_checkpoint(turn, record, trigger)
-        if _INCOMPLETE in turn.state.names:
-            io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
+        io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
@@ -76,7 +75,7 @@ def session_start(turn: Turn) -> Decision | None:
         text = links.link_and_point_after_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":
         left = links.unfinished_session(turn.home, turn.project)
-        text = links.pointer_text(left) if left else ""
+        text = links.pointer_text("in the last session of this project", left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
 
@@ -235,16 +234,15 @@ def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
     )
 
 
-def _read_own_instructions_file() -> str | None:
+def _read_own_instructions_file() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 
     path = f"{paths.client_config_dir()}/{_OWN_INSTRUCTIONS}"
     try:
-        text = io.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
+        return io.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
     except OSError:
-        return None
-    return text if text.strip() else None
+        return ""
 
 
 def _note_failed_checkpoint(turn: Turn, error: Any) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from brimline import clienttools, output
 from brimline.carry import card
+from brimline.carry.ledger import put_last
 from brimline.store import layout, stub
 from brimline.transcript import read, row, words
 
@@ -83,7 +84,7 @@ class _Reader:
         flat = " ".join(summary.split())
         self._open = {
             "messages": [
-                each for each in self._messages if not card.is_held_by_summary({"text": each}, flat)
+                said for said in self._messages if not card.is_held_by_summary({"text": said}, flat)
             ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
@@ -99,10 +100,11 @@ class _Reader:
 
     def _note_row(self, fields: dict[str, Any]) -> None:
         if message := words.message(fields):
-            _keep_latest(self._messages, message, None)
+            put_last(self._messages, message, None, _MOST_KEPT)
         for result in row.results(fields):
             if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
-                _keep_latest(self._outputs, preview.key, preview.source or preview.tool or "")
+                subject = preview.source or preview.tool or ""
+                put_last(self._outputs, preview.key, subject, _MOST_KEPT)
         calls = list(row.calls(fields))
         if calls:
             self._repeated.append(0)
@@ -111,7 +113,7 @@ class _Reader:
             if call.name in clienttools.FILE_TOOLS and (
                 path := clienttools.file_of(call.arguments)
             ):
-                _keep_latest(self._files, path, None)
+                put_last(self._files, path, None, _MOST_KEPT)
             if call.name in clienttools.LOOKING_UP:
                 self._count_if_repeated((call.name, *map(str, sorted(call.arguments.items()))))
 
@@ -121,11 +123,3 @@ class _Reader:
             if self._open and self._requests_since <= NEAR_REQUESTS:
                 self._open["repeated_after"] += 1
         self._looked_up.add(question)
-
-
-def _keep_latest(names: dict[str, Any], name: str, value: Any) -> None:
-    """Note a name as the latest; the oldest goes where there are too many."""
-    names.pop(name, None)
-    names[name] = value
-    if len(names) > _MOST_KEPT:
-        del names[next(iter(names))]

@@ -43,7 +43,11 @@ def append_mark(home_dir: str, session_id: str, item: str, what: str) -> None:
 
 def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added to it; the same one, changed."""
-    for line in _read_lines(home_dir, ledger.session):
+    try:
+        lines = json.read_lines(_notes_file(home_dir, ledger.session), _LARGEST_BYTES)
+    except OSError:
+        return ledger
+    for line in lines:
         at = line.get("at")
         _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
@@ -58,10 +62,10 @@ def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
 
 def _note_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
-    note = ledger.notes.get(item) if isinstance(item, str) else None
+    note = ledger.notes.get(str(item))
     if note is None:
         return []
-    at = clock.parse(note.get("at")) if isinstance(note.get("at"), str) else None
+    at = clock.parse(str(note.get("at")))
     is_earlier = at is None or not isinstance(marked_at, int | float) or at <= marked_at
     return [note] if is_earlier else []
 
@@ -73,14 +77,6 @@ def _add_persons_note(ledger: Ledger, note: Any, at: Any) -> None:
     moment = clock.format_utc(at) if isinstance(at, int | float) and 0 < at < 1e11 else None  # noqa: PLR2004
     if isinstance(note.get("text"), str):
         add_note(ledger, note["kind"], note["text"], moment, "person")
-
-
-def _read_lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
-    """Every sound line; a torn one costs itself only."""
-    try:
-        return json.read_lines(_notes_file(home_dir, session_id), _LARGEST_BYTES)
-    except OSError:
-        return []
 
 
 def _append_line(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:

@@ -14,7 +14,6 @@ from brimline.state.session import SessionState
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.carry.ledger import Ledger
     from brimline.fast.policy import Policy
 
 
@@ -39,14 +38,13 @@ def choose_session(home_dir: str, named: str | None) -> Place:
 def session_by_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
-        transcript: str | None = find.by_id(session_id)
+        transcript = find.by_id(session_id)
     except SessionError:
-        transcript = None
-    project = find.project_of(transcript) if transcript else None
-    return Place(session_id, transcript, project or os.getcwd())
+        return Place(session_id, None, os.getcwd())
+    return Place(session_id, transcript, find.project_of(transcript) or os.getcwd())
 
 
-def read_whole_record(home_dir: str, session: Place) -> Ledger:
+def read_whole_record(home_dir: str, session: Place) -> ledger.Ledger:
     """The record of a session up to now, with what people added to it."""
     record = ledger.load(home_dir, session.session_id)
     if record.unread_bytes:

@@ -192,14 +192,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        overview.open_search(home_dir).use(_mark_all_unread)
+        hits.open_memory(home_dir).use(_mark_all_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _say_if_renewed()
     if not vectors.load():
         output.note(vectors.missing())
-    total = sum(overview.open_search(home_dir).use(overview.count_entries)["entries"].values())
+    total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
     told = f"{_entry_count(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 

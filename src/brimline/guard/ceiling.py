@@ -44,9 +44,7 @@ class Load:
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        found = [tool_input.get(key) for key in keys]
-        names = [name for name in found if isinstance(name, str) and name]
-        self.name = flatten(names[0], _LONGEST_NAME) if names else ""
+        self.name = flatten(clienttools.first_text(tool_input, keys), _LONGEST_NAME)
 
     @property
     def label(self) -> str:

@@ -51,11 +51,9 @@ def _announce(turn: Turn) -> Decision | None:
 
     text = _announcement_text(preset, reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
-    return (
-        Decision(person_notes=(text,))
-        if turn.event.name == "Stop"
-        else Decision(model_notes=(text,))
-    )
+    if turn.event.name == "Stop":
+        return Decision(person_notes=(text,))
+    return Decision(model_notes=(text,))
 
 
 def template_figures(reading: Reading) -> dict[str, Any]:

@@ -95,8 +95,6 @@ def _fingerprint(text: str) -> str:
 
 
 def _last_fingerprint_and_prompts(state: SessionState) -> tuple[str, int]:
-    if _REMINDED not in state.names:
-        return "", 0
     try:
         text = io.read_file(f"{state.folder}/{_REMINDED}", 64).decode("ascii", "replace")
     except OSError:

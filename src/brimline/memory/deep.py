@@ -21,10 +21,9 @@ from brimline.fast import io, paths
 from brimline.masking import clean
 from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
-from brimline.search.turns import STEP, Entry, Memory
+from brimline.search.turns import STEP, Entry
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
-from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +43,7 @@ _SPOKEN = (
 )
 # A result of a tool tells what the user said only where a call was refused or a question answered.
 _RESULT = b'"tool_result"'
-_ANSWERED = (b"user said:", b"been answered", b"answered", b"user responded:", b'"answers"')
+_ANSWERED = (b"user said:", b"answered", b"user responded:", b'"answers"')
 _OF_FILE = "ref = ? OR ref GLOB ?"
 # In a checkpoint, what is taken in by itself.
 _ELSEWHERE = ("Messages of the user", "Notes")
@@ -65,11 +64,6 @@ class Source(NamedTuple):
     stamp: str
     kind: str
     changed: float
-
-
-def open_memory(home_dir: str) -> Memory:
-    """The search over all of it."""
-    return Memory(stored.folder(home_dir), derived=True)
 
 
 def index_sources(
@@ -98,9 +92,8 @@ def index_sources(
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.use(_source_stamps)
-    intake.drop_gone_and_excluded(
-        [path for path in stamps if path not in by_path and path.endswith(".md")]
-    )
+    gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
+    intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
     if not taken.pending:
@@ -157,7 +150,7 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
 
 def unread_bytes(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = open_memory(home_dir).use(_source_stamps)
+    known = hits.open_memory(home_dir).use(_source_stamps)
     return sum(map(_size_bytes, _changed_sources(sources(home_dir, project_dir), known)))
 
 
@@ -181,7 +174,7 @@ def spoken_entries(
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    speech, copies = _Speech(), Copies(has_past=goes_on)
+    speech, copies = _Speech(), read.Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
             yield from speech.read_row(offset, fields)
@@ -327,7 +320,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = open_memory(home_dir)
+        self.memory = hits.open_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -348,7 +341,7 @@ class _Intake:
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
+                turns.remove(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded_project(project, self._refused.folders):
@@ -371,7 +364,7 @@ class _Intake:
                 made = list(_note_or_checkpoint_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
-        fitting = self._allowed_parts(made)
+        fitting = [part for one in made if not self._refused(one) for part in split_entry(one)]
 
         def finish(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):
@@ -383,14 +376,11 @@ class _Intake:
         self.memory.use(finish)
         return added
 
-    def _allowed_parts(self, made: Iterable[Entry]) -> list[Entry]:
-        return [part for one in made if not self._refused(one) for part in split_entry(one)]
-
 
 def _drop_outdated_parts(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
     """Take out the parts of a file that it does not have any more."""
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
-    for (ref,) in connection.execute(asked, (path, _escaped(path) + "#*")).fetchall():
+    for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
             turns.remove(connection, "ref = ?", (ref,))
 
@@ -443,7 +433,7 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
     project = stored.place(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
-            at = clock.parse(note["at"] if isinstance(note["at"], str) else None)
+            at = clock.parse(str(note["at"]))
             ref = f"note:{session}:{note['id']}"
             yield Entry(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
         return
@@ -463,8 +453,3 @@ def _add_missing_vectors(connection: sqlite3.Connection) -> int:
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         return turns.make_vectors(connection, table)
-
-
-def _escaped(path: str) -> str:
-    """A path in which no character stands for others."""
-    return re.sub(r"([\[*?])", r"[\1]", path)

@@ -19,8 +19,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from brimline.search.turns import Hit
-
 NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
@@ -30,7 +28,12 @@ _BYTES_PER_S = 8_000_000
 _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
-def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
+def open_memory(home_dir: str) -> turns.Memory:
+    """The search over all that sessions said, and over what was kept of them."""
+    return turns.Memory(stored.folder(home_dir), derived=True)
+
+
+def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
     """The hits with their keys and the lines that fit, and how much of the past was read."""
     rows = [
         hit._asdict() | {"key": f"m{hit.number}", "lines": _lines_with_most_words(hit.text, query)}
@@ -108,9 +111,9 @@ def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    memory = turns.Memory(stored.folder(home_dir), derived=True)
-    there = os.path.isdir(stored.folder(home_dir))
-    near = memory.use(lambda base: turns.entries_around(base, number)) if there else []
+    near = []
+    if os.path.isdir(stored.folder(home_dir)):
+        near = open_memory(home_dir).use(lambda base: turns.entries_around(base, number))
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -133,14 +136,12 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     """
     facts: dict[str, str] = {}
     if os.path.isdir(stored.folder(home_dir)):
-        memory = turns.Memory(stored.folder(home_dir), derived=True)
-        facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
+        facts = open_memory(home_dir).use(lambda base: dict(base.execute(_FILES).fetchall()))
     own = list(readable_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
-    size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
-    seconds = -(-size // _BYTES_PER_S)
+    seconds = -(-output.total_bytes(unread) // _BYTES_PER_S)
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 

@@ -144,9 +144,7 @@ def edit(
     topic = find_topic(place, name)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
-    before = textfile.read(topic.path)
-    if seen is not None and seen != before:
-        raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
+    before = textfile.read(topic.path) if seen is None else seen
     _check_changed_parts(kind, text, description)
     _check_indexes_readable(place)
     changed = topic._replace(
@@ -154,9 +152,8 @@ def edit(
         description=_on_one_line(description) if description else topic.description,
         text=clean(text) if text is not None else topic.text,
     )
-    if not textfile.replace_if_unchanged(
-        topic.path, before, _topic_file_text(_changed_front_matter(changed), changed.text)
-    ):
+    document = _topic_file_text(_changed_front_matter(changed), changed.text)
+    if not textfile.replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_in_index(place, changed)
     return changed
@@ -274,7 +271,7 @@ def parse_topic(path: str, raw: bytes) -> Topic:
     lines = raw.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
     if lines[0].rstrip() != "---" or not end:
-        return Topic(path, text="\n".join(lines), problem="it has no front matter", line=1)
+        return Topic(path, text="\n".join(lines), problem="it has no front matter")
     text = "\n".join(lines[end + 1 :]).strip("\n")
     try:
         front = yaml.safe_load("\n".join(lines[1:end]))

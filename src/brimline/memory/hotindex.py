@@ -79,8 +79,7 @@ def _blocks_to_move(blocks: list[_Block]) -> set[int]:
 
 def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    present, text = set(lines), _text(lines)
-    fresh = [entry for entry in moved if not present.issuperset(entry) or _text(entry) not in text]
+    fresh = [entry for entry in moved if _text(entry) not in _text(lines)]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
     first = head + _place_of_first_entry(lines[head:])
     return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]

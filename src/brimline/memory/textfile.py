@@ -90,9 +90,8 @@ def change(path: str, changed: Callable[[list[str]], list[str]]) -> None:
         before = read(path)
         now = lines(before)
         after = changed(list(now))
-        if after == now or replace_if_unchanged(
-            path, before, "".join([f"{line}\n" for line in after])
-        ):
+        text = "".join([f"{line}\n" for line in after])
+        if after == now or replace_if_unchanged(path, before, text):
             return
     raise StateError(f"{path} is being changed by another program: try again")
 

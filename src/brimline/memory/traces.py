@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search import stored, turns
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
     if not os.path.isdir(stored.folder(home)):
         return
-    rows = deep.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
+    rows = hits.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -35,7 +35,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
         return {}
 
     work = _count_entries if dry_run else _delete_entries
-    return {"entries": deep.open_memory(home).use(lambda base: work(base, asked))}
+    return {"entries": hits.open_memory(home).use(lambda base: work(base, asked))}
 
 
 def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:
