@@ -136,7 +136,7 @@ def test_what_could_not_be_stored_stays(
         place(home, target, data, **options)
 
     failing = b"7\n" + BULK.encode()
-    monkeypatch.setattr(layout, "place", fail)
+    monkeypatch.setattr(layout, "write_whole", fail)
     raw = json.dumps(full.request()).encode()
     answer = request.respond("compact", raw, home_dir)
     assert len(answer["results"]) == 14

@@ -221,7 +221,7 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
 
     with monkeypatch.context() as patch:
-        patch.setattr(layout, "open_file", lambda *_, **__: shelves.read_only())
+        patch.setattr(layout, "open_to_read", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
     with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
