@@ -88,9 +88,9 @@ class _Reader:
             ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
-                f"{layout.short(key)} {subject}".strip()
+                f"{layout.short_key(key)} {subject}".strip()
                 for key, subject in self._outputs.items()
-                if layout.short(key) not in flat and not (subject and subject in flat)
+                if layout.short_key(key) not in flat and not (subject and subject in flat)
             ],
             "repeated_before": sum(self._repeated),
             "repeated_after": 0,
@@ -102,7 +102,9 @@ class _Reader:
         if message := words.message(fields):
             put_last(self._messages, message, None, _MOST_KEPT)
         for result in row.results(fields):
-            if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
+            is_preview = result.text.startswith(stub.BEGINNINGS)
+            preview = stub.parse_reference(result.text) if is_preview else None
+            if preview:
                 subject = preview.source or preview.tool or ""
                 put_last(self._outputs, preview.key, subject, _MOST_KEPT)
         calls = list(row.calls(fields))
