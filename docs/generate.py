@@ -109,7 +109,7 @@ def _settings() -> str:
 
 
 def _variable(setting: Setting) -> str:
-    return f"`{setting.env}`" if setting.environment else "no"
+    return f"`{setting.variable}`" if setting.allows_environment else "no"
 
 
 def _events() -> str:

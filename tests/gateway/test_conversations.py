@@ -29,7 +29,7 @@ COUNTED = {"input_tokens": 10, "cache_read_input_tokens": 48_990, "output_tokens
 def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -> None:
     """An answer without usage teaches nothing, and leaves what was known."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
         passing = conversations.prepare(raw_of(bulky()), headers, time.time())
@@ -48,7 +48,7 @@ def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
     own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 0.1\n"
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         prices = []
         for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
@@ -70,7 +70,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
     longer = json.dumps(bulky(1).body(model="palimpsest-2")).encode()
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         first = conversations.prepare(raw, {}, time.time())
         conversations.note_answer(first, COUNTED)
@@ -85,7 +85,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
 def conversations(home_dir: str) -> Iterator[Conversations]:
     """Those of a gateway that has just been started."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         yield Conversations(home_dir, Settings(), policy, sticky)
 
 
@@ -258,7 +258,7 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     stranger.read("/w/other.py", 9_000)
     first = conversations.prepare(raw, {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         restarted = Conversations(home_dir, Settings(), policy, sticky)
         again = restarted.prepare(raw, {}, time.time())
         later = restarted.prepare(longer, {}, time.time())

@@ -71,7 +71,7 @@ class Talk:
         """Put settings in force through the environment; `guard__tiers` is `guard.tiers`."""
         for name, value in settings.items():
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            self.patch.setenv(BY_KEY[name.replace("__", ".")].env, text)
+            self.patch.setenv(BY_KEY[name.replace("__", ".")].variable, text)
 
     def anew(self, session_id: str) -> None:
         """Another session, with a file of its own."""

@@ -135,7 +135,7 @@ def card_command(session_id: str | None, as_json: bool) -> None:
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _former_session(place, record)
-    marked = config.live_policy(paths.home(), place.project_dir).marked
+    marked = config.current_policy(paths.home(), place.project_dir).marked
     pinned = items.pinned_texts(paths.home(), record.session)
     told = card.card_text(record, marked, pinned=pinned)
     report = {"session_id": place.session_id, "card": told, "characters": len(told)}
@@ -154,7 +154,7 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
       brimline carry checkpoint
     """
     place = session_record.choose_session(paths.home(), session_id)
-    policy = config.live_policy(paths.home(), place.project_dir)
+    policy = config.current_policy(paths.home(), place.project_dir)
     document = session_record.save_checkpoint(paths.home(), place, policy)
     output.answer(document, session_record.checkpoint_text, as_json=as_json)
 

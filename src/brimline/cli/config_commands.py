@@ -52,7 +52,7 @@ def get_command(key: str, as_json: bool) -> None:
     Example:
       brimline config get guard.tiers
     """
-    config.find(key)
+    config.find_setting(key)
     loaded = _load_config()
     output.answer(loaded.values[key], _value_text(loaded.values[key]), as_json=as_json)
     _warn_of_problems(loaded)
@@ -101,7 +101,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
       brimline config unset guard.preset
     """
     file = _config_files()["project" if project else "user"]
-    removed = config.remove(file, key, project=project)
+    removed = config.remove_setting(file, key, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     loaded = _load_config()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
@@ -121,14 +121,14 @@ def explain_command(key: str | None, as_json: bool) -> None:
       brimline config explain context_window
     """
     if key:
-        config.find(key)
+        config.find_setting(key)
     loaded = _load_config()
     rows = {
         setting.key: {
             "value": loaded.values[setting.key],
             "source": loaded.sources[setting.key],
             "default": setting.default,
-            "environment": setting.env,
+            "environment": setting.variable,
             "meaning": setting.doc,
         }
         for setting in ([BY_KEY[key]] if key else SETTINGS)

@@ -45,7 +45,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
-        variables = {BY_KEY[key].env: text for key, text in wanted.items()}
+        variables = {BY_KEY[key].variable: text for key, text in wanted.items()}
         done = subprocess.run(
             [sys.executable, "-I", "-c", _REHEARSE, os.path.abspath(path), f"{folder}/s"],
             env=os.environ | variables | {"BRIMLINE_HOME": folder},
@@ -78,9 +78,9 @@ def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, 
 
 def _setting_pair(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
-    if not sign and config.find(key):
+    if not sign and config.find_setting(key):
         raise ConfigError(f"write --set {key}=VALUE")
-    config.check_value(key, value)
+    config.parse_value(key, value)
     return key, value
 
 

@@ -183,7 +183,7 @@ def _is_running(path: str) -> bool:
 
 def policy_reader(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
 def outline_story(

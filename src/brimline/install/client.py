@@ -24,9 +24,9 @@ _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
-def our_server() -> dict[str, Any] | None:
+def registered_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.notes_of("mcpServers").get(SERVER)
+    found = clientsettings.client_notes("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
@@ -38,9 +38,9 @@ def is_our_server(found: dict[str, Any]) -> bool:
     return words[-1:] == ["mcp"] and "brimline" in " ".join(map(str, words))
 
 
-def marketplace() -> str | None:
+def registered_marketplace() -> str | None:
     """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = clientsettings.read_settings(_record_path("known_marketplaces"))
+    known = clientsettings.read_settings_file(_record_path("known_marketplaces"))
     source = _as_dict(known.get(MARKETPLACE)).get("source")
     path = _as_dict(source).get("path")
     return path if isinstance(path, str) or source is None else json.dumps(source)
@@ -55,24 +55,26 @@ def plugin_is_on(project_dir: str | None = None) -> bool | None:
     files = clientsettings.settings_files(project_dir or "")
     found = None
     for path in [files["user"]] if project_dir is None else files.values():
-        enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
+        enabled = _as_dict(clientsettings.read_settings_file(path).get("enabledPlugins")).get(
+            PLUGIN_ID
+        )
         found = enabled if isinstance(enabled, bool) else found
     return found
 
 
-def program_on_path() -> str | None:
+def claude_on_path() -> str | None:
     """The client's program, or None where PATH does not lead to it."""
     return shutil.which("claude")
 
 
-def line(arguments: Sequence[str]) -> str:
+def command_line(arguments: Sequence[str]) -> str:
     """The command as a person types it."""
     return shlex.join(["claude", *arguments])
 
 
-def run_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
+def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
     """Run it; returns the reason where it did not do what it was asked for."""
-    program = program_on_path()
+    program = claude_on_path()
     if program is None:
         return "there is no `claude` on PATH"
     # Not in a project, whose settings and plugins it would read.
@@ -104,14 +106,14 @@ def ask_version(program: str) -> str | None:
 
 def installed_version() -> tuple[int, ...]:
     """The version of the client on PATH; nothing where there is none or it does not say."""
-    program = program_on_path()
+    program = claude_on_path()
     words = (ask_version(program) or "").split(".") if program else []
     return tuple(int(word) for word in words if word.isdigit())
 
 
-def plugin_folders(name: str) -> list[str]:
+def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_record_path("installed_plugins"))
+    plugins = clientsettings.read_settings_file(_record_path("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]

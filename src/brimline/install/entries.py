@@ -121,7 +121,7 @@ def parse_command(program: str, arguments: list[str]) -> Installed | None:
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
         home = program.removesuffix(LAUNCHER)
         wrapped = arguments[1] if arguments[1:] else None
-        first, _, code = _read_launcher(program).partition("\n")
+        first, _, code = _launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
         return Installed(arguments[0], program, interpreter, _parse_code(code)[0], home, wrapped)
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
@@ -144,26 +144,26 @@ def _parse_code(code: str) -> tuple[str | None, list[str]]:
     return root if isinstance(root, str) else None, arguments
 
 
-def _read_launcher(launcher: str) -> str:
+def _launcher_text(launcher: str) -> str:
     try:
         return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ""
 
 
-def hooks_in(settings: dict[str, Any]) -> list[Installed]:
+def our_hooks_in(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
     hooks = settings.get("hooks")
     found = [
         (event, parse_hook(entry))
         for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
         for group in (groups if isinstance(groups, list) else ())
-        for entry in entries_of(group)
+        for entry in entries_of_group(group)
     ]
     return [entry._replace(event=event) for event, entry in found if entry]
 
 
-def entries_of(group: Any) -> list[Any]:
+def entries_of_group(group: Any) -> list[Any]:
     """The hook entries of one group; none where it is no group."""
     entries = group.get("hooks") if isinstance(group, dict) else None
     return entries if isinstance(entries, list) else []
@@ -177,7 +177,7 @@ def parse_hook(entry: Any) -> Installed | None:
     return parse_command(str(entry.get("command")), arguments)
 
 
-def is_our_code(text: str) -> bool:
+def starts_brimline(text: str) -> bool:
     """Whether a command line holds the code that starts brimline, or its launcher."""
     words = [word.strip("'\"") for word in text.split()]
     return is_bootstrap(text) or any(map(is_launcher, words)) or parse_statusline(text) is not None

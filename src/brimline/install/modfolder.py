@@ -16,7 +16,7 @@ from brimline.errors import InstallError
 from brimline.fast import io
 from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
-from brimline.install.records import Change, read_plain
+from brimline.install.records import Change, read_plain_file
 from brimline.settings import clientsettings
 
 EFFECT = (
@@ -50,19 +50,19 @@ class Mod:
         Raises:
             InstallError: something that is not ours is in their place.
         """
-        if io.names_in(self.folder) and not _is_ours(self.folder):
+        if io.names_in(self.folder) and not _is_our_marketplace(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
         wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
-        found = [Change(path, read_plain(path), text) for path, text in wanted.items()]
+        found = [Change(path, read_plain_file(path), text) for path, text in wanted.items()]
         plan = Plan([change for change in found if change.before != change.after])
-        return plan.carried_out() if do else plan
+        return plan.write_files() if do else plan
 
     def remove(self, *, do: bool) -> Plan:
         """Remove the folder, and have the client forget that there was such a plugin."""
-        ours = os.walk(self.folder) if _is_ours(self.folder) else ()
+        ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
-        plan = Plan([Change(path, read_plain(path), None) for path in present])
-        known = client.marketplace()
+        plan = Plan([Change(path, read_plain_file(path), None) for path in present])
+        known = client.registered_marketplace()
         if known and os.path.realpath(known) == os.path.realpath(self.folder):
             plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
         if do and present:
@@ -96,9 +96,9 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     }
 
 
-def _is_ours(place: str) -> bool:
+def _is_our_marketplace(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
+    found = clientsettings.read_settings_file(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 

@@ -113,21 +113,21 @@ def package_root() -> str:
 
 def precompile(interpreter: str, root: str) -> str | None:
     """Write byte code and the fast-path bundle; returns why that was not possible."""
-    problem = _problem_running(interpreter, root, _BUILD)
+    problem = _problem_running_code(interpreter, root, _BUILD)
     return problem and f"cannot precompile {root}/brimline with {interpreter}: {problem}"
 
 
 def is_precompiled(interpreter: str, root: str) -> bool:
     """Whether the bundle is there, readable by that interpreter, and as new as the sources."""
-    return _problem_running(interpreter, root, _CHECK) is None
+    return _problem_running_code(interpreter, root, _CHECK) is None
 
 
 def can_start(interpreter: str, root: str) -> bool:
     """Whether the interpreter finds the package at all; without it hooks do nothing, silently."""
-    return _problem_running(interpreter, root, "import brimline.hooks.entry\n") is None
+    return _problem_running_code(interpreter, root, "import brimline.hooks.entry\n") is None
 
 
-def _problem_running(interpreter: str, root: str, code: str) -> str | None:
+def _problem_running_code(interpreter: str, root: str, code: str) -> str | None:
     """Why code does not run with the package on the path; None where it does."""
     code = (_FROM + code).format(root=root, package=f"{root}/brimline")
     done = _run_program([interpreter, "-I", "-S", "-c", code])
@@ -157,7 +157,7 @@ class Program(NamedTuple):
         """The variables that the command needs."""
         return {"BRIMLINE_HOME": self.home} if self.home else {}
 
-    def line(self, *words: str) -> str | None:
+    def shell_line(self, *words: str) -> str | None:
         """The command for a shell; None where the client could not check it before it runs."""
         told = [f"{name}={value}" for name, value in self.environment().items()]
         words = (*(["env", *told] if told else []), self.interpreter, *self.options, *words)
@@ -178,10 +178,12 @@ def our_program(home_dir: str) -> Program:
         installed = ""
     # `-I` would ignore what is installed for this user only.
     option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
-    return Program(os.path.abspath(sys.executable), (option, "-m", "brimline"), home, _has_sdk())
+    return Program(
+        os.path.abspath(sys.executable), (option, "-m", "brimline"), home, _has_mcp_sdk()
+    )
 
 
-def _has_sdk() -> bool:
+def _has_mcp_sdk() -> bool:
     try:
         major = metadata.version("mcp").partition(".")[0]
     except metadata.PackageNotFoundError:

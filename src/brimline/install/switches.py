@@ -40,7 +40,7 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path("user", project_dir)
-    wanted = None if tokens == "off" else _check_tokens(tokens, home_dir, project_dir)
+    wanted = None if tokens == "off" else _parse_window_tokens(tokens, home_dir, project_dir)
     changed = settingsfile.retry_if_changed(lambda: _write_window(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
     report: dict[str, Any] = {
@@ -53,11 +53,11 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
     output.answer(report, _window_text, as_json=as_json)
 
 
-def _check_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
+def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
     digits = tokens.replace("_", "").replace(",", "")
     if not digits.isascii() or not digits.isdigit():
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
-    known = config.live_policy(home_dir, project_dir).values["context_window"]
+    known = config.current_policy(home_dir, project_dir).values["context_window"]
     wanted, largest = int(digits), known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
@@ -159,8 +159,8 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     home_dir, project_dir = paths.home(), os.getcwd()
-    known = parts.known_paths(home_dir, project_dir)
-    wired = [path for path in known if parts.entries_in(path)]
+    known = parts.known_settings_paths(home_dir, project_dir)
+    wired = [path for path in known if parts.our_entries_in(path)]
     if not wired:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"

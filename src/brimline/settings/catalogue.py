@@ -39,17 +39,19 @@ class Setting:
         self.project = project
 
     @property
-    def environment(self) -> bool:
+    def allows_environment(self) -> bool:
         """Whether the environment can override it."""
         return self.key not in _FILE_ONLY
 
     @property
-    def env(self) -> str:
+    def variable(self) -> str:
         """The environment variable that overrides it."""
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
-def _own(key: str, kind: str, default: Any, doc: str, *, choices: tuple[str, ...] = ()) -> Setting:
+def _user_setting(
+    key: str, kind: str, default: Any, doc: str, *, choices: tuple[str, ...] = ()
+) -> Setting:
     """A setting that is the user's alone: a project's file may be a stranger's."""
     return Setting(key, kind, default, doc, choices=choices, project=False)
 
@@ -95,7 +97,7 @@ SETTINGS = (
         5,
         "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
     ),
-    _own(
+    _user_setting(
         "guard.ceiling",
         "choice",
         "warn",
@@ -107,7 +109,7 @@ SETTINGS = (
     Setting(
         "guard.ceiling_tokens", "tokens", 350_000, "The ceiling in tokens, where that is lower."
     ),
-    _own(
+    _user_setting(
         "guard.recovery_skills",
         "texts",
         [
@@ -116,13 +118,13 @@ SETTINGS = (
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
-    _own(
+    _user_setting(
         "guard.gate_tools",
         "texts",
         ["Skill"],
         "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
     ),
-    _own(
+    _user_setting(
         "statusline.format",
         "texts",
         ["forecast", "tier", "used"],
@@ -130,7 +132,7 @@ SETTINGS = (
         "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
         choices=("forecast", "tier", "used", "model", "cost", "branch", "limits"),
     ),
-    _own(
+    _user_setting(
         "scout.mode",
         "choice",
         "off",
@@ -138,20 +140,22 @@ SETTINGS = (
         "`brimline scout on` and `off` set it, and register the hook.",
         choices=("off", "advise", "block"),
     ),
-    _own(
+    _user_setting(
         "cost.cold_cache",
         "flag",
         True,
         "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
         "expired, and what the next request costs: when you resume it, and in a pause.",
     ),
-    _own(
+    _user_setting(
         "reminder.file",
         "path",
         None,
         "A text for the model at a session's start, after a compaction and when it changed.",
     ),
-    _own("reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."),
+    _user_setting(
+        "reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."
+    ),
     Setting(
         "offload.preset",
         "choice",
@@ -175,21 +179,21 @@ SETTINGS = (
         "shown as a preview: source, documents, and diffs, whose preview holds their changed "
         "lines.",
     ),
-    _own(
+    _user_setting(
         "offload.never",
         "texts",
         [],
         "Commands (`git diff`, `npm run *`), paths (`*.sql`, `docs/*`) and tools (`mcp__db__*`) "
         "whose results always stay whole.",
     ),
-    _own(
+    _user_setting(
         "offload.always",
         "texts",
         [],
         "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
         "they failed; `offload.never` wins over it.",
     ),
-    _own(
+    _user_setting(
         "compaction.inside",
         "choice",
         "balanced",
@@ -201,20 +205,20 @@ SETTINGS = (
         "makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
-    _own(
+    _user_setting(
         "carry.enabled",
         "flag",
         True,
         "Whether the user's messages, tasks, files and checks are written down before a compaction "
         "and handed back after it.",
     ),
-    _own(
+    _user_setting(
         "carry.critical_files",
         "texts",
         [],
         "Files whose content is kept with every checkpoint, relative to the project or absolute.",
     ),
-    _own(
+    _user_setting(
         "carry.daily_note",
         "path",
         None,
@@ -229,27 +233,27 @@ SETTINGS = (
         least=1,
         project=False,
     ),
-    _own(
+    _user_setting(
         "store.max_age_days",
         "number",
         30,
         "How many days an output is kept after it was last used; what sessions refer to stays.",
     ),
-    _own(
+    _user_setting(
         "memory.exclude",
         "texts",
         [],
         "Folders whose sessions stay out of memory's search, with all below them; `*` stands for "
         "any characters.",
     ),
-    _own(
+    _user_setting(
         "memory.url",
         "url",
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
         "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
     ),
-    _own(
+    _user_setting(
         "rules.organisation_file",
         "path",
         None,
