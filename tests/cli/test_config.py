@@ -10,7 +10,8 @@ import pytest
 
 from brimline.fast import paths, policy
 from brimline.settings import presets
-from brimline.settings.values import BY_KEY, SETTINGS, defaults
+from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.values import defaults
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.hooks import statusline
 from brimline.hooks.entry import ask_rooms, open_turn, tidy
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 if TYPE_CHECKING:

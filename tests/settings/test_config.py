@@ -16,7 +16,7 @@ from brimline import __version__
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
 from brimline.settings import config
-from brimline.settings.values import SETTINGS, Setting
+from brimline.settings.catalogue import SETTINGS, Setting
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']

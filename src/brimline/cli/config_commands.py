@@ -14,7 +14,8 @@ from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.gauge.window import FALLING_UNITS
 from brimline.settings import config
-from brimline.settings.values import BY_KEY, SETTINGS, coerce
+from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.values import coerce
 
 _MOST_POINTS = 100
 _project_option = click.option(

@@ -15,7 +15,7 @@ from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
 from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")

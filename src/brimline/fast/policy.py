@@ -146,7 +146,8 @@ def _from_defaults() -> Policy:
 
 def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline.settings import presets
-    from brimline.settings.values import SETTINGS, coerce, defaults
+    from brimline.settings.catalogue import SETTINGS
+    from brimline.settings.values import coerce, defaults
 
     by_env = {setting.variable: setting for setting in SETTINGS if setting.allows_environment}
     explicit = set(policy.explicit)

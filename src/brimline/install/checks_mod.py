@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline.fast import paths
-from brimline.install import client, entries, modfolder, parts, pythons
+from brimline.install import client, entries, modfolder, parts
 from brimline.settings import clientsettings, config
 from brimline.state.session import MOD_ALIVE, SessionState
 
@@ -35,7 +35,7 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     if inside == "off":
         yield "mod-off", {}
         return
-    wired = parts.wiring_for(_choose_interpreter(home_dir, project_dir), home_dir)
+    wired = parts.choose_wiring(home_dir, parts.settings_path("user", project_dir))
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.mod_folder(home_dir)}
     settings = _read_all_settings(project_dir)
@@ -46,14 +46,9 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
-def _choose_interpreter(home_dir: str, project_dir: str) -> str:
-    path = parts.settings_path("user", project_dir)
-    return pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, path))
-
-
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
     files = clientsettings.settings_files(project_dir).values()
-    return [clientsettings.read_settings_file(path) for path in files]
+    return [clientsettings.read_file(path) for path in files]
 
 
 def _judge_last_session(home_dir: str, settings: list[dict[str, Any]]) -> Said:

@@ -173,7 +173,9 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     off = values["guard.ceiling"] == "off"
     ceiling = None if off else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
-    points = _named_points(ceiling, tiers) | {reading.compaction.goal: point}
+    points = {} if ceiling is None else {"ceiling": ceiling}
+    points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
+    points[reading.compaction.goal] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
@@ -183,16 +185,6 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
         return "point-beyond-window", said
     is_in_order = all(a < b for a, b in pairwise([0, *points.values()]))
     return "ordering" if is_in_order else "out-of-order", said
-
-
-def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
-    """Where ceiling and tiers are, as far as there are any."""
-    points = {} if ceiling is None else {"ceiling": ceiling}
-    if tiers:
-        points["L1"] = tiers[0]
-    if tiers[1:]:
-        points[f"L{len(tiers)}"] = tiers[-1]
-    return points
 
 
 def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:

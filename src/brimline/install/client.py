@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -38,26 +37,18 @@ def is_our_server(found: dict[str, Any]) -> bool:
     return words[-1:] == ["mcp"] and "brimline" in " ".join(map(str, words))
 
 
-def registered_marketplace() -> str | None:
-    """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = clientsettings.read_settings_file(_record_path("known_marketplaces"))
-    source = _as_dict(known.get(MARKETPLACE)).get("source")
-    path = _as_dict(source).get("path")
-    return path if isinstance(path, str) or source is None else json.dumps(source)
+def folder_of_marketplace() -> str | None:
+    """The folder that the client takes the marketplace of our name from; None without one."""
+    known = clientsettings.read_file(_record_path("known_marketplaces"))
+    path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
+    return path if isinstance(path, str) else None
 
 
-def plugin_is_on(project_dir: str | None = None) -> bool | None:
-    """Whether the plugin is enabled; None where it is not installed.
-
-    Args:
-        project_dir: the project whose settings count too; None: only the user's do.
-    """
-    files = clientsettings.settings_files(project_dir or "")
+def plugin_is_on(project_dir: str) -> bool | None:
+    """Whether the settings that hold in a project enable the plugin; None: they do not name it."""
     found = None
-    for path in [files["user"]] if project_dir is None else files.values():
-        enabled = _as_dict(clientsettings.read_settings_file(path).get("enabledPlugins")).get(
-            PLUGIN_ID
-        )
+    for path in clientsettings.settings_files(project_dir).values():
+        enabled = _as_dict(clientsettings.read_file(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found
 
@@ -91,29 +82,28 @@ def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT
     return said if code else None
 
 
-def ask_version(program: str) -> str | None:
-    """Ask the client for its version, away from the user's home, which it would write to."""
+def installed_version() -> tuple[int, ...]:
+    """The version of the client on PATH; nothing where there is none or it does not say.
+
+    It is asked away from the user's home, which it would write to.
+    """
+    program = claude_on_path()
+    if program is None:
+        return ()
     with tempfile.TemporaryDirectory() as home:
         path = os.environ.get("PATH", os.defpath)
         away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": path}
         try:
             code, told = _run_command([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):
-            return None
-    words = told.split()
-    return words[0] if words and not code else None
-
-
-def installed_version() -> tuple[int, ...]:
-    """The version of the client on PATH; nothing where there is none or it does not say."""
-    program = claude_on_path()
-    words = (ask_version(program) or "").split(".") if program else []
-    return tuple(int(word) for word in words if word.isdigit())
+            return ()
+    words = "".join(told.split()[:1]).split(".")
+    return tuple(int(word) for word in words if word.isdigit() and not code)
 
 
 def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings_file(_record_path("installed_plugins"))
+    plugins = clientsettings.read_file(_record_path("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]

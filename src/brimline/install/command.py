@@ -66,8 +66,8 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     """
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
-    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(options.scope, project_dir))
-    wired = parts.wiring_for(pythons.choose_interpreter(options.interpreter, earlier), home_dir)
+    path = parts.settings_path(options.scope, project_dir)
+    wired = parts.choose_wiring(home_dir, path, options.interpreter)
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
     plans = _install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
@@ -295,9 +295,8 @@ def _file_patch(change: Change, *, in_full: bool) -> Iterable[str]:
 
 
 def _lines_with_ends(raw: bytes | None) -> list[str]:
-    # Not splitlines: it breaks at characters that may stand inside a JSON string.
-    found = (raw or b"").decode("utf-8", "replace").split("\n")
-    return [line + "\n" for line in found[:-1]] + [line for line in found[-1:] if line]
+    # Of a text, it would also break at characters that may stand inside a JSON string.
+    return [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
 
 
 def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
@@ -319,15 +318,14 @@ def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
 
 def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
     """What may have to be taken out, in order."""
-    settings_paths = parts.known_settings_paths(home_dir, project_dir)
-    chosen = [parts.settings_path(scope, project_dir)] if scope else settings_paths
-    installed: list[Part] = []
-    if scope in (None, "user"):
-        started = pythons.our_program(home_dir)
-        installed += [parts.Commands(home_dir, started), parts.McpServer(started)]
-    installed += [Settings(path, home_dir, project_dir) for path in chosen]
-    # Last: once no settings name it, the client's command changes none of them.
-    return [*installed, Mod(home_dir)] if scope in (None, "user") else installed
+    known = parts.known_settings_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else known
+    settings: list[Part] = [Settings(path, home_dir, project_dir) for path in chosen]
+    if scope not in (None, "user"):
+        return settings
+    started = pythons.our_program(home_dir)
+    # The mod last: once no settings name it, the client's command changes none of them.
+    return [parts.Commands(home_dir, started), parts.McpServer(started), *settings, Mod(home_dir)]
 
 
 def _remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:

@@ -5,7 +5,6 @@ The checks here are about the installation; those about its use are in `checks_u
 
 from __future__ import annotations
 
-import functools
 import os
 import shlex
 import tomllib
@@ -47,7 +46,8 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     checks += [_check_mcp_server, checks_mod.check, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
-    return list(dict.fromkeys(make_finding(name, **filled) for name, filled in said))
+    texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+    return list(dict.fromkeys(make_finding(name, texts[name], filled) for name, filled in said))
 
 
 def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
@@ -57,16 +57,10 @@ def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
     return {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
 
 
-def make_finding(name: str, **filled: Any) -> Finding:
+def make_finding(name: str, text: dict[str, str], filled: dict[str, Any]) -> Finding:
     """A finding from its text."""
-    text = _load_finding_texts()[name]
     parts = [text.get(part, "").format(**filled) for part in ("level", "what", "why", "fix")]
     return Finding(text.get("check", name), *parts)
-
-
-@functools.cache
-def _load_finding_texts() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 
 
 def findings_text(document: dict[str, Any]) -> str:
@@ -124,16 +118,12 @@ def _check_entries(
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
-    for entry in dict.fromkeys(map(_without_event, ours)):
+    # What they start is the same, whatever the event.
+    for entry in dict.fromkeys(entry._replace(event="", wrapped=None) for entry in ours):
         if entry.home and entry.home != home_dir:
             quoted = shlex.quote(entry.home)
             yield "other-home", {"home": entry.home, "here": home_dir, "quoted": quoted}
-        yield from _check_started_program(entry, _INSTALL)
-
-
-def _without_event(entry: entries.Installed) -> entries.Installed:
-    """What an entry starts, whatever the event."""
-    return entry._replace(event="", wrapped=None)
+        yield from _check_started_program(entry)
 
 
 def _install_command(path: str, project_dir: str) -> str:
@@ -159,7 +149,7 @@ def _judge_entries(
 def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     """Whether the status line that the client shows is ours."""
     files = clientsettings.settings_files(project_dir).values()
-    settings = {path: clientsettings.read_settings_file(path) for path in files}
+    settings = {path: clientsettings.read_file(path) for path in files}
     shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
     command = wiring.statusline_command_of(settings[shown]) if shown else None
     if command is not None and entries.starts_brimline(command):
@@ -170,10 +160,10 @@ def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "foreign-status-line", {"path": shown, "install": fix}
 
 
-def _check_started_program(started: entries.Installed, install: str) -> Iterator[Said]:
+def _check_started_program(started: entries.Installed) -> Iterator[Said]:
     """Whether what an entry starts is there, can run the hooks, and does so at its best."""
     launcher, python, root = started.launcher, started.interpreter or "", started.root
-    said = {"launcher": launcher, "python": python, "root": root, "install": install}
+    said = {"launcher": launcher, "python": python, "root": root, "install": _INSTALL}
     if launcher and not (python and os.access(launcher, os.X_OK)):
         yield "launcher-gone", said
         return

@@ -51,8 +51,14 @@ def load(text: str) -> Any:
 
 
 def insert_member(text: str, path: Path, key: str, value: object) -> str:
-    """Add a member at the end of the object at `path`; the key must be new there."""
-    return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+    """Add a member at the end of the object at `path`; the key must be new there.
+
+    Objects that are missing on the way are made.
+    """
+    try:
+        return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+    except IndexError:
+        return insert_member(text, path[:-1], str(path[-1]), {key: value})
 
 
 def append_element(text: str, path: Path, value: object) -> str:
@@ -94,7 +100,11 @@ class _Node(NamedTuple):
 
 
 def _nodes_on_path(text: str, path: Path) -> list[_Node]:
-    """The nodes from the root to the one at `path`, both included; the last duplicate counts."""
+    """The nodes from the root to the one at `path`, both included; the last duplicate counts.
+
+    Raises:
+        IndexError: there is none.
+    """
     load(text)
     try:
         chain = [_parse_node(text, "", _skip_space(text, 0), _skip_space(text, 0))]
@@ -109,13 +119,13 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
     """The value that begins at `start`, in a text that is known to be JSON."""
     children: list[_Node] = []
     if text[start] not in "{[":
-        return _Node(key, begin, start, _scalar_end(text, start), children)
+        return _Node(key, begin, start, _end_of(_SCALAR, text, start), children)
     place = _skip_space(text, start + 1)
     while text[place] not in "}]":
         name: str | int = len(children)
         inner = place
         if text[start] == "{":
-            name_end = _scalar_end(text, place)
+            name_end = _end_of(_SCALAR, text, place)
             name = json.loads(text[place:name_end])
             inner = _skip_space(text, _skip_space(text, name_end) + 1)
         children.append(_parse_node(text, name, place, inner))
@@ -146,9 +156,8 @@ def _add_child(text: str, path: Path, name: str, value: object) -> str:
 
 def _render(text: str, value: object, indent: str) -> str:
     """Write a value whose first line starts at `indent`, laid out as the text is."""
-    written = json.dumps(
-        value, ensure_ascii=False, indent=None if _is_on_one_line(text) else _indent_unit(text)
-    )
+    unit = None if _is_on_one_line(text) else _indent_unit(text)
+    written = json.dumps(value, ensure_ascii=False, indent=unit)
     written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
     return written.replace("\n", _line_break(text) + indent)
 
@@ -172,14 +181,13 @@ def _blank_of_empty_container(before: str, after: str) -> str:
     return head.removesuffix(tail[1]) if head.endswith(tail[1]) else ""
 
 
-def _scalar_end(text: str, at: int) -> int:
-    found = _SCALAR.match(text, at)
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
     return found.end() if found else at
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    return _end_of(_BLANK, text, at)
 
 
 def _line_break(text: str) -> str:

@@ -23,7 +23,6 @@ EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
     "        a fuller context costs about an eighth more input (not with --no-mod)",
 )
-_FOLDER = "/mod"
 _ABOUT = "Compacts a Claude Code session without asking a model."
 _OWNER = {"name": "brimline"}
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
@@ -33,7 +32,7 @@ _CODE = "from brimline.launch import main"
 
 def mod_folder(home_dir: str) -> str:
     """Where the client loads the mod from."""
-    return home_dir + _FOLDER
+    return f"{home_dir}/mod"
 
 
 class Mod:
@@ -62,7 +61,7 @@ class Mod:
         ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
         plan = Plan([Change(path, read_plain_file(path), None) for path in present])
-        known = client.registered_marketplace()
+        known = client.folder_of_marketplace()
         if known and os.path.realpath(known) == os.path.realpath(self.folder):
             plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
         if do and present:
@@ -98,7 +97,7 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
 
 def _is_our_marketplace(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = clientsettings.read_settings_file(f"{place}/{_MARKETPLACE_FILE}")
+    found = clientsettings.read_file(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 

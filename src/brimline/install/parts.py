@@ -88,9 +88,8 @@ class Plan:
                 sys.stderr.write(f"asking the client: {client.command_line(call)}\n")
             problem = client.problem_running_client(call)
             if problem:
-                self.warnings += (
-                    [f"`{client.command_line(call)}` failed: {problem}"] if found else []
-                )
+                if found:
+                    self.warnings.append(f"`{client.command_line(call)}` failed: {problem}")
                 self.to_do += [f"{line}    # {purpose}" for line in self.call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
@@ -110,7 +109,7 @@ def known_settings_paths(home_dir: str, project_dir: str) -> list[str]:
 
 def our_entries_in(path: str) -> list[entries.Installed]:
     """Our hook entries in a settings file; none where it cannot be read."""
-    return entries.our_hooks_in(clientsettings.read_settings_file(path))
+    return entries.our_hooks_in(clientsettings.read_file(path))
 
 
 def installed_home(home_dir: str) -> str:
@@ -121,6 +120,16 @@ def installed_home(home_dir: str) -> str:
     user = settings_path("user", "")
     named = [entry.home for entry in our_entries_in(user) if entry.home]
     return next((home for home in (home_dir, *named) if records.load_record(home, user)), home_dir)
+
+
+def choose_wiring(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
+    """Where entries in a settings file shall point to; what runs the hooks already is kept.
+
+    Raises:
+        InstallError: there is no usable interpreter, or the one the user asked for is not.
+    """
+    python = pythons.choose_interpreter(asked, interpreter_in_use(home_dir, path))
+    return wiring_for(python, home_dir)
 
 
 def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
@@ -161,12 +170,9 @@ def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool
 def drop_launcher(home_dir: str, project_dir: str) -> list[Change]:
     """Remove the program that the client starts, once no settings that we know of name it."""
     path = home_dir + LAUNCHER
-    started = [
-        entry
-        for file in known_settings_paths(home_dir, project_dir)
-        for entry in our_entries_in(file)
-    ]
-    if not (os.path.lexists(path) and is_launcher(path)) or path in [e.launcher for e in started]:
+    files = known_settings_paths(home_dir, project_dir)
+    started = [entry.launcher for file in files for entry in our_entries_in(file)]
+    if path in started or not (os.path.lexists(path) and is_launcher(path)):
         return []
     change = Change(path, records.read_plain_file(path), None)
     change.carry_out()
@@ -187,9 +193,8 @@ class Settings:
 
     def install(self, *, do: bool) -> Plan:
         """Add or renew our entries, and what they start."""
-        plan = self._install_entries(
-            do=False
-        )  # what cannot be done is told before anything is written
+        # What cannot be done is told before anything is written.
+        plan = self._install_entries(do=False)
         launcher = self._launcher_changes()
         if do:
             Plan(launcher).write_files()
@@ -265,8 +270,8 @@ class Settings:
             file = settings_path(scope, self.project_dir)
             if file == self.path:
                 break
-            command = wiring.statusline_command_of(clientsettings.read_settings_file(file))
-            ours = entries.parse_statusline(command) if command is not None else None
+            command = wiring.statusline_command_of(clientsettings.read_file(file))
+            ours = entries.parse_statusline(command)
             found = (ours.wrapped if ours else command) or found
         return found
 
@@ -298,15 +303,11 @@ class Commands:
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
-        started = self.started
-        plan = self._plan(
-            slashcommands.files(started.shell_line, has_mod=self.has_mod), started.shell_line()
-        )
-        if self.started.shell_line(*slashcommands.CARD.words) is None:
-            plan.warnings.append(
-                "/brim:card left out: the client cannot check a line that starts "
-                f"{self.started.interpreter} here"
-            )
+        line = self.started.shell_line
+        plan = self._plan(slashcommands.files(line, has_mod=self.has_mod), line())
+        if line(*slashcommands.CARD.words) is None:
+            why = f"the client cannot check a line that starts {self.started.interpreter} here"
+            plan.warnings.append(f"/brim:card left out: {why}")
         return plan.write_files() if do else plan
 
     def remove(self, *, do: bool) -> Plan:

@@ -6,7 +6,6 @@ it. The second is whichever runs now: slash commands and the MCP server are star
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
@@ -16,11 +15,10 @@ import sys
 from importlib import metadata
 from typing import Any, NamedTuple
 
-import brimline
 from brimline.errors import InstallError
 from brimline.fast import paths
+from brimline.launch import PACKAGE_DIR
 
-# In the clone: under that name an index may have somebody else's package.
 _OLDEST = (3, 11)
 # Links to the newest version, which stay where a versioned binary goes with the next upgrade.
 _CANDIDATES = ("/usr/bin/python3", "/usr/local/bin/python3", "/opt/homebrew/bin/python3")
@@ -87,16 +85,6 @@ def problem_with(path: str) -> str | None:
 
 def probe_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return _probe_once(path, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-@functools.cache
-def _probe_once(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
-    """The same, asked once for as long as the file is the same: it takes a start of Python."""
     done = _run_program([path, "-I", "-S", "-c", _VERSION])
     try:
         told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
@@ -108,7 +96,7 @@ def _probe_once(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
 
 def package_root() -> str:
     """The folder that holds the package."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
+    return os.path.dirname(PACKAGE_DIR)
 
 
 def precompile(interpreter: str, root: str) -> str | None:
@@ -165,9 +153,6 @@ class Program(NamedTuple):
         return line if _PLAIN_LINE.fullmatch(line) else None
 
 
-NOTHING = Program("", (), None, has_sdk=False)
-
-
 def our_program(home_dir: str) -> Program:
     """The command as this very process runs it, without the current folder on the import path."""
     # The usual data folder need not be told.
@@ -178,9 +163,8 @@ def our_program(home_dir: str) -> Program:
         installed = ""
     # `-I` would ignore what is installed for this user only.
     option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
-    return Program(
-        os.path.abspath(sys.executable), (option, "-m", "brimline"), home, _has_mcp_sdk()
-    )
+    started = os.path.abspath(sys.executable)
+    return Program(started, (option, "-m", "brimline"), home, _has_mcp_sdk())
 
 
 def _has_mcp_sdk() -> bool:

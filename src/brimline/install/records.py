@@ -60,9 +60,8 @@ def save_record(home_dir: str, record: Record) -> None:
     # Every byte is a character of its own in Latin 1.
     original = None if record.original is None else record.original.decode("latin-1")
     document = {"v": FORMAT} | asdict(record) | {"original": original}
-    Change(
-        _record_file(home_dir, record.path), None, json.dumps(document, indent=1).encode()
-    ).carry_out()
+    data = json.dumps(document, indent=1).encode()
+    Change(_record_file(home_dir, record.path), None, data).carry_out()
 
 
 def forget_record(home_dir: str, path: str) -> None:

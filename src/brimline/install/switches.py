@@ -11,7 +11,7 @@ from brimline import output
 from brimline.errors import InstallError
 from brimline.fast import paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.install import jsontext, parts, pythons, settingsfile, wiring
+from brimline.install import jsontext, parts, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.settings import config
 
@@ -97,8 +97,6 @@ def _edit_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> 
         return jsontext.remove(text, place) if there else text
     if there:
         return jsontext.replace_value(text, place, wanted)
-    if holder is None:
-        return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
     return jsontext.insert_member(text, place[:-1], place[-1], wanted)
 
 
@@ -167,8 +165,7 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    python = pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, known[0]))
-    renewed, changed = parts.wiring_for(python, home_dir), []
+    renewed, changed = parts.choose_wiring(home_dir, known[0]), []
     for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]

@@ -57,9 +57,8 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
 def has_entries(text: str) -> bool:
     """Whether any hook, status line or mod of ours is in the settings."""
     settings = parse_settings(text)
-    command = statusline_command_of(settings)
-    ours = command is not None and entries.parse_statusline(command) is not None
-    return ours or bool(entries.our_hooks_in(settings)) or _value_at(settings, _SOURCE) is not None
+    line = entries.parse_statusline(statusline_command_of(settings))
+    return bool(line or entries.our_hooks_in(settings) or _value_at(settings, _SOURCE))
 
 
 def statusline_command_of(settings: dict[str, Any]) -> str | None:
@@ -96,8 +95,6 @@ def _settle_event(
         text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
     if wanted is None:
         return _drop_if_empty(text, place, before or {}) if found else text
-    if "hooks" not in parse_settings(text):
-        text = jsontext.insert_member(text, (), "hooks", {})
     if event not in _groups_by_event(text):
         return jsontext.insert_member(text, ("hooks",), event, [wanted])
     return jsontext.append_element(text, place, wanted)
@@ -109,7 +106,7 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
         return jsontext.insert_member(text, (), "statusLine", value)
     current = statusline_command_of(settings)
-    ours = entries.parse_statusline(current) if current is not None else None
+    ours = entries.parse_statusline(current)
     if current is None or (ours is None and entries.starts_brimline(current)):
         return text  # of a kind we do not know, or somebody built ours into a command of their own
     wrapped = ours.wrapped if ours else current
@@ -118,8 +115,7 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
 
 
 def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
-    current = statusline_command_of(parse_settings(text))
-    ours = entries.parse_statusline(current) if current is not None else None
+    ours = entries.parse_statusline(statusline_command_of(parse_settings(text)))
     if ours is None:
         return text
     made = original is not None and "statusLine" not in original
@@ -139,11 +135,10 @@ def _wire_rules(text: str, rules: Collection[str]) -> str:
         allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list) or rule in allowed:
             continue
-        if "permissions" not in parse_settings(text):
-            text = jsontext.insert_member(text, (), "permissions", {})
-        if "allow" not in permissions:
-            text = jsontext.insert_member(text, ("permissions",), "allow", [])
-        text = jsontext.append_element(text, ("permissions", "allow"), rule)
+        if "allow" in permissions:
+            text = jsontext.append_element(text, _ALLOW, rule)
+        else:
+            text = jsontext.insert_member(text, _ALLOW[:1], "allow", [rule])
     return text
 
 
@@ -177,8 +172,6 @@ def _wire_mod(text: str, folder: str) -> str:
         held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
-        if path[0] not in parse_settings(text):
-            text = jsontext.insert_member(text, (), path[0], {})
         if path[1] not in held:
             text = jsontext.insert_member(text, path[:1], path[1], value)
         elif path == _SOURCE and held[path[1]] != value:

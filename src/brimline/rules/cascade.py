@@ -195,7 +195,7 @@ class _Walk:
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
         self.add(f"{folder}/{CLAUDE}", template, folder)
-        text = clientsettings.read_settings_file(settings).get("claudeMd")
+        text = clientsettings.read_file(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
             self._keep_if_in_scope(template._replace(path=settings, why=why), text)
@@ -304,25 +304,22 @@ class _Walk:
             if self._characters < 0:
                 self._complain("import", source.path, wanted.line, "there are too many imports")
                 return
-            target = os.path.realpath(wanted.path)
-            if target in chain:
-                names = [os.path.basename(each) for each in chain[chain.index(target) :]]
-                text = f"imports go in a circle: {' → '.join([*names, names[0]])}"
-                self._complain("cycle", source.path, wanted.line, text)
-            elif inside is not None and not is_within(target, inside):
-                self._complain(
-                    "outside", source.path, wanted.line, f"@{wanted.written} is {_OUTSIDE}"
-                )
-            elif len(chain) > _HOPS:
-                self._complain(
-                    "deep", source.path, wanted.line, f"@{wanted.written} is {_TOO_DEEP}"
-                )
-            else:
-                self._add_import(source, wanted, inside, chain)
+            kind, text = self._add_import(source, wanted, inside, chain)
+            if kind:
+                self._complain(kind, source.path, wanted.line, text)
 
     def _add_import(
         self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
-    ) -> None:
+    ) -> tuple[str, str]:
+        """Add an imported file; returns the kind of a problem and its text, empty without one."""
+        target = os.path.realpath(wanted.path)
+        if target in chain:
+            names = [os.path.basename(each) for each in chain[chain.index(target) :]]
+            return "cycle", f"imports go in a circle: {' → '.join([*names, names[0]])}"
+        if inside is not None and not is_within(target, inside):
+            return "outside", f"@{wanted.written} is {_OUTSIDE}"
+        if len(chain) > _HOPS:
+            return "deep", f"@{wanted.written} is {_TOO_DEEP}"
         scoped = ON_READ if source.level == CHILD else AT_START
         template = source._replace(
             why=f"{os.path.basename(source.path)} imports it, line {wanted.line}",
@@ -331,11 +328,11 @@ class _Walk:
             patterns=(),
         )
         # `@name` may as well be a person or an annotation.
-        meant = wanted.written.endswith(".md") or wanted.written.startswith(
-            ("./", "../", "~/", "/")
-        )
-        if not self.add(wanted.path, template, inside, chain) and meant:
-            self._complain("import", source.path, wanted.line, f"@{wanted.written} is not there")
+        is_path = wanted.written.startswith(("./", "../", "~/", "/"))
+        is_there = self.add(wanted.path, template, inside, chain)
+        if is_there or not (is_path or wanted.written.endswith(".md")):
+            return "", ""
+        return "import", f"@{wanted.written} is not there"
 
     def _is_around_worktree(self, folder: str) -> bool:
         """Whether the session's worktree lies in its own repository, and this folder between.
@@ -449,7 +446,7 @@ def _exclude_patterns(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
     excludes: list[patterns.Pattern] = []
     for path in clientsettings.settings_files(project).values():
-        listed = clientsettings.read_settings_file(path).get("claudeMdExcludes")
+        listed = clientsettings.read_file(path).get("claudeMdExcludes")
         texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
         excludes += [
             patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each

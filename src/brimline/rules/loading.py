@@ -151,12 +151,8 @@ def explanation_text(document: dict[str, Any]) -> str:
     project = document["project"]
     lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
     for at, file in enumerate(document["files"], 1):
-        origin = f"({file['level']}: {file['why']})"
-        lines += [
-            "",
-            f"{at}. {shown(file['path'], project)}  {origin}",
-            *_loading_notes(file, project),
-        ]
+        origin = f"{shown(file['path'], project)}  ({file['level']}: {file['why']})"
+        lines += ["", f"{at}. {origin}", *_loading_notes(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
     return "\n".join([*lines, "", output.wrapped(_ORDER)])

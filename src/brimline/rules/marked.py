@@ -51,7 +51,7 @@ class Rule(NamedTuple):
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def read(project_dir: str, organisation_file: str | None = None) -> list[list[str]]:
+def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
     """The marked rules of a project, read from its files now."""
     return for_card(cascade.gather(project_dir, organisation_file=organisation_file))
 

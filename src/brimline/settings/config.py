@@ -18,14 +18,8 @@ from brimline import __version__, models
 from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
-from brimline.settings.values import (
-    BY_KEY,
-    SETTINGS,
-    Setting,
-    coerce,
-    complete_model,
-    defaults,
-)
+from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
+from brimline.settings.values import coerce, complete_model, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -180,7 +174,6 @@ def _set_in(document: Any, new_table: Callable[[], Any], key: list[str], value: 
 def _replace_file(path: str, data: bytes, *, project: bool) -> None:
     """Swap a settings file; the user's own may be a link into their dotfiles."""
     if not project:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         io.replace_file(os.path.realpath(path), data)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -199,13 +192,17 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
     """
     sources = _stamps(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
+    if marked is None:
+        from brimline.rules.marked import read_marked_rules
+
+        marked = read_marked_rules(project_dir, config.values["rules.organisation_file"])
     document = {
         "v": policy.FORMAT,
         "brimline": __version__,
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
-        "marked": _marked_rules(project_dir, config.values) if marked is None else marked,
+        "marked": marked,
         "explicit": _explicit_keys(config),
         "preset": presets.preset_named(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
@@ -316,13 +313,6 @@ def _learned(home_dir: str) -> dict[str, Any]:
         return json.load_object(io.read_file(paths.learned_file(home_dir)))
     except (OSError, ValueError):
         return {}
-
-
-def _marked_rules(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
-    """The marked rules that hold in a project, each with its file."""
-    from brimline.rules import marked
-
-    return marked.read(project_dir, values["rules.organisation_file"])
 
 
 def _require_small(text: str) -> str:
