@@ -80,7 +80,7 @@ class Play:
 
     def __init__(self, session_id: str, project: Path, hours_ago: float) -> None:
         """Begin it."""
-        place = f"{paths.project_transcripts(str(project))}/{session_id}.jsonl"
+        place = f"{paths.project_transcripts_dir(str(project))}/{session_id}.jsonl"
         now = _NOW - hours_ago * 3_600
         self.session = SessionBuilder(place, session_id, str(project), _MODEL, now=now)
         time.time = lambda: self.session.now

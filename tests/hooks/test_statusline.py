@@ -129,7 +129,7 @@ def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
 
     def drawn(tokens: int | None) -> str:
         # What the gateway writes is no word of a hook.
-        SessionState(talk.home_dir, talk.session.session_id).add_line("Gateway", {"saved": 1})
+        SessionState(talk.home_dir, talk.session.session_id).spool_event("Gateway", {"saved": 1})
         return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
 
     talk.send(bash_event(talk.session))

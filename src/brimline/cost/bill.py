@@ -147,7 +147,7 @@ def text(document: dict[str, Any]) -> str:
             dollars_text(row),
             f"{row['requests']:,}",
             _cache_share(row),
-            row[by][:_SHORT_ID] if by == "session" else output.line(row[by]),
+            row[by][:_SHORT_ID] if by == "session" else output.one_line(row[by]),
         ]
         for row in rows[:_SHOWN_ROWS]
     ]

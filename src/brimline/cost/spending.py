@@ -80,13 +80,13 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
         StateError: `spending.jsonl` cannot be written.
     """
     known = {spending.path: spending for spending in load_kept(home_dir)}
-    gone = forgotten.sessions(home_dir)
+    gone = forgotten.last_lines_by_session(home_dir)
     current = dict(known)
     wanted = []
     is_changed = False
     for path in paths:
         stamp = _file_stamp(path)
-        if stamp is None or forgotten.is_silent(gone, path):
+        if stamp is None or forgotten.has_nothing_new(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
             current[path] = _read_transcript(path, stamp, progress)

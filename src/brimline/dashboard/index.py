@@ -79,7 +79,7 @@ class Index:
         with self._open() as base:
             stale = self._sessions_to_read(base)
             done, self.total = 0, sum(map(_stamped_size, stale.values()))
-            same = story.policy_reader(self.home_dir), history.load(self.home_dir)
+            same = story.policy_reader(self.home_dir), history.load_lines(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
@@ -96,8 +96,8 @@ class Index:
 
     def _sessions_to_read(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
-        forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
+        forgot = forgotten.last_lines_by_session(self.home_dir)
+        files = [path for path in find.everywhere() if not forgotten.has_nothing_new(forgot, path)]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
@@ -212,7 +212,7 @@ def row_of(session: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
-        "title": output.line(session.title, _TITLE_CHARACTERS),
+        "title": output.one_line(session.title, _TITLE_CHARACTERS),
         "folder": folder_of(session.path),
         "project": session.project or "",
         "model": session.model or "",

@@ -101,7 +101,7 @@ def table_text(document: dict[str, Any]) -> str:
             str(event["request"]),
             event["kind"],
             output.figure(event["tokens"]),
-            output.line(event["text"], 200),
+            output.one_line(event["text"], 200),
         ]
         for event in document["events"][:_SHOWN]
     ]

@@ -206,7 +206,7 @@ def outline_story(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spool(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
         with read.open_regular(path) as file:
             size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
@@ -227,7 +227,7 @@ def outline_story(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
-    story.figures = history.look(home_dir, name, [path], lines).figures
+    story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
     story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
@@ -332,7 +332,7 @@ def _read_moments(story: Story, state: SessionState, policy: Policy) -> None:
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest(WINDOW)
+    observed = state.largest_number_behind(WINDOW)
     for moment in story.moments:
         proved = proved_window(moment.tokens)
         observed = max(observed or 0, proved or 0) or None

@@ -54,7 +54,7 @@ def as_document(found: Composition) -> dict[str, Any]:
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            output.fields(file, "file tokens reads") for file in files[:TOP_FILES]
+            output.attributes(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -95,7 +95,7 @@ def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
         "number": turn.number,
         "prompt": turn.prompt[:PROMPT_CHARACTERS],
-        **output.fields(turn, "requests tokens_added in_context"),
+        **output.attributes(turn, "requests tokens_added in_context"),
         "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
@@ -142,7 +142,7 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
     room = output.width() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
-    bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
+    bar = output.marks_or_plain("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]

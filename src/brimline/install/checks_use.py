@@ -219,6 +219,6 @@ def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.trace_functions("check"),
+    *table.traces_named("check"),
     *(_check_version, _check_compaction, _check_retention),
 )

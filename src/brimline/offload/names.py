@@ -204,7 +204,7 @@ def alarming_lines(text: str, start: int, end: int, number: int) -> dict[int, st
 
 
 def _plain(text: str) -> str:
-    return foreign.visible(_ESCAPES.sub("", text)).strip()
+    return foreign.without_invisible(_ESCAPES.sub("", text)).strip()
 
 
 def _rank(run: str, fresh: list[str]) -> int | None:

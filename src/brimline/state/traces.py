@@ -47,5 +47,5 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
         if not dry_run:
             history.forget(home, name)  # after its folder, from which it would be made anew
             for log in _LOGS:
-                json.redact_lines(f"{home}/{log}", "session", name)
+                json.blank_out_value(f"{home}/{log}", "session", name)
     return {"files": files}
