@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from brimline.fast import paths
+from brimline.hooks import statusline
 from brimline.hooks.entry import respond
 from brimline.mod import request
 from brimline.testing import SessionBuilder, event, statusline_event, text_block
@@ -99,7 +100,7 @@ class Play:
     def status(self, tokens: int | None) -> None:
         """The status line is drawn."""
         payload = json.dumps(statusline_event(self.session, 200_000, tokens)).encode()
-        respond("statusline", payload, paths.home())
+        statusline.respond(payload, paths.home())
 
     def say(self, text: str) -> None:
         """The user writes something."""

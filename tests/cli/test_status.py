@@ -12,7 +12,7 @@ import pytest
 from tests.transcript import reference
 
 from brimline.fast import paths
-from brimline.hooks.entry import respond
+from brimline.hooks import statusline
 from brimline.testing import SessionBuilder, statusline_event, text_block
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
 
     payload = json.dumps(statusline_event(old, 1_000_000, None)).encode()
     monkeypatch.setenv("NO_COLOR", "1")
-    shown = respond("statusline", payload, home_dir).decode()
+    shown = statusline.respond(payload, home_dir).decode()
 
     found = brimline("status", "--json").document
     assert found["session_id"] == "old", "named by its file, as the client does"

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from brimline.fast import paths
 from brimline.hooks import statusline
-from brimline.hooks.entry import respond
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import bash_event, statusline_event
@@ -299,7 +298,7 @@ def _table(payload: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _shown(payload: dict[str, Any], home_dir: str) -> str:
-    return respond("statusline", json.dumps(payload).encode(), home_dir).decode()
+    return statusline.respond(json.dumps(payload).encode(), home_dir).decode()
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def answered(home_dir: str, session: SessionBuilder, name: str, **fields: Any) -
     """What the hooks say to an event, housekeeping included."""
     turn = entry.open_turn(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
     assert turn is not None
-    said = entry.ask_rooms(turn)
+    said = entry.answer_turn(turn)
     if name == "SessionStart":
         entry.tidy(turn, 60.0)
     return said

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.state import forgotten, traces
+from brimline.state import forgotten, session, traces
 from brimline.state.forgotten import Asked
 from brimline.state.session import SessionState
 
@@ -78,3 +79,14 @@ def test_a_forgotten_session_is_silent_until_it_is_written_again(
         path.write_text("", encoding="utf-8")
         os.utime(path, (moment, moment))
         assert forgotten.has_nothing_new(gone, str(path)) is silent
+
+
+def test_every_file_of_a_session_that_is_named_in_the_state_is_known_as_ours() -> None:
+    """A name that no pattern knows would stay behind when the data folder is deleted."""
+    told = [name for name in vars(session) if name.isupper() or name[:1] == "_"]
+    names = [getattr(session, name) for name in told if isinstance(getattr(session, name), str)]
+    files = [name for name in names if re.fullmatch(r"mod-\w+|off|\w+\.jsonl?", name)]
+    assert len(files) > 6
+
+    for name in files:
+        assert re.fullmatch(traces.FILES["sessions/*"], name), name

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
-from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
 from brimline.hooks.entry import ask_rooms
@@ -23,6 +22,9 @@ from brimline.offload import tool_results
 from brimline.settings import config
 from brimline.transcript import compactions, find, read, row, words
 from brimline.transcript.read import Copies
+
+if TYPE_CHECKING:
+    from brimline.decision import Decision
 
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000
@@ -138,13 +140,15 @@ class Rehearsal:
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
         turn = Turn(Event(name, payload), self.home_dir)
-        ask_rooms(turn)
+        decision = ask_rooms(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
-        return self._happenings_of_answer(turn, fields) if turn.decisions else []
+        return self._happenings_of(decision, turn, fields) if decision else []
 
-    def _happenings_of_answer(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
-        made, happenings = merge(turn.decisions), []
+    def _happenings_of(
+        self, made: Decision, turn: Turn, fields: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        happenings = []
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
             texts = [

@@ -39,6 +39,8 @@ TELEMETRY = "telemetry.json"
 MOD_ALIVE = "mod-alive"
 MOD_READING = "mod-reading"
 _MOD_NOTICE = "mod-notice"
+# The calls that the client itself brought to a hook, in a session that has the mod as well.
+MOD_JUDGED = "mod-judged"
 _OFF = "off"
 
 

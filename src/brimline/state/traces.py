@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILES = {
     "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
     "sessions": "",
-    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|notice|reading)"
+    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|judged|notice|reading)"
     r"|(spoke|window|compacted)-[\w.-]+",
     "memory": r"forgotten\.jsonl",
 }
