@@ -83,7 +83,7 @@ def environment() -> Environment:
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.small_curve,
         "duration": output.duration,
-        "reference": stub.parse,
+        "reference": stub.parse_reference,
     }
     made.globals |= {"shown_item": shown_item, "shared_name": shared_name, "names": NAMES}
     made.globals["loss_text"] = lost.text

@@ -30,7 +30,7 @@ def document(
     Raises:
         StoreError: the search cannot be used.
     """
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     result = stored.find(
         home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
     )
@@ -60,7 +60,10 @@ def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     return "\n".join(
         "\n  ".join(
-            [f"{listing.short(row['key'])}  {output.one_line(row['title'])}", *row["lines"]]
+            [
+                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
+                *row["lines"],
+            ]
         )
         for row in document["outputs"]
     )
