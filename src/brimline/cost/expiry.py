@@ -128,7 +128,7 @@ def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in calls.values()
-        if not judge.is_named(never, call.name, call.arguments)
+        if not judge.is_on_users_list(never, call.name, call.arguments)
     }
     for result in (result for fields in rows for result in row.results(fields)):
         if call := judged.get(result.call_id):

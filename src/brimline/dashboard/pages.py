@@ -84,7 +84,7 @@ def environment() -> Environment:
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.small_curve_path,
         "duration": output.duration,
-        "reference": stub.parse,
+        "reference": stub.parse_reference,
     }
     made.globals |= {"item_text": item_text, "redacted_name": redacted_name, "names": NAMES}
     made.globals["loss_text"] = lost.text

@@ -258,7 +258,7 @@ class Dashboard:
         values: dict[str, Any] = {"key": key, "size": len(data)}
         values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
         values["about"] = contents.meta(self.home_dir, key)
-        pin = layout.file(self.home_dir, layout.digest_of(key), "pin")
+        pin = layout.file_path(self.home_dir, layout.digest_of(key), "pin")
         return self._render(
             "output.html", f"Output {key[7:15]}", is_pinned=os.path.exists(pin), **values
         )

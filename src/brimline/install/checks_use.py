@@ -100,7 +100,7 @@ def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not os.path.isdir(layout.root(home_dir)):
         return
     try:
-        layout.check_format(home_dir)
+        layout.refuse_newer_format(home_dir)
         kept = contents.blobs(home_dir)
     except (StoreError, OSError) as error:
         yield "store-unreadable", {"problem": error}

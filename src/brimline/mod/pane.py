@@ -118,7 +118,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
 
 def _past(session: str, path: str, home_dir: str, now: reading.Reading) -> list[tuple[str, str]]:
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
-    saved = savings.kept_out(home_dir, [session])
+    saved = savings.document(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
     kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
     compactions_made = history.look(home_dir, session, [path]).figures.compactions
