@@ -60,10 +60,11 @@ def _draw_session(
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = _plain_rows(
-        output.pairs([*_present_pairs(now), *_past_pairs(state.session_id, path, home_dir, now)])
+    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
+    tokens, report = (
+        _occupancies(scan, now),
+        composition_text.composition_document(context.close().composed),
     )
-    tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
@@ -107,7 +108,7 @@ def _present_pairs(now: reading.Reading) -> list[tuple[str, str]]:
         return [("in use", wording.NOT_MEASURED)]
     tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
-        ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
+        ("in use", f"{wording.in_use(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request(document)),
         ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
@@ -176,8 +177,8 @@ def _draw_chart(
         [(f"How it filled; {_brim_text(now)} is far above" if is_far else "How it filled", "bold")]
     ]
     if not is_far:
-        rows.append([(f"{wording.short(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
-    colours = [_tier_colour(value, now, settings) for value in cells]
+        rows.append([(f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
+    colours = [_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
@@ -195,7 +196,10 @@ def _brim_text(now: reading.Reading) -> str:
 
 def _height_label(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
-    text = {height // 2: wording.short(top * (height - height // 2) // height), height - 1: "0"}
+    text = {
+        height // 2: wording.short_count(top * (height - height // 2) // height),
+        height - 1: "0",
+    }
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 
