@@ -207,7 +207,7 @@ def test_a_mod_that_compacts_by_itself_is_known_by_a_young_sign(
     at = sign.get("at")
     if isinstance(at, int):
         sign = sign | {"at": time.time() + at}
-    SessionState(home_dir, "s1").save(MOD_ALIVE, sign)
+    SessionState(home_dir, "s1").save_document(MOD_ALIVE, sign)
 
     passing = conversations.prepare(raw_of(bulky()), {b"x-claude-code-session-id": b"s1"}, 1.0)
 
@@ -224,7 +224,7 @@ def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
     conversations.note_answer(passing, COUNTED)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_line("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled("Gateway")
     saved = line["saved"]
     assert passing.outcome
     assert saved > 0
@@ -244,7 +244,7 @@ def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
     conversations.note_answer(passing, None)
 
     folder = Path(SessionState(home_dir, "s1").folder)
-    line = SessionState(home_dir, "s1").last_line("Gateway")
+    line = SessionState(home_dir, "s1").last_spooled("Gateway")
     assert line["agent"] == "a1"
     assert "prompt" not in line
     assert not (folder / GATEWAY_SAVED).exists()

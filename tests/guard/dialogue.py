@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.hooks import statusline
-from brimline.hooks.entry import ask_rooms, open_turn, tidy
+from brimline.hooks.entry import answer_turn, open_turn, tidy
 from brimline.settings.catalogue import BY_KEY
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
@@ -84,7 +84,7 @@ class Talk:
         turn = open_turn(name, json.dumps(payload).encode(), self.home_dir)
         if turn is None:
             return SILENT
-        answer = understood(name, ask_rooms(turn))
+        answer = understood(name, answer_turn(turn))
         if name == "SessionStart":
             tidy(turn, seconds=60)
         return answer

@@ -349,7 +349,7 @@ def test_the_clients_settings_are_checked(
 
 def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> None:
     """By the newest session of the project; with the command that makes it."""
-    path = Path(paths.project_transcripts(installed.project), "s1.jsonl")
+    path = Path(paths.project_transcripts_dir(installed.project), "s1.jsonl")
     path.parent.mkdir(parents=True)
     SessionBuilder(str(path), model="claude-sonnet-4-5").reply(20_000)
 

@@ -178,7 +178,7 @@ def test_the_memory_lies_where_the_user_says_and_not_where_a_repository_says(
     """A path that is not absolute does not count."""
     for scope, chosen in scopes.items():
         _write(project_dir, scope, {"autoMemoryDirectory": chosen})
-    usual = f"{paths.project_transcripts(project_dir)}/memory"
+    usual = f"{paths.project_transcripts_dir(project_dir)}/memory"
 
     wanted = folder.replace("{home}", os.environ["HOME"]) if folder else usual
     assert clientsettings.memory_folder(project_dir) == wanted

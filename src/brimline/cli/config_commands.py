@@ -72,7 +72,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     """
     file = _config_files()["project" if project else "user"]
     if key == "guard.tiers":
-        _require_order(value)
+        _require_ordered_tiers(value)
     if key == "memory.url":
         from brimline.team import place
 
@@ -169,7 +169,7 @@ def presets_command(as_json: bool) -> None:
     output.answer(rows, "\n".join(lines), as_json=as_json)
 
 
-def _require_order(text: str) -> None:
+def _require_ordered_tiers(text: str) -> None:
     """Refuse tiers that run against their unit: figures of another one are meant, most likely.
 
     Raises:

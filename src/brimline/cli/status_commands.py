@@ -33,7 +33,7 @@ def status(
     path = find.require_transcript(transcript or find.wanted(session_id))
     folder = find.project_of(path)
     if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
-        output.note(f"this session is of {output.line(folder, 200)}")
+        output.note(f"this session is of {output.one_line(folder, 200)}")
     if composition:
         from brimline.gauge import composition_text
 

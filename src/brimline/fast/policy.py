@@ -124,7 +124,7 @@ def apply_client_environment(
         text = env(variable)
         if not text:
             continue
-        number = io.whole_number(text)
+        number = io.positive_number(text)
         if meant is None and number:
             client[key] = number
             client |= {"autocompact_window_by_model": {}} if key == "autocompact_window" else {}

@@ -118,7 +118,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if extras.is_missing("gateway"):
-        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2"))
+        raise BrimlineError(extras.installation_hint("the gateway needs uvicorn and httpx2"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:

@@ -58,7 +58,7 @@ def _judge_last_session(home_dir: str, settings: list[dict[str, Any]]) -> Said:
     if not spools:
         return "mod-unseen", {}
     state = SessionState(home_dir, spools[-1].parent.name)
-    sign = state.read(MOD_ALIVE)
+    sign = state.read_document(MOD_ALIVE)
     if sign:
         return "mod", {"client": sign.get("client") or "unknown", "inside": sign.get("inside")}
     return "mod-not-loaded", {"session": state.session_id, "reason": _why_not_loaded(settings)}

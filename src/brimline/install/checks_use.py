@@ -12,7 +12,7 @@ from brimline import clock, output
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, idle_tokens
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, describe_ending, idle_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
@@ -140,7 +140,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
-    about = f"{point.ending_text} of {window.tokens:,} tokens {sources}"
+    about = f"{describe_ending(point.ending, point.tokens)} of {window.tokens:,} tokens {sources}"
     if known["autocompact_enabled"] is False:
         yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:
@@ -211,6 +211,6 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.trace_functions("check"),
+    *table.traces_named("check"),
     *(_check_client_version, _check_compaction, _check_client_cleanup),
 )

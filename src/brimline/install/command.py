@@ -274,7 +274,7 @@ def _outcome(plan: Plan) -> dict[str, Any]:
         "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
         "client_calls": plan.call_lines,
-        **output.fields(plan, "to_do notes warnings"),
+        **output.attributes(plan, "to_do notes warnings"),
         "backup": plan.backup or None,
     }
 

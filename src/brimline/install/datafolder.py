@@ -49,7 +49,7 @@ def our_files(home_dir: str) -> list[str]:
 def _our_names() -> dict[str, str]:
     """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
     names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
-    for files in table.trace_functions("FILES"):
+    for files in table.traces_named("FILES"):
         for folder, pattern in files.items():
             names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
     return names

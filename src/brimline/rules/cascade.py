@@ -214,7 +214,7 @@ class _Walk:
         self._add_rule_files(f"{config}/rules", template, None, self.project)
         # The client knows no such file; it lies beside the project's transcripts.
         template = Source("", PRIVATE, "your own instructions for this project", NEVER)
-        self.add(f"{paths.project_transcripts(self.project)}/{CLAUDE}", template, None)
+        self.add(f"{paths.project_transcripts_dir(self.project)}/{CLAUDE}", template, None)
 
     def add_folder(self, folder: str, level: str) -> None:
         """The files that one folder of the project, or one above it, can hold."""
@@ -457,6 +457,8 @@ def _exclude_patterns(project: str) -> list[patterns.Pattern]:
 def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
     """Say where the client leaves a file out; ours a project's settings cannot hide."""
     names = source.path.strip("/").split("/")
-    if source.level in (ORGANISATION, PRIVATE) or not any(p.means_whole(names) for p in excludes):
+    if source.level in (ORGANISATION, PRIVATE) or not any(
+        p.matches_exactly(names) for p in excludes
+    ):
         return source
     return source._replace(client=NEVER, client_note=_EXCLUDED)

@@ -78,7 +78,7 @@ def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.is_in_force(source)
         files.append(
-            output.fields(source, "path level why client client_note patterns imported_by")
+            output.attributes(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
                 "survives_compaction": marked.is_in_force(source),

@@ -87,8 +87,8 @@ def memory_folder(project_dir: str) -> str:
     for scope in ("managed", "local", "user"):
         chosen = _as_text(read_file(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
-            return paths.client_path(chosen, "/")
-    return f"{paths.project_transcripts(main_worktree(project_dir))}/memory"
+            return paths.normalised_path(chosen, "/")
+    return f"{paths.project_transcripts_dir(main_worktree(project_dir))}/memory"
 
 
 def main_worktree(project_dir: str) -> str:
@@ -110,13 +110,13 @@ def _main_worktree_named_in(place: str, git_file: str) -> str | None:
 
     A submodule has none.
     """
-    linked = paths.client_path(git_file.removeprefix("gitdir:").strip(), place)
+    linked = paths.normalised_path(git_file.removeprefix("gitdir:").strip(), place)
     main, mark, _ = linked.partition("/.git/worktrees/")
     if not mark:
         return None
     try:
         back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
-        registered = Path(paths.client_path(back, linked).removesuffix("/.git")).resolve()
+        registered = Path(paths.normalised_path(back, linked).removesuffix("/.git")).resolve()
         return main if registered == Path(place).resolve() else None
     except (OSError, ValueError):
         return None
@@ -179,7 +179,7 @@ def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:
 
 def _as_int(value: Any) -> int | None:
     if isinstance(value, str):
-        return io.whole_number(value.strip())
+        return io.positive_number(value.strip())
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 

@@ -77,7 +77,7 @@ def current_policy(home_dir: str, project_dir: str) -> policy.Policy:
     client = clientsettings.compaction_facts(project_dir)
     policy.apply_client_environment(client)
     live = policy.Policy(config.values, client, [], learned=_learned(home_dir))
-    live.models = [*config.models, *models.table()]
+    live.models = [*config.models, *models.shipped_rows()]
     return live
 
 

@@ -70,7 +70,7 @@ def apply_environment(
         text = (read(entry["variable"]) or "").strip()
         words = entry.get("words")
         if words is None:
-            found = io.whole_number(text)
+            found = io.positive_number(text)
         else:
             found = words.get(text.lower(), entry.get("otherwise")) if text else None
         if found is not None:
