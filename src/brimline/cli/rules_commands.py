@@ -40,7 +40,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
-        document = loading.document(_gather(path), composition.estimate_text_tokens)
+        document = loading.document(_cascade_for(path), composition.estimate_text_tokens)
         document["is_complete"] = True
     output.answer(document, loading.text, as_json=as_json)
 
@@ -56,7 +56,9 @@ def explain_command(path: str, as_json: bool) -> None:
     Example:
       brimline rules explain src/api/server.py
     """
-    document = loading.explanation_document(_gather(path), path, composition.estimate_text_tokens)
+    document = loading.explanation_document(
+        _cascade_for(path), path, composition.estimate_text_tokens
+    )
     output.answer(document, loading.explanation_text, as_json=as_json)
 
 

@@ -22,7 +22,7 @@ _STEP_RATIO = 0.01
 
 def post_tool_use(turn: Turn) -> None:
     """Measure; tell those who poll where the figures moved enough."""
-    reading, published = turn.reading, turn.state.read(TELEMETRY)
+    reading, published = turn.reading, turn.state.read_document(TELEMETRY)
     turn.spool_event(turn.event.name, **reading.recorded_figures())
     before: Any = published.get("occupancy_tokens")
     is_news = not isinstance(before, int) or published.get("level") != reading.tier

@@ -60,7 +60,9 @@ def _draw_session(
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
+    head = _plain_rows(
+        output.pairs([*_present_pairs(now), *_past_pairs(state.session_id, path, home_dir, now)])
+    )
     tokens, report = (
         _occupancies(scan, now),
         composition_text.composition_document(context.close().composed),
@@ -178,7 +180,7 @@ def _draw_chart(
     ]
     if not is_far:
         rows.append([(f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
-    colours = [_colour(value, now, settings) for value in cells]
+    colours = [_tier_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
