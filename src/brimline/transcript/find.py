@@ -111,7 +111,7 @@ def newest(project_dir: str) -> str:
     """
     place = project_dir.rstrip("/") or "/"
     while place:
-        folder = paths.project_transcripts(place)
+        folder = paths.project_transcripts_dir(place)
         found = _without_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl"))
         found = [path for path in found if os.path.isfile(path)]
         if found:
