@@ -197,24 +197,16 @@ def make_reading(
     name, requested = _model_names(tail, snapshot)
     model = models.pick(name, policy.models)
     size = window.resolve_window(
-        configured=policy.values["context_window"],
+        policy,
+        model,
         statusline=snapshot.window_tokens if snapshot else None,
-        client=policy.client,
         observed=observed_window,
         occupancy_tokens=occupancy,
-        model=model,
         requested_model=requested,
     )
     is_special = policy.values["guard.preset"] != "default"
-    compaction = window.resolve_compaction(
-        configured=policy.values["compaction_tokens"],
-        client=policy.client,
-        window=size,
-        model=model,
-        version=version,
-        learned=policy.learned.get("points"),
-        remaining_percent=policy.preset["point_remaining"] if is_special else None,
-    )
+    remaining = policy.preset["point_remaining"] if is_special else None
+    compaction = window.resolve_compaction(policy, size, model, version, remaining)
     reading = Reading(size, compaction, model)
     reading.model = name
     reading.offset = tail.offset

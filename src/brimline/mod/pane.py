@@ -61,10 +61,8 @@ def _answer(
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
     head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
-    tokens, report = (
-        _occupancies(scan, now),
-        composition_text.composition_document(context.close().composed),
-    )
+    tokens = _occupancies(scan, now)
+    report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
