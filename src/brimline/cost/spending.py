@@ -193,8 +193,7 @@ def _file_stamp(path: str) -> list[int] | None:
 def load_kept_spendings(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
-        lines = json.read_lines(f"{home_dir}/{FILE}")
-        return [_decode_line(line) for line in lines]
+        return [_decode_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 

@@ -192,7 +192,7 @@ def _priced_compactions(
 
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
-    document = story.now.document() if story.now else None
+    document = story.now.document()
     return wording.headline(document) if story.is_running else wording.farewell(document)
 
 
@@ -200,9 +200,8 @@ def request_label(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
     when = _minute_text(moment.at, single=single)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
-    if moment.reading:
-        text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
-        text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
+    text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
+    text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
         low, high = moment.outlook.low, moment.outlook.high
         text += f"; the forecast was {low:,} to {high:,} more requests"

@@ -57,13 +57,6 @@ class Reading:
         # What was learned about the growth of the user's earlier sessions.
         self.growth: dict[str, list[float]] | None = None
 
-    @property
-    def used_ratio(self) -> float | None:
-        """Occupancy as a share of the window."""
-        if self.occupancy_tokens is None:
-            return None
-        return self.occupancy_tokens / self.window.tokens
-
     def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
         return {
@@ -79,13 +72,13 @@ class Reading:
 
     def document(self) -> dict[str, Any]:
         """The reading under the keys that other programs rely on; unknown is None."""
-        ahead = self.forecast()
+        ahead, used = self.forecast(), self.occupancy_tokens
         return {
-            "occupancy_tokens": self.occupancy_tokens,
+            "occupancy_tokens": used,
             "projected_tokens": self.projected_tokens,
             "tail_tokens": self.tail_tokens,
             "margin_tokens": self.margin_tokens,
-            "used_ratio": self.used_ratio,
+            "used_ratio": None if used is None else used / self.window.tokens,
             "window_tokens": self.window.tokens,
             "window_source": self.window.source,
             "effective_window_tokens": self.compaction.effective_window_tokens,
@@ -173,7 +166,7 @@ def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
     observed = max(state.largest(session.WINDOW) or 0, proved or 0)
-    return make_reading(last, state.snapshot(), policy, observed or None, history=scan.occupancies)
+    return make_reading(last, state.snapshot(), policy, observed, history=scan.occupancies)
 
 
 def make_reading(
