@@ -139,7 +139,7 @@ def names_in(text: str) -> set[str]:
 def _texts(one: dict[str, Any]) -> Iterator[str]:
     for block in row.content_blocks(one):
         if row.is_block(block, "text"):
-            yield row.text_of(block.get("text"))
+            yield row.as_text(block.get("text"))
         elif row.is_block(block, "tool_result"):
             yield row.result_text(block)
         elif row.is_block(block, "tool_use"):

@@ -76,15 +76,15 @@ def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, wor
 
     report = _mend(path, home_dir, damaged)
 
-    assert kind in [fault.kind for fault in report.mended]
-    assert told.mended == report.mended
+    assert kind in [fault.kind for fault in report.mended_faults]
+    assert told.mended_faults == report.mended_faults
     assert report.after is not None
     assert report.after.faults == []
     assert report.backup is not None
     assert Path(report.backup).read_bytes() == b"".join(damaged)
     after = path.read_bytes()
     again = _mend(path, home_dir)
-    assert (again.mended, again.after, again.backup) == ([], None, None)
+    assert (again.mended_faults, again.after, again.backup) == ([], None, None)
     path.write_bytes(after + b'{"type":"later"}\n')
     machines.restore(path, home_dir)
     assert path.read_bytes() == b"".join(damaged) + b'{"type":"later"}\n'

@@ -156,7 +156,7 @@ def test_thoughts_are_let_go_of_from_a_message_on(first: str | None, left: list[
     thoughts = [survey.Thought(number, name, 5) for number, name in enumerate("abc")]
     conversation = survey.Conversation(thoughts=thoughts)
 
-    conversation.strip_thoughts(first)
+    conversation.drop_thoughts_from(first)
 
     assert [thought.message_id for thought in conversation.thoughts] == left
 
@@ -165,7 +165,7 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     """The last 512 bytes."""
     base: Any = b"x" * 600
 
-    assert survey.line_check(base) == survey.line_check(b"y" + base)
-    assert survey.line_check(base) != survey.line_check(base[:-1] + b"y")
-    assert survey.line_check(b"a" + b"x" * 511) != survey.line_check(b"b" + b"x" * 511)
-    assert survey.line_check(b"a" + b"x" * 512) == survey.line_check(b"b" + b"x" * 512)
+    assert survey.line_checksum(base) == survey.line_checksum(b"y" + base)
+    assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
+    assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
+    assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)

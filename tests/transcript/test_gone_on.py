@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import json, paths
 from brimline.memory import deep
-from brimline.session import inspect, originals, undo
+from brimline.session import inspect, originals, undo_compaction
 from brimline.state import history, lookback
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
@@ -30,8 +30,8 @@ _LONG_AGO = 1_700_000_000
 
 def undone(path: str, home_dir: str) -> str:
     """Take a session back to before its last compaction; returns the second session's file."""
-    plan = undo.plan(path, home_dir)
-    undo.undo(plan, quiet_s=0.01)
+    plan = undo_compaction.plan_undo(path, home_dir)
+    undo_compaction.undo(plan, quiet_s=0.01)
     return plan.second
 
 
@@ -131,11 +131,11 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     first: str, home_dir: str, go_on: GoOn
 ) -> None:
     """With the store gone the original is in the file that the session went on from."""
-    results = [each.text for fields in read.rows(first) for each in row.results(fields)]
+    results = [each.text for fields in read.rows(first) for each in row.main_thread_results(fields)]
     bulk = max(results, key=len)
     key = layout.PREFIX + put.sha256(bulk.encode())
     second = go_on(first, home_dir)
     assert layout.short(key).encode() in Path(second).read_bytes()
 
-    assert originals.bring_back(home_dir, layout.short(key))
+    assert originals.put_back_into_store(home_dir, layout.short(key))
     assert contents.get(home_dir, key) == bulk.encode()

@@ -73,7 +73,7 @@ def test_broken_utf8_is_read_with_replacement_and_said_so() -> None:
     """The bytes stay, the text shows where they are broken."""
     (line,) = lines(b'{"a":"\xff"}\n')
 
-    assert line.only == {"a": "\ufffd"}
+    assert line.only_row == {"a": "\ufffd"}
     assert not line.exact
     assert line.raw == b'{"a":"\xff"}\n'
 

@@ -118,7 +118,7 @@ def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
     if record.forked_from:
         path: str | None = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
     else:
-        path = find.origin(transcript)
+        path = find.transcript_it_went_on_from(transcript)
     origin = find.session_id_of(path) if path else record.session
     record.adopted = "-"
     if path and origin != record.session:
@@ -205,7 +205,7 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
 
 
 def _is_recent(path: str) -> bool:
-    return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
+    return clock.now() - find.modified_at(path) < _OLDEST_CLIENT_S
 
 
 def _project_file(home_dir: str, project_dir: str) -> str:

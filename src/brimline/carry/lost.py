@@ -96,12 +96,12 @@ class _Reader:
         self._boundary, self._requests_since = "", 0
 
     def _note_names(self, fields: dict[str, Any]) -> None:
-        if message := words.message(fields):
+        if message := words.user_message(fields):
             _keep_latest(self._messages, message, None)
-        for result in row.results(fields):
+        for result in row.main_thread_results(fields):
             if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
                 _keep_latest(self._outputs, preview.key, preview.source or preview.tool or "")
-        calls = list(row.calls(fields))
+        calls = list(row.main_thread_calls(fields))
         if calls:
             self._repeated.append(0)
             self._requests_since += 1

@@ -33,16 +33,16 @@ def choose_session(home_dir: str, named: str | None) -> Place:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return session_place(find.wanted_id(named, recorded))
+    return session_place(find.wanted_session_id(named, recorded))
 
 
 def session_place(session_id: str) -> Place:
     """A session by its whole id."""
     try:
-        transcript: str | None = find.by_id(session_id)
+        transcript: str | None = find.transcript_with_id(session_id)
     except SessionError:
         transcript = None
-    project = find.project_of(transcript) if transcript else None
+    project = find.folder_it_began_in(transcript) if transcript else None
     return Place(session_id, transcript, project or os.getcwd())
 
 

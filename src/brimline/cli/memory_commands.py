@@ -303,7 +303,7 @@ def _choose_sessions(
     from brimline.transcript import find
 
     if session_id is not None:
-        return Asked((find.matching(session_id, sessions),))
+        return Asked((find.only_matching_id(session_id, sessions),))
     if before is not None:
         moment = _parse_day(before)
         older = [name for name, kept in sessions.items() if kept.last_at < moment]

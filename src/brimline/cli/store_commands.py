@@ -78,7 +78,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     try:
         full_key = contents.resolve(home_dir, key)
     except StoreError:
-        if not originals.bring_back(home_dir, key):
+        if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
     part = _cut_part(contents.get(home_dir, full_key), lines, span)

@@ -71,7 +71,7 @@ def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
+            cached, at = row.cache_use_of(fields), clock.parse(row.timestamp_of(fields))
             if cached is None or at is None:
                 continue
             read_tokens, written_tokens, lifetime_s, model = cached
@@ -125,19 +125,19 @@ def _conversation(transcript: str) -> list[dict[str, Any]]:
 
 def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
-    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in calls.values()
         if not judge.is_named(never, call.name, call.arguments)
     }
-    for result in (result for fields in rows for result in row.results(fields)):
+    for result in (result for fields in rows for result in row.main_thread_results(fields)):
         if call := judged.get(result.call_id):
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_be_in(call.tool, result.text, **marks),
+                is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
     found = cold.cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

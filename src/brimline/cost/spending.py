@@ -148,11 +148,11 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
-        billed = row.billed_of(fields)
+        billed = row.billed_tokens_of(fields)
         if billed is None:
             continue
         first = first or fields
-        is_fork = is_fork or row.forked_from(fields) is not None
+        is_fork = is_fork or row.forked_from_session(fields) is not None
         key = billed.message_id or f"{path}:{number}"
         begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
         requests[key] = Request(key, begun, billed.model, *billed.tokens)

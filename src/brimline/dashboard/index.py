@@ -97,7 +97,7 @@ class Index:
     def _sessions_to_read(self, base: sqlite3.Connection) -> dict[str, str]:
         """The sessions that are to be read, the newest first; drops those that are gone."""
         forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
+        files = [path for path in find.all_transcripts() if not forgotten.is_silent(forgot, path)]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
@@ -156,7 +156,7 @@ class Index:
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
-        return find.by_id(session_id)
+        return find.transcript_with_id(session_id)
 
     def rows(self) -> list[dict[str, Any]]:
         """What is known of every session."""

@@ -163,7 +163,7 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, table_text
 
-    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, table_text, as_json=as_json)
 
@@ -172,7 +172,7 @@ def _tell_story(name: str | None) -> Story:
     """The story of the session that is named, else of the running or the newest one."""
     from brimline.dashboard import story
 
-    path = find.require_transcript(find.wanted(name))
+    path = find.require_transcript(find.wanted_transcript(name))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         return story.tell_story(path, paths.home(), bar.update)
 

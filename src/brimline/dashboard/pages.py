@@ -228,10 +228,10 @@ def text_at(file: BinaryIO, offset: int) -> str:
 def _texts_of_row(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
     if attached := row.attachment_of(value):
-        return row.texts_in(row.rendered_of(value) or attached)
-    said = [*row.thoughts(value), *row.content_texts(row.content_blocks(value))]
-    said += [_call_text(call.name, call.arguments) for call in row.calls(value)]
-    return [*said, *[one.text for one in row.results(value)]]
+        return row.all_texts_in(row.rendered_attachment(value) or attached)
+    said = [*row.thinking_texts(value), *row.content_texts(row.content_blocks(value))]
+    said += [_call_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
+    return [*said, *[one.text for one in row.main_thread_results(value)]]
 
 
 def _call_text(tool: str, arguments: dict[str, Any]) -> str:

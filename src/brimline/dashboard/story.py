@@ -136,7 +136,7 @@ class Story:
     @property
     def last_at(self) -> float:
         """When it was active last."""
-        return self.moments[-1].at if self.moments else find.modified(self.path)
+        return self.moments[-1].at if self.moments else find.modified_at(self.path)
 
     @property
     def model(self) -> str | None:
@@ -176,7 +176,7 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
@@ -259,10 +259,10 @@ class _Reader:
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking(value):
+        if lost := row.describe_lost_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -292,7 +292,7 @@ class _Reader:
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
         now, last = self.open, self.open.last
-        now.spent, now.is_final = row.Spent(value), now.is_final or row.is_final(value)
+        now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
         last.usage, last.offset = usage, offset
         last.reply_characters += row.visible_characters(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)

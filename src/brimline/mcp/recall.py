@@ -109,7 +109,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
     try:
         return contents.resolve(home_dir, text)
     except StoreError as error:
-        if originals.bring_back(home_dir, text):
+        if originals.put_back_into_store(home_dir, text):
             return contents.resolve(home_dir, text)
         raise StoreError(_removal_text(home_dir, text) or str(error)) from None
 

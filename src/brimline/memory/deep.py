@@ -206,7 +206,7 @@ class _Speech:
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif text := words.message(fields):
+        elif text := words.user_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.end_turn()
             self._turn_at = offset
@@ -214,9 +214,9 @@ class _Speech:
         elif row.kind_of(fields) == "assistant":
             self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
         else:
-            for result in row.results(fields):
+            for result in row.main_thread_results(fields):
                 tool = self._tools.get(result.call_id, "")
-                text = words.refusal(tool, result) or words.answer(tool, result)
+                text = words.refusal_words(tool, result) or words.answer_words(tool, result)
                 if text:
                     yield self._turn_at, Entry(uuid, text, "", at, USER)
 
@@ -230,7 +230,7 @@ class _Speech:
     def _note_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation(fields)
-        text = words.own_words(whole)
+        text = words.without_added_text(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_of(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
@@ -238,7 +238,7 @@ class _Speech:
             self._queued.pop(text, None)
 
     def _note_reply(self, fields: dict[str, Any], entry: Entry) -> None:
-        calls = list(row.calls(fields))
+        calls = list(row.main_thread_calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
             self._steps += self._closing
@@ -396,7 +396,7 @@ def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> N
 def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.place(find.project_of(path))
+    session, project = find.session_id_of(path), stored.place(find.folder_it_began_in(path))
     with read.open_regular(path) as file:
         file.seek(max(0, start - 1))
         if start and file.read(1) != b"\n":
@@ -404,7 +404,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
         file.seek(start)
         offset = start
         rows = _rows(read.lines(file, offset=start))
-        goes_on = start == 0 and find.origin(path) is not None
+        goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
@@ -427,7 +427,7 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     project = project_dir
     if folder != hot.folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
-        project = next((one for one in map(find.project_of, sessions) if one), "")
+        project = next((one for one in map(find.folder_it_began_in, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))

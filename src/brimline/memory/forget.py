@@ -41,7 +41,7 @@ def sessions(home_dir: str) -> dict[str, Kept]:
     for path in find.beginning_with():
         name = find.session_id_of(path)
         if name in kept:
-            add(name, find.project_of(path) or "", find.modified(path))
+            add(name, find.folder_it_began_in(path) or "", find.modified_at(path))
     return kept
 
 
@@ -78,6 +78,6 @@ def _note_forgotten(home_dir: str, asked: Asked) -> None:
 
 def _find_transcript(name: str) -> str | None:
     try:
-        return find.by_id(name)
+        return find.transcript_with_id(name)
     except SessionError:
         return None

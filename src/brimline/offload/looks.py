@@ -305,7 +305,7 @@ def _names_a_mark(line: bytes) -> bool:
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for used in row.tool_uses(line):
+    for used in row.any_thread_calls(line):
         calls[used.id] = (used.name, used.arguments)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)

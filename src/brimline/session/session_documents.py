@@ -140,7 +140,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
     }
 
 
-def changes(planned: Plan) -> list[dict[str, Any]]:
+def purged_results(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -163,7 +163,7 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "transcript": report.path,
         "dry_run": dry_run,
         "before": _findings(report.before),
-        "mended": [_fault(one) for one in report.mended],
+        "mended": [_fault(one) for one in report.mended_faults],
         "left_alone": [_fault(one) for one in report.left_alone],
         "after": _findings(report.after) if report.after else None,
         "changed": report.after is not None,

@@ -43,6 +43,6 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
 
 def _backups(name: str) -> list[str]:
     try:
-        return [backup.path for backup in restore.backups_of(find.by_id(name))]
+        return [backup.path for backup in restore.backups_of(find.transcript_with_id(name))]
     except SessionError:
         return []

@@ -158,8 +158,8 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     document = session_documents.purge(path, planned)
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
-    document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, ["brimline", "session", "purge", path])
+    document["changes"] = session_documents.purged_results(planned)
+    preview = session_text.purge_preview(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

@@ -54,7 +54,7 @@ def _of_session(blobs: list[Blob], home_dir: str, session_id: str | None) -> lis
 
 
 def _keys_of(home_dir: str, session_id: str) -> set[str]:
-    session = find.wanted_id(session_id, removal.sessions(home_dir))
+    session = find.wanted_session_id(session_id, removal.sessions(home_dir))
     stored = removal.of_session(home_dir, session)
     return {*stored.keys, *stored.shared}
 

@@ -84,7 +84,7 @@ class Line:
         return getattr(self, name)
 
     @property
-    def only(self) -> dict[str, Any] | None:
+    def only_row(self) -> dict[str, Any] | None:
         """The one object of a sound line; None for every other line."""
         found = self.records
         return found[0].value if len(found) == 1 and self.problem is None else None
@@ -199,19 +199,19 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
 
 def _parse_unusual(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
-    spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
+    spans, values, problem = _objects_with_spans(text, 1 if text[:1] == "\ufeff" else 0)
     if len(spans) == 1 and problem is None:
         first = 3 if raw.startswith(BOM) else 0
         start = len(raw) - len(raw[first:].lstrip(_SPACE_BYTES))
         return (Record(start, len(raw.rstrip(_SPACE_BYTES)), values[0]),), None
     if spans and len(raw) != len(text):
         # One character per byte: the structure of JSON is ASCII, so the same objects are found.
-        spans = _objects(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)[0]
+        spans = _objects_with_spans(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)[0]
     found = zip(spans, values, strict=True)
     return tuple(Record(start, end, value) for (start, end), value in found), problem
 
 
-def _objects(
+def _objects_with_spans(
     text: str, position: int
 ) -> tuple[list[tuple[int, int]], list[dict[str, Any]], str | None]:
     """Where each object begins and ends, the objects, and why there are no more."""

@@ -2,8 +2,8 @@
 
 The client, hooks and brimline itself write where the user's words stand, and any program can print
 what the client prints. So a message is taken without what was put around it, and an answer or a
-refusal is quoted only in the client's own shapes (`refusal`, `answer`). Who edits a conversation
-errs on the other side: whatever may be the user's stays as it is (`may_be_in`).
+refusal is quoted only in the client's own shapes (`refusal_words`, `answer_words`). Who edits a
+conversation errs on the other side: whatever may be the user's stays as it is (`may_hold_words`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _SAID = "he user said:"
 _SAID_WITHIN_CHARACTERS = 600
 
 
-def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
+def may_hold_words(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
     """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
 
     A refusal with words, an answer, an approved plan. A request to the model has only the text, so
@@ -88,27 +88,28 @@ def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = 
     return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
-def message(fields: dict[str, Any]) -> str:
+def user_message(fields: dict[str, Any]) -> str:
     """What the user wrote in a row, in their own words; empty for other rows."""
-    return own_words(row.typed(fields))
+    return without_added_text(row.sent_by_user(fields))
 
 
-def prompt(fields: dict[str, Any]) -> str:
+def user_prompt(fields: dict[str, Any]) -> str:
     """What the user typed in a row, directives to brimline too; empty for other rows."""
-    text = row.typed(fields).strip()
+    text = row.sent_by_user(fields).strip()
     return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
 
-def own_words(text: str) -> str:
+def without_added_text(text: str) -> str:
     """The user's own part of a prompt; a command of theirs with what it was given."""
     text = _AROUND.sub("", text).strip() if "<" in text else text.strip()
     if text.startswith("<command-"):
-        text = f"{row.tagged(text, 'command-name')} {row.tagged(text, 'command-args')}".strip()
+        parts = [row.text_in_tag(text, name) for name in ("command-name", "command-args")]
+        text = " ".join(parts).strip()
     is_others = _CLIENT_COMMANDS.match(text) or text.startswith(_NOT_THE_USERS)
     return "" if is_others else text
 
 
-def refusal(tool: str, result: row.Result) -> str | None:
+def refusal_words(tool: str, result: row.Result) -> str | None:
     """The words with which the user turned a call down, maybe none; None where nobody did.
 
     An MCP server writes its own errors, so it could forge them.
@@ -127,7 +128,7 @@ def refusal(tool: str, result: row.Result) -> str | None:
     return "" if words.startswith(_CLARIFIES) else words
 
 
-def answer(tool: str, result: row.Result) -> str:
+def answer_words(tool: str, result: row.Result) -> str:
     """What the user answered to a question of the assistant's; empty for other results."""
     if tool != "AskUserQuestion" or result.is_error:
         return ""
@@ -136,7 +137,7 @@ def answer(tool: str, result: row.Result) -> str:
         return match.group(1).strip()
     answers = result.record.get("answers")
     pairs = answers.items() if isinstance(answers, dict) else ()
-    response = row.text_of(result.record.get("response"))
+    response = row.as_text(result.record.get("response"))
     return ", ".join([*(f'"{question}"="{reply}"' for question, reply in pairs), response]).strip(
         ", "
     )
