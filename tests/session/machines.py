@@ -161,7 +161,7 @@ def run(path: Path, home_dir: str, make_new: Any = shorten, **options: Any) -> R
     def note(done: Rewritten) -> str:
         return restoring.write_note(home_dir, done, {})
 
-    chosen = {"verify": accept, "quiet_s": 0.0, "note": note, **options}
+    chosen = {"verify": accept, "quiet_s": 0.0, "write_note": note, **options}
     return rewrite(Order(str(path), home_dir, make_new, **chosen))
 
 

@@ -46,7 +46,7 @@ def test_a_result_could_go_from_700_bytes_on(
     assert found.length == os.path.getsize(session.path)
     if is_item:
         (item,) = found.items
-        assert (item.is_main, item.is_error, item.segment) == (True, False, 0)
+        assert (item.is_main, item.segment) == (True, 0)
         assert (item.call.tool, item.call.subject) == ("Bash", "make")
         assert (item.characters, item.disk_bytes) == (size, size + 2)
         assert item.path == ("message", "content", 0, "content")

@@ -127,7 +127,7 @@ def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> N
     at = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
     kept = rows[at]["compactMetadata"].pop("preservedMessages")
 
-    assert [fault.kind for fault in report.mended_faults] == ["undone_compaction"]
+    assert [fault.kind for fault in report.before.mendable] == ["undone_compaction"]
     assert kept["anchorUuid"] == rows[at]["uuid"]
     assert kept["uuids"] == [fields["uuid"] for fields in rows[at + 1 :]]
     assert rows == old

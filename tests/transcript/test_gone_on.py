@@ -118,11 +118,11 @@ def test_inspect_counts_the_turns_that_began_in_a_session(
     """As it counts requests: those of before are in the context, but were made elsewhere."""
     whole = inspect.inspect(first)
     second = inspect.inspect(go_on(first, home_dir))
-    assert (whole.turns, whole.requests) == (3, 7)
-    assert (second.turns, second.requests) == (1, 3)
+    assert (whole.turns, len(whole.occupancies)) == (3, 7)
+    assert (second.turns, len(second.occupancies)) == (1, 3)
     if go_on is undone:
         rest = inspect.inspect(first)
-        assert (rest.turns, rest.requests) == (2, 4)
+        assert (rest.turns, len(rest.occupancies)) == (2, 4)
     assert second.context.composed.parts["user"] > 0
 
 

@@ -187,10 +187,8 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
     assert row.cache_use_of(fields) == (20, 300, 300, "x")
     assert row.cache_use_of({"type": "user"}) is None
-    billed = row.billed_tokens_of(fields)
-    assert billed is not None
-    assert billed.tokens == (1, 300, 0, 20, 7)
-    assert (billed.message_id, billed.model, billed.timestamp) == ("m", "x", "t")
+    assert row.billed_tokens_of(fields) == (1, 300, 0, 20, 7)
+    assert (row.message_id(fields), row.model_of(fields)) == ("m", "x")
     assert row.billed_tokens_of(fields | {"isApiErrorMessage": True}) is None
     assert row.billed_tokens_of(fields | {"type": "user"}) is None
     assert (
@@ -278,8 +276,8 @@ def test_texts_in_results_are_found_with_their_places() -> None:
     fields = {"type": "user", "message": {"content": [{"type": "text", "text": "x"}, failed, fine]}}
 
     assert list(row.result_texts_with_paths(fields)) == [
-        ("t1", ("message", "content", 1, "content"), "no", True),
-        ("t2", ("message", "content", 2, "content", 1, "text"), "yes", False),
+        ("t1", ("message", "content", 1, "content"), "no"),
+        ("t2", ("message", "content", 2, "content", 1, "text"), "yes"),
     ]
     assert list(row.result_texts_with_paths(fields | {"type": "assistant"})) == []
     assert row.answered_call_ids(fields) == ["t1", "t2"]
@@ -311,14 +309,14 @@ def test_a_failed_answer_is_written_as_the_client_would() -> None:
     """With the names of the reply that it answers, a subagent's too."""
     reply = {"uuid": "u1", "sessionId": "s", "cwd": "/a", "type": "assistant", "agentId": "g"}
 
-    made = row.make_failed_answer(reply, {"t1": "gone"}, "u2", "copy")
+    made = row.make_failed_answer(reply, ["t1"], "gone", "u2")
 
     assert (made["type"], made["uuid"], made["parentUuid"]) == ("user", "u2", "u1")
-    assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "copy")
+    assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "Error: gone")
     assert (made["agentId"], made["cwd"]) == ("g", "/a")
     (block,) = made["message"]["content"]
     assert (block["tool_use_id"], block["content"], block["is_error"]) == ("t1", "gone", True)
-    assert "agentId" not in row.make_failed_answer({"uuid": "u1"}, {}, "u2", "c")
+    assert "agentId" not in row.make_failed_answer({"uuid": "u1"}, [], "gone", "u2")
 
 
 def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:

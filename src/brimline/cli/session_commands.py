@@ -168,12 +168,12 @@ def repair_command(
     path, home_dir = _choose_session(file, session_id), paths.home()
     with _read_progress(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
-    if report.mended_faults and not dry_run:
+    if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.consent(f"Mend {output.count(len(report.mended_faults), 'fault')}?", yes=yes)
+        output.consent(f"Mend {output.count(len(report.before.mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair(report, dry_run=dry_run)

@@ -148,14 +148,14 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
-        billed = row.billed_tokens_of(fields)
-        if billed is None:
+        tokens = row.billed_tokens_of(fields)
+        if tokens is None:
             continue
         first = first or fields
         is_fork = is_fork or row.forked_from_session(fields) is not None
-        key = billed.message_id or f"{path}:{number}"
-        begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
-        requests[key] = Request(key, begun, billed.model, *billed.tokens)
+        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
+        begun = requests[key].at if key in requests else clock.parse(at) or 0.0
+        requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(
         path=path,
         stamp=stamp,

@@ -96,7 +96,7 @@ class Stored:
             notes, damaged = restore.read_notes(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
-                places = note.places()
+                places = note.session_files()
                 noted[note.path] = bool(places)
                 for path in places:
                     self._keys.setdefault(path, set()).update(note.keys)

@@ -181,20 +181,18 @@ def put_file(path: str, temporary: str, data: bytes) -> None:
 
 def open_for_reading(path: str) -> int:
     """A descriptor; the caller sees to it that this is a file."""
-    descriptor: int = system.open(path, _READ)
-    return descriptor
+    return os.open(path, _READ)
 
 
 def size(descriptor: int) -> int:
     """The length of an open file."""
-    length: int = system.fstat(descriptor).st_size
-    return length
+    return os.fstat(descriptor).st_size
 
 
 def inode_and_size(path: str) -> tuple[int | None, int]:
     """The number of the file that a name stands for, and its length; None and 0 without one."""
     try:
-        found = system.stat(path)
+        found = os.stat(path)
     except FileNotFoundError:
         return None, 0
     return found.st_ino, found.st_size

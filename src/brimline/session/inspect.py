@@ -7,7 +7,6 @@ request measured the context exactly; what came since is estimated from the leng
 
 from __future__ import annotations
 
-import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -87,11 +86,6 @@ class Inspection:
         """What the first request of a resume takes, estimated, without its prompt."""
         context = self.context
         return context.next_tokens_if_undone if self.is_undone else context.next_tokens
-
-    @property
-    def requests(self) -> int:
-        """How many there were on the main thread."""
-        return len(self.occupancies)
 
 
 def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspection:
@@ -181,12 +175,11 @@ class _Inspector:
 
 
 class _ResultReader:
-    """Keeps the largest results of the main thread."""
+    """Keeps the results of the main thread, each once."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Call] = {}
-        self._largest: list[tuple[int, int, LargeResult]] = []
-        self._count = 0
+        self._results: dict[str, LargeResult] = {}
 
     def read_row(self, value: dict[str, Any], request: int, segment: int) -> None:
         if row.is_sidechain(value):
@@ -194,34 +187,23 @@ class _ResultReader:
         for call in calls_in_reply(value):
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
-        for call_id, _, text, _ in row.result_texts_with_paths(value):
+        for call_id, _, text in row.result_texts_with_paths(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
             tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
             result = LargeResult(size_bytes, tool, source, request, call_id, segment)
-            if not self._update_if_written_again(result):
-                self._count += 1
-                # Of two alike the earlier comes first.
-                bisect.insort(self._largest, (-size_bytes, self._count, result))
-                del self._largest[LARGEST:]
-
-    def _update_if_written_again(self, result: LargeResult) -> bool:
-        """Whether a compaction has written a result again; it may be a line then."""
-        for place, (size, number, known) in enumerate(self._largest):
-            if result.call_id and result.call_id == known.call_id:
-                is_less = result.size_bytes < known.size_bytes
-                again = known._replace(segment=result.segment, moved_out=is_less)
-                # Of two copies behind one compaction the first is sent.
-                if known.segment < result.segment:
-                    self._largest[place] = (size, number, again)
-                return True
-        return False
+            known = self._results.setdefault(call_id, result)
+            # A compaction has written it again, maybe as a line; of two copies the first is sent.
+            if known.segment < segment:
+                is_less = size_bytes < known.size_bytes
+                self._results[call_id] = known._replace(segment=segment, moved_out=is_less)
 
     def largest(self, current_segment: int) -> list[LargeResult]:
         """The largest first, each with what the last compaction has made of it."""
         results = []
-        for *_, result in self._largest:
+        by_size = sorted(self._results.values(), key=lambda result: -result.size_bytes)
+        for result in by_size[:LARGEST]:
             is_there = result.segment == current_segment
             is_line = is_there and result.moved_out
             results.append(result._replace(in_context=is_there and not is_line, moved_out=is_line))

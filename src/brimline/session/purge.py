@@ -112,18 +112,18 @@ class Plan:
     @property
     def thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
-        characters = sum(thought.characters for thought in self.lost_thoughts)
-        return int(characters / models.lookup(self.survey.model).characters_per_token)
+        return self._tokens_in(sum(thought.characters for thought in self.lost_thoughts))
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return int(self.savings[name].context_characters / per_token)
+        return self._tokens_in(self.savings[name].context_characters)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return {call: int(count / per_token) for call, count in self.characters_of.items()}
+        return {call: self._tokens_in(count) for call, count in self.characters_of.items()}
+
+    def _tokens_in(self, characters: int) -> int:
+        return int(characters / models.lookup(self.survey.model).characters_per_token)
 
 
 def plan_purge(

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.session.faults import Fault
     from brimline.session.rewrite import Rewritten
     from brimline.transcript.read import Line
 
@@ -58,16 +57,6 @@ class Report:
     after: Findings | None = None  # None where nothing was changed
     backup: str | None = None
     is_over: bool = True  # False when a program may still write to the file that was replaced
-
-    @property
-    def mended_faults(self) -> list[Fault]:
-        """What was mended, or would be; lines are counted as they were then."""
-        return self.before.mendable
-
-    @property
-    def left_alone(self) -> list[Fault]:
-        """What was not mended, because more than one mend is possible."""
-        return (self.after or self.before).left_alone
 
 
 def examine(path: str, progress: Progress | None = None) -> Findings:
@@ -242,5 +231,4 @@ def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
     name = faults.uuid_of_made_answer(uuid_of(value) or "")
-    copy = f"Error: {MISSING_RESULT}"
-    return encode_row(make_failed_answer(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))
+    return encode_row(make_failed_answer(value, calls, MISSING_RESULT, name))

@@ -84,11 +84,7 @@ def _read_backups(candidates: list[str]) -> list[Backup]:
         if match and os.path.isfile(path):
             status = os.stat(path)
             backups.append(Backup(path, match["session"], status.st_size, status.st_mtime))
-    return sorted(backups, key=_newest_first)
-
-
-def _newest_first(backup: Backup) -> tuple[float, str]:
-    return (-backup.made_at, backup.path)
+    return sorted(backups, key=lambda backup: (-backup.made_at, backup.path))
 
 
 class Note(NamedTuple):
@@ -180,23 +176,16 @@ def forget_note(note: Note) -> None:
     """Remove a note that is used up, and the folder when it was the last."""
     io.remove(note.file)
     io.remove(f"{os.path.dirname(note.file)}/unfinished")
-    try:
+    with contextlib.suppress(OSError):  # there are more
         os.rmdir(os.path.dirname(note.file))
-    except OSError:  # there are more
-        pass
 
 
-def expire_notes(home_dir: str, oldest: float) -> int:
-    """Forget rewrites from before a time whose session is nowhere any more; returns how many."""
-    gone = [
-        note
-        for session in noted_sessions(home_dir)
-        for note in read_notes(home_dir, session)[0]
-        if note.at < oldest and not note.session_files()
-    ]
-    for note in gone:
-        forget_note(note)
-    return len(gone)
+def expire_notes(home_dir: str, oldest: float) -> None:
+    """Forget rewrites from before a time whose session is nowhere any more."""
+    for session in noted_sessions(home_dir):
+        for note in read_notes(home_dir, session)[0]:
+            if note.at < oldest and not note.session_files():
+                forget_note(note)
 
 
 def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from brimline.transcript.read import Line
 
     Path = tuple[str | int, ...]
-    Told = tuple[str, Path, str, bool]
+    Told = tuple[str, Path, str]
 
 TEXT, COPY, PROGRESS_ROW = "text", "copy", "progress"
 # Shorter texts of a result stay as they are.
@@ -83,7 +83,6 @@ class Item:
     is_main: bool = True
     call: Call = _UNKNOWN
     call_id: str = ""
-    is_error: bool = False
     size_bytes: int = 0
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
@@ -299,7 +298,7 @@ class _Surveyor:
 
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
-        (call_id, path, content, is_error), survey = located, self.found
+        (call_id, path, content), survey = located, self.found
         replaced = replaced_result_bytes(content)
         if replaced is None and len(content) * 4 < SMALLEST_TEXT_BYTES:
             return
@@ -321,7 +320,6 @@ class _Surveyor:
             is_main,
             self.calls.get(call_id, _UNKNOWN),
             call_id,
-            is_error,
             size_bytes,
             len(content),
             sha256(data).hexdigest(),

@@ -25,7 +25,7 @@ from brimline.session.disk import Draft, Fingerprint, RewriteError
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-_FORMATS = (1, 2, 3)
+_FORMAT = 3
 _DIGITS = 20
 _NOTHING = Fingerprint(0, "")
 # Each round follows a write of somebody else; a hundred in a row within microseconds is a flood.
@@ -267,7 +267,7 @@ def _write_journal(session: str, before: State, after: State) -> None:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    text = json.dumps({"v": _FORMATS[-1], "before": asdict(before), "after": asdict(after)})
+    text = json.dumps({"v": _FORMAT, "before": asdict(before), "after": asdict(after)})
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
     disk.put_file(disk.path_beside(session, "swap"), disk.path_beside(session, "swap-new"), data)
 
@@ -289,7 +289,7 @@ def _read_journal(session: str) -> list[State]:
         with open(path, "rb") as file:
             figure, _, text = file.read().partition(b"\n")
         stored = json.loads(text)
-        if stored["v"] in _FORMATS:
+        if stored["v"] == _FORMAT:
             return [_parse_state(stored["before"]), _parse_state(stored["after"], int(figure))]
     except FileNotFoundError:
         return []
@@ -302,19 +302,12 @@ def _read_journal(session: str) -> list[State]:
 
 
 def _parse_state(stored: dict[str, Any], carried: int | None = None) -> State:
-    """A state, with the figure that was settled last.
-
-    Formats 1 and 2 noted neither content nor places, so that late lines come at the end.
-    """
-    olds = [
-        Old(old["name"], old["carried"], old.get("place", 0))
-        for old in stored["olds"]
-        if disk.is_former_file_name(old["name"])
-    ]
+    """A state, with the figure that was settled last."""
+    olds = [Old(**old) for old in stored["olds"] if disk.is_former_file_name(old["name"])]
     if olds and carried is not None:
         last = olds.pop()
         olds.append(Old(last.name, carried, last.place + carried - last.carried))
-    return State(stored["inode"], Fingerprint(*stored.get("content", _NOTHING)), tuple(olds))
+    return State(stored["inode"], Fingerprint(*stored["content"]), tuple(olds))
 
 
 def changed_meanwhile_error(session: str) -> RewriteError:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {
-    "sessions/*": "session-restored.json|client",  # the latter by earlier versions
+    "sessions/*": "session-restored.json",
     "backups/purges": "",
     "backups/purges/*": r"\d+\.jsonl|unfinished",
 }

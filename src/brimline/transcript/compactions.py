@@ -32,8 +32,7 @@ class Recorded(NamedTuple):
     pre_tokens: int | None
     post_tokens: int | None
     summary_characters: int | None
-    rewritten_tokens: int | None = None
-    """What the next request did not read from the cache."""
+    rewritten_tokens: int | None = None  # what the next request did not read from the cache
 
 
 def scan_session(path: str, progress: Callable[[int], None] | None = None) -> Scan:

@@ -112,9 +112,7 @@ def newest(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts(place)
-        found = _without_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl"))
-        found = [path for path in found if os.path.isfile(path)]
-        if found:
+        if found := _sessions_among(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
             return max(found, key=_last_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
@@ -143,8 +141,7 @@ def beginning_with(name: str = "") -> list[str]:
 
 def all_transcripts() -> list[str]:
     """Every session of the client that is there, of all projects, the newest first."""
-    found = [path for path in _without_subagents(beginning_with()) if os.path.isfile(path)]
-    return sorted(found, key=modified_at, reverse=True)
+    return sorted(_sessions_among(beginning_with()), key=modified_at, reverse=True)
 
 
 def latest_of_client(first_session: str) -> str:
@@ -257,9 +254,10 @@ def _is_of_same_client(path: str, first_session: str) -> bool:
         return False
 
 
-def _without_subagents(found: list[str]) -> list[str]:
-    """Older clients keep the sessions of subagents beside the others."""
-    return [path for path in found if not os.path.basename(path).startswith("agent-")]
+def _sessions_among(found: list[str]) -> list[str]:
+    """Files only, and no subagents': older clients keep theirs beside the others."""
+    own = [path for path in found if not os.path.basename(path).startswith("agent-")]
+    return [path for path in own if os.path.isfile(path)]
 
 
 def _last_heard_at(path: str) -> float:

@@ -19,7 +19,6 @@ REPLY_KINDS = frozenset({"assistant", "thinking", "tool_input"})
 TOOL_REFERENCE_CHARACTERS = 2_200
 
 _SHOWN_TYPES = ("text", "image", "document")
-_THINKING = ("thinking", "redacted_thinking")
 # User messages that no user typed.
 _CLIENT_TEXTS = (
     *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
@@ -48,13 +47,11 @@ class Piece:
 
     kind: str
     characters: int
-    name: str = ""
-    """The tool, the hook, or the client's word for what it attached."""
-    call_id: str = ""
-    """Ties a tool's result to its input."""
+    name: str = ""  # the tool, the hook, or the client's word for what it attached
+    call_id: str = ""  # ties a tool's result to its input
     file: str = ""
+    # The first line that a call asked for, and the first that it did not.
     lines: tuple[int, int] | None = None
-    """The first line that a call asked for, and the first that it did not."""
     ours: bool = False
 
 
@@ -63,11 +60,9 @@ class Entry:
     """What one row means for the context."""
 
     pieces: tuple[Piece, ...] = ()
-    prompt: str | None = None
-    """What the user typed, where the row opens a turn."""
+    prompt: str | None = None  # what the user typed, where the row opens a turn
     usage: row.Usage | None = None
-    is_final: bool = False
-    """Whether the usage's `output_tokens` can be trusted."""
+    is_final: bool = False  # whether the usage's `output_tokens` can be trusted
     is_boundary: bool = False
     is_summary: bool = False
 
@@ -133,7 +128,7 @@ def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
         kind = _block_type(block)
         if kind == "text":
             yield Piece("assistant", row.content_characters([block]))
-        elif kind in _THINKING:
+        elif kind in row.THINKING:
             yield Piece("thinking", thought_characters(block))
         elif kind == "tool_use":
             yield _call_piece(block)
@@ -147,9 +142,7 @@ def thought_characters(block: dict[str, Any]) -> int:
 
 
 def _call_piece(block: dict[str, Any]) -> Piece:
-    call = block.get("input")
-    call = call if isinstance(call, dict) else {}
-    name = row.as_text(block.get("name"))
+    call, name = row.as_fields(block.get("input")), row.as_text(block.get("name"))
     return Piece(
         "tool_input",
         row.content_characters([block]),
@@ -213,9 +206,7 @@ def _attachment_pieces(fields: Any, attachment: dict[str, Any]) -> Iterator[Piec
 
 def _hook_pieces(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     """One piece per text; each bears its share of the frame around them."""
-    content = attachment.get("content")
-    texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []
-    texts = texts or [row.as_text(content)]
+    texts = row.all_texts_in(attachment.get("content")) or [""]
     whole = sum(len(text) for text in texts)
     name = row.as_text(attachment.get("hookName")) or row.as_text(attachment.get("hookEvent"))
     for text in texts:
@@ -228,4 +219,4 @@ def _is_written_by_client(text: str) -> bool:
 
 
 def _block_type(block: Any) -> str:
-    return row.as_text(block.get("type")) if isinstance(block, dict) else ""
+    return row.as_text(row.as_fields(block).get("type"))

@@ -32,7 +32,7 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-_THINKING = ("thinking", "redacted_thinking")
+THINKING = ("thinking", "redacted_thinking")
 # Attachments by which the client keeps its own books; no request ever holds them.
 _BOOKKEEPING = frozenset(
     ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
@@ -61,13 +61,11 @@ class Spent:
     )
 
     def __init__(self, row: Any) -> None:
-        told = message_of(row).get("usage")
-        counts = told if isinstance(told, dict) else {}
+        counts = as_fields(message_of(row).get("usage"))
         fresh, read, written = [as_count(counts.get(field)) or 0 for field in PROMPT_FIELDS]
         self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
         self.output_tokens = as_count(counts.get("output_tokens")) or 0
-        split = counts.get("cache_creation")
-        an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
+        an_hour = as_fields(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
         self.written_for_an_hour_tokens = min(written, as_count(an_hour) or 0)
 
 
@@ -85,7 +83,12 @@ class Result:
         # Whether the client itself says that words of a person are in it.
         self.is_marked = is_marked
         self.copy = record
-        self.record: dict[str, Any] = record if isinstance(record, dict) else {}
+        self.record = as_fields(record)
+
+
+def as_fields(value: Any) -> dict[str, Any]:
+    """A JSON object; the empty one for every other value."""
+    return value if isinstance(value, dict) else {}
 
 
 def has_final_usage(row: Any) -> bool:
@@ -105,7 +108,12 @@ def is_meta(row: dict[str, Any]) -> bool:
 
 def is_synthetic(row: Any) -> bool:
     """Whether the client wrote a reply by itself, without a request."""
-    return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
+    return model_of(row) == SYNTHETIC_MODEL
+
+
+def model_of(row: Any) -> str:
+    """The model that a reply is from; empty for other rows."""
+    return as_text(message_of(row).get("model"))
 
 
 def without_model(row: dict[str, Any]) -> dict[str, Any]:
@@ -138,7 +146,7 @@ def session_of(row: dict[str, Any]) -> str | None:
 
 def clients_first_session(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return as_text(row.get("session_id") if isinstance(row, dict) else None) or None
+    return as_text(as_fields(row).get("session_id")) or None
 
 
 def clients_first_session_mark(session_id: str) -> bytes:
@@ -197,19 +205,19 @@ def with_message_content(row: dict[str, Any], content: list[Any]) -> dict[str, A
 
 
 def make_failed_answer(
-    row: dict[str, Any], texts: dict[str, str], uuid: str, copy: str
+    row: dict[str, Any], calls: Sequence[str], text: str, uuid: str
 ) -> dict[str, Any]:
     """A row that answers calls of a reply as failed, as the client would write it.
 
     Args:
         row: the reply.
-        texts: what each call is answered with, by its id.
+        calls: the ids of the calls.
+        text: what each of them is answered with.
         uuid: the new row's own name.
-        copy: the client's copy of the result.
     """
     blocks = [
         {"tool_use_id": call, "type": "tool_result", "content": text, "is_error": True}
-        for call, text in texts.items()
+        for call in calls
     ]
     agent = {"agentId": row["agentId"]} if "agentId" in row else {}
     return {
@@ -219,7 +227,7 @@ def make_failed_answer(
         "type": "user",
         "message": {"role": "user", "content": blocks},
         "uuid": uuid,
-        COPY_FIELD: copy,
+        COPY_FIELD: f"Error: {text}",
         "sourceToolAssistantUUID": row["uuid"],
     }
 
@@ -249,8 +257,7 @@ def attachment_of(row: Any) -> dict[str, Any]:
     """What the client attached to the main thread of its own accord; empty for other rows."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":
         return {}
-    attachment = row.get("attachment")
-    return attachment if isinstance(attachment, dict) else {}
+    return as_fields(row.get("attachment"))
 
 
 def reminded_tasks(row: Any) -> Any:
@@ -311,32 +318,19 @@ def cache_use_of(row: Any) -> tuple[int, int, int, str | None] | None:
     return spent.cache_read_tokens, spent.cache_written_tokens, lifetime_s, usage.model
 
 
-class Billed:
-    """What one reply was billed for: input, cache writes for 5 minutes and 1 hour, read, output."""
+def billed_tokens_of(row: dict[str, Any]) -> tuple[int, ...] | None:
+    """What a reply of any thread was billed for; None for rows that the service did not answer.
 
-    def __init__(
-        self, row: dict[str, Any], message: dict[str, Any], tokens: tuple[int, ...]
-    ) -> None:
-        self.message_id = as_text(message.get("id"))
-        self.model = as_text(message.get("model"))
-        self.timestamp = timestamp_of(row)
-        self.tokens = tokens
-
-
-def billed_tokens_of(row: Any) -> Billed | None:
-    """What a reply of any thread was billed for; None for rows that the service did not answer."""
-    message = message_of(row)
-    usage = message.get("usage")
-    if not isinstance(usage, dict) or row.get("type") != "assistant":
-        return None
-    if message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage"):
+    Input, cache writes for 5 minutes and for 1 hour, cache reads, output.
+    """
+    if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
         return None
     spent = Spent(row)
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
     # A reply that a compaction wrote again was not paid for again.
-    return Billed(row, message, tokens) if any(tokens) else None
+    return tokens if any(tokens) else None
 
 
 def with_prompt_tokens(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
@@ -354,8 +348,7 @@ def make_auto_boundary(pre_tokens: int) -> dict[str, Any]:
 
 def forked_from_session(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
-    origin = row.get("forkedFrom") if isinstance(row, dict) else None
-    return as_text(origin.get("sessionId")) or None if isinstance(origin, dict) else None
+    return as_text(as_fields(as_fields(row).get("forkedFrom")).get("sessionId")) or None
 
 
 def queue_operation(row: Any) -> tuple[str, str]:
@@ -380,9 +373,8 @@ def any_thread_calls(row: dict[str, Any]) -> Iterator[Call]:
     """The tool calls in a reply of any thread."""
     if row.get("type") == "assistant":
         for _, block in numbered_blocks(row, "tool_use"):
-            arguments = block.get("input")
-            checked = arguments if isinstance(arguments, dict) else {}
-            yield Call(as_text(block.get("id")), as_text(block.get("name")), checked)
+            name, arguments = as_text(block.get("name")), as_fields(block.get("input"))
+            yield Call(as_text(block.get("id")), name, arguments)
 
 
 def main_thread_results(row: Any) -> Iterator[Result]:
@@ -407,7 +399,7 @@ def holds_persons_words(row: dict[str, Any]) -> bool:
 
 def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     """The thinking in a reply."""
-    return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
+    return [block for _, block in numbered_blocks(row) if block.get("type") in THINKING]
 
 
 def make_thinking_stripped(
@@ -435,8 +427,7 @@ def thinking_stripped_from(row: dict[str, Any]) -> str | None:
     attachment = attachment_of(row)
     if attachment.get("type") != "thinking_stripped":
         return None
-    start = attachment.get("from")
-    return as_text(start.get("messageId")) if isinstance(start, dict) else ""
+    return as_text(as_fields(attachment.get("from")).get("messageId"))
 
 
 def answered_call_ids(row: dict[str, Any]) -> list[str]:
@@ -453,27 +444,26 @@ def result_text(block: dict[str, Any]) -> str:
 
 def result_texts_with_paths(
     row: dict[str, Any],
-) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
-    """Every text in the results of a row: call, how to get to it in the row, text, whether failed.
+) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
+    """Every text in the results of a row: call, how to get to it in the row, text.
 
     Images and references are not among them.
     """
     if row.get("type") != "user":
         return
     for index, block in numbered_blocks(row, "tool_result"):
-        call_id, failed = as_text(block.get("tool_use_id")), block.get("is_error") is True
+        call_id = as_text(block.get("tool_use_id"))
         content, path = block.get("content"), ("message", "content", index, "content")
         if isinstance(content, str):
-            yield call_id, path, content, failed
+            yield call_id, path, content
         for inner, part in enumerate(content) if isinstance(content, list) else ():
             if is_block(part, "text") and isinstance(part.get("text"), str):
-                yield call_id, (*path, inner, "text"), part["text"], failed
+                yield call_id, (*path, inner, "text"), part["text"]
 
 
 def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
-    metadata = row.get("compactMetadata")
-    figures = metadata if isinstance(metadata, dict) else {}
+    figures = as_fields(row.get("compactMetadata"))
     trigger = as_text(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
@@ -484,23 +474,17 @@ def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int
 
 def preserved_row_ids(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
     """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
-    metadata = row.get("compactMetadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    segment = metadata.get("preservedSegment")
-    segment = segment if isinstance(segment, dict) else {}
-    named = frozenset([*all_texts_in(metadata.get("preservedMessages")), *all_texts_in(segment)])
-    return (
-        named,
-        as_text(segment.get("headUuid")) or None,
-        as_text(segment.get("tailUuid")) or None,
-    )
+    kept = as_fields(row.get("compactMetadata"))
+    segment = as_fields(kept.get("preservedSegment"))
+    named = frozenset([*all_texts_in(kept.get("preservedMessages")), *all_texts_in(segment)])
+    head, tail = (as_text(segment.get(name)) or None for name in ("headUuid", "tailUuid"))
+    return named, head, tail
 
 
 def with_preserved_rows(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """A compaction that names the rows behind it as all that stays."""
-    told = row.get("compactMetadata")
     kept = {"anchorUuid": uuid_of(row), "uuids": list(names), "allUuids": list(names)}
-    figures = told if isinstance(told, dict) else {}
+    figures = as_fields(row.get("compactMetadata"))
     return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
@@ -509,8 +493,7 @@ def cleared_call_ids(row: dict[str, Any]) -> list[str]:
     attachment = attachment_of(row)
     if attachment.get("type") == "tool_results_cut":
         return all_texts_in(attachment.get("callIds"))
-    figures = row.get("microcompactMetadata")
-    return all_texts_in(figures.get("compactedToolIds")) if isinstance(figures, dict) else []
+    return all_texts_in(as_fields(row.get("microcompactMetadata")).get("compactedToolIds"))
 
 
 def is_bookkeeping_attachment(row: dict[str, Any]) -> bool:
@@ -533,11 +516,10 @@ def describe_lost_thinking(row: Any) -> str:
         return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
-    dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
-    dropped, change = (part if isinstance(part, dict) else {} for part in (dropped, change))
-    count = as_count(dropped.get("blockCount"))
-    what = ", ".join(all_texts_in(change.get("kinds"))) or "unknown"
-    why = as_text(dropped.get("reason"))
+    dropped = as_fields(attachment.get("newlyDropped"))
+    count, why = as_count(dropped.get("blockCount")), as_text(dropped.get("reason"))
+    kinds = all_texts_in(as_fields(attachment.get("clientChange")).get("kinds"))
+    what = ", ".join(kinds) or "unknown"
     return f"{count or 'some'}, by the service ({why}; changed: {what})"
 
 

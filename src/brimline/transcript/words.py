@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 # What the client, a hook or brimline itself writes where the user's words stand.
 _NOT_THE_USERS = (
     *("<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification"),
-    *("<agent-notification", "<artifact-room-event", "<repl-output"),
-    *(
-        "<teammate-message",
-        "<channel source=",
-        "<cross-session-message",
-        "<user-prompt-submit-hook",
-    ),
+    *("<agent-notification", "<artifact-room-event", "<repl-output", "<teammate-message"),
+    *("<channel source=", "<cross-session-message", "<user-prompt-submit-hook"),
     *("<session-start-hook", "<background-task", "[Request interrupted by user]"),
     *("[Request interrupted by user for tool use]", "Stop hook feedback:\n", "[brimline "),
     *("Caveat: The messages below were generated", "Operation stopped by hook:"),
@@ -135,9 +130,7 @@ def answer_words(tool: str, result: row.Result) -> str:
     match = _ANSWERED.fullmatch(result.text.strip())
     if match:
         return match.group(1).strip()
-    answers = result.record.get("answers")
-    pairs = answers.items() if isinstance(answers, dict) else ()
-    response = row.as_text(result.record.get("response"))
-    return ", ".join([*(f'"{question}"="{reply}"' for question, reply in pairs), response]).strip(
-        ", "
-    )
+    answers = row.as_fields(result.record.get("answers"))
+    told = [f'"{question}"="{reply}"' for question, reply in answers.items()]
+    told.append(row.as_text(result.record.get("response")))
+    return ", ".join(filter(None, told))
