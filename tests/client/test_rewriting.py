@@ -42,7 +42,7 @@ def test_a_running_client_is_known_and_its_rows_go_to_the_file_that_has_the_name
         assert f"process {session.pid}" in str(in_use.why_in_use(str(path)))
         with path.open("rb") as old, monkeypatch.context() as patch:
             patch.setattr(in_use, "why_in_use", lambda *_: None)
-            _rewrite(path, client, write_note=b'{"type":"marked"}\n')
+            _rewrite(path, client, note=b'{"type":"marked"}\n')
             size = os.fstat(old.fileno()).st_size
             session.say("two", "SECOND")
             session.wait_until(lambda: _has_reply(path, "SECOND"))

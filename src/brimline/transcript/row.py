@@ -108,7 +108,7 @@ def is_meta(row: dict[str, Any]) -> bool:
 
 def is_synthetic(row: Any) -> bool:
     """Whether the client wrote a reply by itself, without a request."""
-    return model_of(row) == SYNTHETIC_MODEL
+    return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
 def model_of(row: Any) -> str:

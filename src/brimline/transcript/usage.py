@@ -202,7 +202,7 @@ def _block_characters(block: dict[str, Any]) -> int:
 
 
 def all_texts_in(value: Any) -> list[str]:
-    """Every text inside a JSON value, however deep (iterative: depth is foreign)."""
+    """Every text inside a JSON value, in order, however deep (iterative: depth is foreign)."""
     found = []
     pending = [value]
     while pending:
@@ -210,9 +210,9 @@ def all_texts_in(value: Any) -> list[str]:
         if isinstance(item, str):
             found.append(item)
         elif isinstance(item, dict):
-            pending.extend(item.values())
+            pending.extend(reversed(item.values()))
         elif isinstance(item, list):
-            pending.extend(item)
+            pending.extend(reversed(item))
     return found
 
 
