@@ -350,7 +350,7 @@ def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> No
     for number in range(20):
         found = index.Index(f"{home_dir}/{number}")
         with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(found.sessions, index.Filter(), 50) for _ in range(4)]
+            asked = [pool.submit(found.page_of_sessions, index.Filter(), 50, {}) for _ in range(4)]
         assert [one.result(PATIENCE_S) for one in asked] == [([], 0)] * 4
 
 

@@ -73,7 +73,7 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
         gateway.ask(raw_of(bulky(2)), {"X-Claude-Code-Session-Id": "s10"})
 
     told = [
-        [stub.parse(block.get("content", "")) for _, block in flat(arrived.body)]
+        [stub.parse_reference(block.get("content", "")) for _, block in flat(arrived.body)]
         for arrived in upstream.arrived
     ]
     shared = told[0][2]

@@ -128,7 +128,7 @@ def test_what_could_not_be_stored_stays(
     full: Conversation, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One blob fails: its result is not among those that are replaced, all others are."""
-    place = layout.place
+    place = layout.write_whole
 
     def fail(home: str, target: str, data: bytes, **options: Any) -> None:
         if data.startswith(b"BRB1") and failing in _unpacked(data):
@@ -136,7 +136,7 @@ def test_what_could_not_be_stored_stays(
         place(home, target, data, **options)
 
     failing = b"7\n" + BULK.encode()
-    monkeypatch.setattr(layout, "place", fail)
+    monkeypatch.setattr(layout, "write_whole", fail)
     raw = json.dumps(full.request()).encode()
     answer = request.respond("compact", raw, home_dir)
     assert len(answer["results"]) == 14
@@ -338,4 +338,4 @@ def _no_room() -> None:
 def _unpacked(data: bytes) -> bytes:
     from brimline.store import put
 
-    return put.unpack(data)
+    return put.unpack_blob(data)

@@ -39,7 +39,7 @@ def test_a_result_and_an_input_come_back_from_the_file(
 ) -> None:
     """By the key as a line names it, to the byte, with what is known of the call."""
     for text in (BULK, cold.input_text({"command": "make", "description": BULK})):
-        assert originals.put_back_into_store(home_dir, layout.short(key_of(text)))
+        assert originals.put_back_into_store(home_dir, layout.short_key(key_of(text)))
         assert contents.get(home_dir, key_of(text)) == text.encode()
     known = contents.meta(home_dir, key_of(BULK))
     assert (known["tool"], known["source"]) == ("Bash", "make")

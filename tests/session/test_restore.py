@@ -263,7 +263,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
 
     def spoiled(self: purging._PurgedCopy, new_path: str) -> None:
         if fault == "store":
-            os.unlink(layout.file(home_dir, layout.digest_of(next(iter(self._keys)))))
+            os.unlink(layout.file_path(home_dir, layout.digest_of(next(iter(self._keys)))))
         else:
             with open(new_path, "r+b") as file:
                 found = file.read()

@@ -138,12 +138,12 @@ def test_pin_and_unpin_the_last_result(
     digest = put.sha256(LARGE.encode())
 
     assert "pinned" in said(f"/brim:pin {arguments}".rstrip(), home_dir, session)
-    found = pins.read(home_dir, digest)
+    found = pins.read_pin(home_dir, digest)
     assert found is not None
     assert (found.level, found.reason) == (level, reason)
 
     said("/brim:unpin", home_dir, session)
-    assert pins.read(home_dir, digest) is None
+    assert pins.read_pin(home_dir, digest) is None
 
 
 def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: SessionBuilder) -> None:
@@ -155,7 +155,7 @@ def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: Sessi
     assert "Usage: /brim:pin [last|next|start|end] [soft|hard] [reason]" in said(
         "/brim:pin lst hard", home_dir, session
     )
-    assert pins.pinned(home_dir) == {}
+    assert pins.all_pins(home_dir) == {}
     said("/brim:pin hard", home_dir, session)
     assert "stays pinned (hard)" in said("/brim:pin last", home_dir, session)
     assert pins.level_of(home_dir, digest) == "hard"
@@ -171,7 +171,7 @@ def test_pin_what_is_to_come(home_dir: str, session: SessionBuilder) -> None:
     key = put.put(home_dir, LARGE.encode(), {})
     pins.pin(home_dir, key)
     said(f"/brim:unpin {key}", home_dir, session)
-    assert pins.pinned(home_dir) == {}
+    assert pins.all_pins(home_dir) == {}
 
 
 def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuilder) -> None:

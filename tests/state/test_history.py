@@ -17,7 +17,7 @@ import pytest
 
 from brimline.fast import io
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import summarise
+from brimline.gauge.forecast import mean_log_speeds
 from brimline.state import history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
@@ -138,7 +138,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert summarise([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
+    assert mean_log_speeds([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
     assert len(history.growth_statistics(home_dir, most_requests=1)) == 1
 
 

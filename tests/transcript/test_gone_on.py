@@ -135,7 +135,7 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     bulk = max(results, key=len)
     key = layout.PREFIX + put.sha256(bulk.encode())
     second = go_on(first, home_dir)
-    assert layout.short(key).encode() in Path(second).read_bytes()
+    assert layout.short_key(key).encode() in Path(second).read_bytes()
 
-    assert originals.put_back_into_store(home_dir, layout.short(key))
+    assert originals.put_back_into_store(home_dir, layout.short_key(key))
     assert contents.get(home_dir, key) == bulk.encode()

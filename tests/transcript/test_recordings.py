@@ -61,7 +61,12 @@ def _inspected(path: str, _home_dir: str) -> Any:
 
 def _told(path: str, home_dir: str) -> Any:
     found = story.tell_story(path, home_dir)
-    return found.turns, found.title, found.spent, [moment.tokens for moment in found.moments]
+    return (
+        found.turns,
+        found.title,
+        found.tokens_by_billing,
+        [moment.tokens for moment in found.moments],
+    )
 
 
 def _carried(path: str, _home_dir: str) -> Any:
@@ -76,7 +81,7 @@ def _remembered(path: str, _home_dir: str) -> Any:
 
 
 def _spent(path: str, home_dir: str) -> Any:
-    total = bill.document(spending.read_all(home_dir, [path]))["total"]
+    total = bill.document(spending.read_spendings(home_dir, [path]))["total"]
     return {key: total[key] for key in total if not key.endswith("_at")}
 
 

@@ -230,7 +230,7 @@ def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
         trigger=trigger,
         project_dir=turn.project,
         transcript=turn.event.transcript,
-        figures=turn.reading.figures(),
+        figures=turn.reading.recorded_figures(),
         critical_files=turn.values["carry.critical_files"],
     )
 

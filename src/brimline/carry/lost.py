@@ -85,9 +85,9 @@ class _Reader:
             "messages": [each for each in self._messages if not card.is_held({"text": each}, flat)],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
-                f"{layout.short(key)} {subject}".strip()
+                f"{layout.short_key(key)} {subject}".strip()
                 for key, subject in self._outputs.items()
-                if layout.short(key) not in flat and not (subject and subject in flat)
+                if layout.short_key(key) not in flat and not (subject and subject in flat)
             ],
             "repeated_before": sum(self._repeated),
             "repeated_after": 0,
@@ -99,7 +99,9 @@ class _Reader:
         if message := words.user_message(fields):
             _keep_latest(self._messages, message, None)
         for result in row.main_thread_results(fields):
-            if result.text.startswith(stub.BEGINNINGS) and (preview := stub.parse(result.text)):
+            if result.text.startswith(stub.BEGINNINGS) and (
+                preview := stub.parse_reference(result.text)
+            ):
                 _keep_latest(self._outputs, preview.key, preview.source or preview.tool or "")
         calls = list(row.main_thread_calls(fields))
         if calls:

@@ -68,7 +68,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     state = SessionState(home_dir, session.session_id)
     figures = {}
     if session.transcript:
-        figures = reading.measure(session.transcript, state, policy).figures()
+        figures = reading.measure(session.transcript, state, policy).recorded_figures()
     document = checkpoint.save(
         home_dir,
         read_record(home_dir, session),

@@ -37,7 +37,7 @@ _key_argument = click.argument("key", metavar="KEY")
 def _checked_home() -> str:
     """The data folder, whose store this version can read."""
     home_dir = paths.home()
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     return home_dir
 
 
@@ -96,7 +96,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
 def _cut_part(data: bytes, lines: str | None, span: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
-        wanted = contents.span(lines, len(ends))
+        wanted = contents.parse_range(lines, len(ends))
         return b"".join(ends[wanted.first - 1 : wanted.last])
     if span is None:
         return data
@@ -228,7 +228,7 @@ def _choose_limits(max_age_days: int | None, max_size_mb: int | None, unreferenc
 
 def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
-    files = retention.sources(home_dir, []) if os.isatty(2) else ()
+    files = retention.files_that_may_mention_keys(home_dir, []) if os.isatty(2) else ()
     with output.Progress("Reading transcripts", output.total_bytes(files)) as progress:
         how = retention.Pass(dry_run=dry_run, progress=progress.update)
         return retention.prune(home_dir, limits, how)
@@ -263,7 +263,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     home_dir = _checked_home()
     full_keys = [contents.resolve(home_dir, key) for key in keys]
     outputs = output.count(len(full_keys), "output")
-    held = sum(pins.read(home_dir, layout.digest_of(key)) is not None for key in full_keys)
+    held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
     output.consent(f"{pinned}Delete {outputs} for good?", yes=yes)
     for key in full_keys:

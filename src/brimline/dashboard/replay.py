@@ -37,7 +37,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     Raises:
         BrimlineError: a setting is wrong, or the session cannot be played.
     """
-    wanted = dict(map(_setting_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
+    wanted = dict(map(_parse_setting, [f"guard.preset={preset}"] * bool(preset) + chosen))
     if preset and wanted["guard.preset"] != preset:
         raise ConfigError("--preset and --set guard.preset name different presets: give one")
     own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
@@ -55,28 +55,25 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     if done.returncode:
         last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise BrimlineError(f"{path} could not be replayed: {last_line}")
-    return _document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
+    return _replay_document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
 
 
-def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _replay_document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """What came of it, under the keys that other programs rely on."""
-    by_kind: dict[str, list[dict[str, Any]]] = {"request": [], "offloaded": [], "compacted": []}
-    for step in steps:
-        by_kind.setdefault(step["kind"], []).append(step)
-    requests = by_kind["request"]
+    requests = [step for step in steps if step["kind"] == "request"]
     return {
         "settings": wanted,
         "requests": len(requests),
         "peak_tokens_recorded": max((request["recorded"] for request in requests), default=None),
         "peak_tokens": max((request["tokens"] for request in requests), default=None),
-        "kept_out_tokens": sum(step["tokens"] for step in by_kind["offloaded"]),
-        "compactions": len(by_kind["compacted"]),
+        "kept_out_tokens": sum(step["tokens"] for step in steps if step["kind"] == "offloaded"),
+        "compactions": sum(step["kind"] == "compacted" for step in steps),
         "events": [step for step in steps if step["kind"] != "request"],
         "occupancy_tokens": [request["tokens"] for request in requests],
     }
 
 
-def _setting_pair(text: str) -> tuple[str, str]:
+def _parse_setting(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
     if not sign and config.find(key):
         raise ConfigError(f"write --set {key}=VALUE")

@@ -231,9 +231,9 @@ class Conversations:
     def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_exact_float)
-        if not isinstance(body, dict) or blocks.is_helper(body):
+        if not isinstance(body, dict) or blocks.is_helper_request(body):
             return False
-        passing.body, passing.found = body, blocks.read(body) or []
+        passing.body, passing.found = body, blocks.read_blocks(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
@@ -261,7 +261,9 @@ class Conversations:
 
     def _send_what_stands(self, passing: Passing, state: State) -> None:
         """Nothing new is replaced, and nothing comes back."""
-        passing.outcome = compactor.repeat_sent(passing.body, passing.found, state.standing, None)
+        passing.outcome = compactor.rebuild_sent_request(
+            passing.body, passing.found, state.standing, None
+        )
         if passing.outcome.is_changed:
             passing.raw = _to_bytes(passing.outcome.body)
 
@@ -273,7 +275,7 @@ class Conversations:
         standing = self._sent_stand_ins(passing, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
-        return compactor.repeat_sent(passing.body, passing.found, standing, before.marked)
+        return compactor.rebuild_sent_request(passing.body, passing.found, standing, before.marked)
 
     def _sent_stand_ins(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
         names = [block.id for block in passing.found]
@@ -477,7 +479,9 @@ def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
 def _branch_off(others: list[State], names: list[str], requests: _Requests) -> State:
     """The state of a new conversation, by that of the one with which it has most in common."""
     if others:
-        most = max(others, key=lambda state: compactor.count_leading_alike(names, state.sent or []))
+        most = max(
+            others, key=lambda state: compactor.count_alike_at_start(names, state.sent or [])
+        )
         return compactor.branch_state(most)
     return _state_of_sent(requests[0][1]) if requests else compactor.State()
 

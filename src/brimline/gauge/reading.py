@@ -64,7 +64,7 @@ class Reading:
             return None
         return self.occupancy_tokens / self.window.tokens
 
-    def figures(self) -> dict[str, object]:
+    def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
         return {
             "occupancy": self.occupancy_tokens,
@@ -106,11 +106,11 @@ class Reading:
             "measured_at": self.measured_at,
         }
 
-    def look_back(self) -> None:
+    def fetch_history(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
-            self.history = _read_tail(self.transcript, HISTORY_REQUESTS).history[::-1]
+            self.history = _uncompacted_tail(self.transcript, HISTORY_REQUESTS, None).history[::-1]
             if self.history[-1:] != latest:  # a request that the file does not hold yet
                 self.history += latest
 
@@ -152,7 +152,7 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _read_tail(transcript, requests, state)
+    tail = _uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
     observed = state.largest(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
@@ -160,7 +160,7 @@ def measure(
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _read_tail(transcript, HISTORY_REQUESTS, state)
+        tail = _uncompacted_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.proved_window(reading.occupancy_tokens)
@@ -191,7 +191,7 @@ def make_reading(
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
-    occupancy, measured_by, measured_at = _measurement(tail, newer)
+    occupancy, measured_by, measured_at = _last_measured(tail, newer)
     # One that knows a request which the transcript does not hold yet.
     is_same = tail.usage and occupancy == tail.usage.prompt_tokens
     ahead = None if is_same else newer
@@ -233,7 +233,7 @@ def make_reading(
     return reading
 
 
-def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
+def _last_measured(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
     """The occupancy, who measured it, and when."""
     if newer:
         from brimline import clock
@@ -269,7 +269,9 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     reading.tier = tier
 
 
-def _read_tail(transcript: str | None, requests: int, state: SessionState | None = None) -> Tail:
+def _uncompacted_tail(
+    transcript: str | None, requests: int, state: SessionState | None = None
+) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()
@@ -278,9 +280,7 @@ def _read_tail(transcript: str | None, requests: int, state: SessionState | None
     except FileNotFoundError:
         return Tail()
     compacted_size = state.largest(session.COMPACTED) if state else None
-    if state is None or compacted_size is None or tail.usage is None:
-        return tail
-    if tail.offset >= compacted_size:
+    if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now

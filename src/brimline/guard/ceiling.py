@@ -161,7 +161,7 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
     from brimline.state import logs
 
     turn.note("Blocked", blocked=True, tool=load.tool, subject=load.label)
-    session, figures = turn.state.session_id, turn.reading.figures()
+    session, figures = turn.state.session_id, turn.reading.recorded_figures()
     fields = {"kind": "block", "subject": load.label, "reason": reason}
     turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)
 

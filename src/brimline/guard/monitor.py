@@ -131,9 +131,13 @@ def _record_entered_tier(turn: Turn) -> None:
     level = reading.tier or 0
     turn.note("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level}
-    turn.attempt("audit", logs.record_pressure, turn.home, session, reading.figures(), fields)
+    turn.attempt(
+        "audit", logs.record_pressure, turn.home, session, reading.recorded_figures(), fields
+    )
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
-        turn.attempt("notice", turn.state.save_notice, wording.tier_entered(reading.document()))
+        turn.attempt(
+            "notice", turn.state.save_notice, wording.tier_entry_notice(reading.document())
+        )
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

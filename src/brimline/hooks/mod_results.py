@@ -47,7 +47,7 @@ def _count_unseen_results(turn: Turn, number: object) -> None:
     from brimline.offload import hook
 
     if isinstance(number, int) and number > 1:
-        hook.count_results(turn, number - 1)
+        hook.age_repeat_offers(turn, number - 1)
 
 
 def gate(turn: Turn) -> dict[str, Any]:

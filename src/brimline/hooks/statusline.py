@@ -75,7 +75,7 @@ def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> 
             log_failure(home_dir, "statusline", error)
     reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = wording.status_line(reading.document()) | _client_parts(payload)
+    fields = wording.status_line_parts(reading.document()) | _client_parts(payload)
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
@@ -93,7 +93,7 @@ def _own_parts(state: SessionState, snapshot: Snapshot, reading: Reading) -> lis
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
     if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
-        parts.append(f"gateway −{wording.short(saved)}")
+        parts.append(f"gateway −{wording.short_count(saved)}")
     return parts
 
 

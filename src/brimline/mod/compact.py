@@ -92,7 +92,7 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
     calls, inputs = list(conversation.calls.values()), conversation.inputs
 
     def may_go(call: Call) -> bool:
-        return call.has_image or not judge.is_named(never, call.tool, inputs[call.id])
+        return call.has_image or not judge.is_on_users_list(never, call.tool, inputs[call.id])
 
     aged = enumerate(calls)
     long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
@@ -179,7 +179,7 @@ class _Mover:
         key = self._store(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
-        mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
+        mark = f" … [brimline: cut here, recall {layout.short_key(key)}] … "
         short = cold.shorten_input(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
@@ -194,14 +194,14 @@ class _Mover:
         Any program can print one, with the key of something else: what is stored has to be of the
         same tool and subject, or the result counts as its own.
         """
-        preview = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
+        preview = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
         if preview is None:
             return None
         about = contents.meta(self.home_dir, preview.key)
         source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
         if about.get("tool") != call.tool or source not in ("", call.subject):
             return None
-        is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
+        is_there = layout.mark_as_used(self.home_dir, layout.digest_of(preview.key))
         return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
     def _store(self, data: bytes, call: Call) -> str | None:

@@ -61,7 +61,10 @@ def _answer(
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
     head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
-    tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
+    tokens, report = (
+        _occupancies(scan, now),
+        composition_text.composition_document(context.close().composed),
+    )
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
@@ -105,7 +108,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
         return [("in use", wording.NOT_MEASURED)]
     tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
-        ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
+        ("in use", f"{wording.in_use(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request(document)),
         ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
@@ -115,7 +118,7 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
 
 def _past(session: str, path: str, home_dir: str, now: reading.Reading) -> list[tuple[str, str]]:
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
-    saved = savings.kept_out(home_dir, [session])
+    saved = savings.document(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
     kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
     compactions_made = history.look(home_dir, session, [path]).figures.compactions
@@ -167,7 +170,7 @@ def _draw_chart(
     top = peak if is_far else brim
     rows = [[(f"How it filled; {_goal(now)} is far above" if is_far else "How it filled", "bold")]]
     if not is_far:
-        rows.append([(f"{wording.short(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
+        rows.append([(f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
     colours = [_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.colour(now.tier, now.tier_count)
@@ -186,7 +189,10 @@ def _goal(now: reading.Reading) -> str:
 
 def _axis_label(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
-    text = {height // 2: wording.short(top * (height - height // 2) // height), height - 1: "0"}
+    text = {
+        height // 2: wording.short_count(top * (height - height // 2) // height),
+        height - 1: "0",
+    }
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 

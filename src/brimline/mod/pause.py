@@ -22,7 +22,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     turn = Turn(typed.Event(request), home_dir)  # type: ignore[arg-type]
     if turn.state.is_off or not turn.values["cost.cold_cache"]:
         return {}
-    cache = expiry.cache_of_large(turn)
+    cache = expiry.cache_of_large_context(turn)
     left_s = cache.left_s() if cache else -1.0
     if left_s >= 0:
         return {"wait_s": left_s + 1}

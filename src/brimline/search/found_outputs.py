@@ -30,7 +30,7 @@ def document(
     Raises:
         StoreError: the search cannot be used.
     """
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     result = stored.find(
         home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
     )
@@ -59,7 +59,9 @@ def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
 def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     return "\n".join(
-        "\n  ".join([f"{listing.short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
+        "\n  ".join(
+            [f"{listing.digits_to_type(row['key'])}  {output.line(row['title'])}", *row["lines"]]
+        )
         for row in document["outputs"]
     )
 

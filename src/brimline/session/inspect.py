@@ -85,7 +85,7 @@ class Inspection:
     def resume_tokens(self) -> int:
         """What the first request of a resume takes, estimated, without its prompt."""
         context = self.context
-        return context.next_tokens_if_undone if self.is_undone else context.next_tokens
+        return context.next_tokens_if_uncompacted if self.is_undone else context.next_tokens
 
 
 def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspection:
@@ -106,7 +106,7 @@ def injections(path: str, progress: Callable[[int], None] | None = None) -> Inje
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.add_shares(shares))
+    reader = ContextReader(lambda _, shares, __: found.count_injected(shares))
     for line in read.lines_of(path, progress):
         for record in line.records:
             reader.read_row(record.value)

@@ -42,7 +42,7 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
     if _was_deleted_by_user(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
-    mark = layout.short(key).encode()
+    mark = layout.short_key(key).encode()
     for path in find.all_transcripts():
         if time.monotonic() > until:
             return False
@@ -65,7 +65,9 @@ def _session_and_origins(path: str) -> Iterator[str]:
 
 def _was_deleted_by_user(home_dir: str, key: str) -> bool:
     """Whether the last that happened to a key is that the user had it deleted."""
-    events = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(key)]
+    events = [
+        line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(key)
+    ]
     return bool(events) and events[-1].get("event") == _FORGOTTEN
 
 

@@ -138,7 +138,7 @@ def plan_purge(
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
         survey = take_survey(file, size, progress)
-    plan = make_plan(survey, options, pins.pinned(home_dir))
+    plan = make_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.sent.calls, survey.conversation = [], {}, []
     survey.referenced = set()
@@ -183,7 +183,7 @@ class _Chooser:
         self._survey = survey
         kept = _KEPT_REQUESTS if options.keep_requests is None else options.keep_requests
         self._last_old_request = survey.requests - kept
-        wanted = pins.resolve(survey.conversation).wanted
+        wanted = pins.resolve_directives(survey.conversation).wanted
         self._calls = {name for name, pin in wanted.items() if pin.level != NONE}
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
@@ -400,7 +400,7 @@ class _PurgedCopy:
             if parent in dropped and name not in dropped:
                 raise RewriteError("the copy is not sound: nothing was changed; please report this")
         for key in self._keys:
-            if contents.header(self._home_dir, layout.digest_of(key)) is None:
+            if contents.content_bytes(self._home_dir, layout.digest_of(key)) is None:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )

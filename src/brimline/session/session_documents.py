@@ -86,7 +86,7 @@ def inspection(
 
 def _context(found: Context) -> dict[str, Any]:
     """The next request as far as it is known, and what the last one consisted of."""
-    composed = composition_text.as_document(found.composed)
+    composed = composition_text.composition_document(found.composed)
     names = ("occupancy_tokens", "parts", "tool_results_by_tool", "repeated_reads")
     return {name: composed[name] for name in names} | {
         "since_tokens_estimated": found.since_tokens,

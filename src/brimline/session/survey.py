@@ -358,7 +358,7 @@ def replaced_result_bytes(text: str) -> int | None:
     """How large a result was that is no longer itself but a line or a reference; else None."""
     if text.startswith(stub.LINE):
         return stub.bytes_in_line(text)
-    reference = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
+    reference = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
     if reference is None:
         return None
     return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes

@@ -106,8 +106,8 @@ def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
         return "Usage: /brim:history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
     notes = history.update(turn.home, lookback.files(None), until=until)
-    document = lookback.document(turn.home, savings.kept_out, compactions=bool(arguments))
-    aftermath.complete_history(document, config.user_models(turn.home), until)
+    document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
+    aftermath.add_costs_and_losses(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
     return "\n".join([aftermath.text(document), *notes])
 
@@ -116,7 +116,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     if not arguments:
         return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
     if _KEY.fullmatch(arguments):
-        layout.check_format(turn.home)
+        layout.refuse_newer_format(turn.home)
         key = contents.resolve(turn.home, arguments)
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
     from brimline.memory import hits
@@ -172,19 +172,19 @@ def _do_pin(turn: Turn, arguments: str, _watch: Watch) -> str:
         if first and first.lower() not in pins.LEVELS and "=" not in first:
             kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
             return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
-    return pinning.obey_directive(pins.from_arguments(kind, rest), turn)
+    return pinning.obey_directive(pins.directive_from_arguments(kind, rest), turn)
 
 
 def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
-    layout.check_format(turn.home)
+    layout.refuse_newer_format(turn.home)
     if arguments in ("", pins.LAST):
-        key = pinning.last_key(turn)
+        key = pinning.key_of_last_large_result(turn)
         if key is None:
             return "brimline: there is no large result yet."
     else:
         key = contents.resolve(turn.home, arguments)
     pins.pin(turn.home, key, pins.NONE)
-    return f"brimline: {layout.short(key)} is no longer pinned."
+    return f"brimline: {layout.short_key(key)} is no longer pinned."
 
 
 def _switch_off(turn: Turn, _arguments: str, _watch: Watch) -> str:

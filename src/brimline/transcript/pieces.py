@@ -159,7 +159,7 @@ def _user_pieces(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
         if kind == "tool_result":
             characters = row.content_characters([block]) + _tool_reference_characters(block)
             call_id = row.as_text(block.get("tool_use_id"))
-            ours = OUR_MARK in row.result_text(block)
+            ours = OUR_MARK in row.content_text(block.get("content"))
             yield Piece("tool_result", characters, call_id=call_id, ours=ours)
         elif kind in _SHOWN_TYPES:
             characters = row.content_characters([block])

@@ -385,7 +385,7 @@ def main_thread_results(row: Any) -> Iterator[Result]:
         if is_block(block, "tool_result"):
             yield Result(
                 as_text(block.get("tool_use_id")),
-                result_text(block),
+                content_text(block.get("content")),
                 is_error=block.get("is_error") is True,
                 record=row.get(COPY_FIELD),
                 is_marked=holds_persons_words(row),
@@ -435,11 +435,6 @@ def answered_call_ids(row: dict[str, Any]) -> list[str]:
     if row.get("type") != "user":
         return []
     return [as_text(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
-
-
-def result_text(block: dict[str, Any]) -> str:
-    """The text of one tool result."""
-    return content_text(block.get("content"))
 
 
 def result_texts_with_paths(
