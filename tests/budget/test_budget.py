@@ -35,7 +35,7 @@ WINDOW = 10_000  # of which ambient_knowledge has 2,000
 def talk(project_dir: str, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
     """A session of the project in which the tests stand."""
     monkeypatch.chdir(project_dir)
-    path = f"{paths.project_transcripts(project_dir)}/{ID}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{ID}.jsonl"
     session = SessionBuilder(path, ID, project_dir)
     session.prompt("Make the import faster.")
     session.tool_result(session.tool_call(40_000), "x" * 4_000)

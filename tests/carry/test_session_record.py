@@ -57,7 +57,7 @@ def test_a_checkpoint_on_demand_says_where_it_is_and_what_is_missing(
     home_dir: str, project_dir: str, recorded: SessionBuilder
 ) -> None:
     """With how full the session was."""
-    policy = config.live_policy(home_dir, project_dir)
+    policy = config.current_policy(home_dir, project_dir)
     policy.values["carry.critical_files"] = ["plan.md"]
 
     document = session_record.save_checkpoint(home_dir, session_record.session_place(ID), policy)

@@ -23,7 +23,7 @@ RULE = "Never touch the billing tables."
 
 def conversation(project_dir: str, name: str = SESSION) -> SessionBuilder:
     """A session in the client's folder, with a rule and a task."""
-    path = f"{paths.project_transcripts(project_dir)}/{name}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{name}.jsonl"
     session = SessionBuilder(path, session_id=name, cwd=project_dir)
     session.prompt(f"Make the nightly import faster. {RULE}")
     call = session.tool_call(40_000, "TaskCreate", subject="Write the regression test")

@@ -39,7 +39,7 @@ def answered(home_dir: str, session: SessionBuilder, name: str, **fields: Any) -
     """What the hooks say to an event, housekeeping included."""
     turn = entry.open_turn(name, json.dumps(event(name, session, **fields)).encode(), home_dir)
     assert turn is not None
-    said = entry.ask_rooms(turn)
+    said = entry.answer_turn(turn)
     if name == "SessionStart":
         entry.tidy(turn, 60.0)
     return said
@@ -387,7 +387,7 @@ def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
     home_dir: str, project_dir: str, session: SessionBuilder
 ) -> None:
     """At a session's start, within what a hook may say, with a mark where it is cut."""
-    folder = Path(paths.project_transcripts(project_dir), "memory")
+    folder = Path(paths.project_transcripts_dir(project_dir), "memory")
     folder.mkdir(parents=True)
     index = folder / "MEMORY.md"
     index.write_text("- [One](one.md) — about one\n", encoding="utf-8")

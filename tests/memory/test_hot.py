@@ -19,7 +19,7 @@ OVER = 1 << 20
 @pytest.fixture
 def place(project_dir: str) -> Path:
     """The memory of this project."""
-    folder = Path(paths.project_transcripts(project_dir), "memory")
+    folder = Path(paths.project_transcripts_dir(project_dir), "memory")
     folder.mkdir(parents=True)
     return folder
 

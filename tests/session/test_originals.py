@@ -21,7 +21,7 @@ BULK = "a line of output, naïvely\n" * 100
 @pytest.fixture
 def recorded(session: SessionBuilder) -> SessionBuilder:
     """A session of the client's whose result and input were moved out, here to no store."""
-    session.path = f"{paths.project_transcripts(session.cwd)}/{session.session_id}.jsonl"
+    session.path = f"{paths.project_transcripts_dir(session.cwd)}/{session.session_id}.jsonl"
     session.prompt("Build it.")
     session.tool_result(session.tool_call(50_000, command="make", description=BULK), BULK)
     for text in (BULK, cold.input_text({"command": "make", "description": BULK})):

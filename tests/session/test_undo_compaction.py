@@ -275,12 +275,14 @@ def test_how_full_it_is_is_read_from_the_file_again(
     state = SessionState(session.home_dir, find.session_id_of(session.path))
     measured = Snapshot(at=time.time(), occupancy_tokens=9_000, window_tokens=180_000)
     state.save_snapshot(measured)
-    state.save(MOD_READING, {"at": time.time(), "occupancy_tokens": 9_100, "source": "client"})
+    state.save_document(
+        MOD_READING, {"at": time.time(), "occupancy_tokens": 9_100, "source": "client"}
+    )
     state.remember_compaction(len(before))
 
     rewrite(session)
 
-    policy = config.live_policy(session.home_dir, session.cwd)
+    policy = config.current_policy(session.home_dir, session.cwd)
     status = session_status.read_status(session.path, session.home_dir, policy)
     last = usage.read_tail(session.path).usage
     assert last is not None

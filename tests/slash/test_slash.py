@@ -13,7 +13,7 @@ import pytest
 
 import brimline
 from brimline import slashcommands
-from brimline.hooks import entry
+from brimline.hooks import entry, statusline
 from brimline.memory import deep
 from brimline.slash import answer
 from brimline.store import pins, put
@@ -334,8 +334,8 @@ def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: Sessi
     raw = json.dumps(statusline_event(session, 200_000, None)).encode()
 
     said("/brim:off", home_dir, session)
-    assert b"off: /brim:on" in entry.respond("statusline", raw, home_dir)
+    assert b"off: /brim:on" in statusline.respond(raw, home_dir)
     assert "off in this session until /brim:on" in said("/brim:status", home_dir, session)
     said("/brim:on", home_dir, session)
     assert "/brim:on" not in said("/brim:status", home_dir, session)
-    assert b"off:" not in entry.respond("statusline", raw, home_dir)
+    assert b"off:" not in statusline.respond(raw, home_dir)

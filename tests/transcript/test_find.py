@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def test_the_newest_session_of_a_project_is_found(project_dir: str) -> None:
     """The file written last wins; other files and folders are no sessions."""
-    folder = Path(paths.project_transcripts(project_dir))
+    folder = Path(paths.project_transcripts_dir(project_dir))
     folder.mkdir(parents=True)
     for age, name in enumerate(["new.jsonl", "old.jsonl", "notes.txt"]):
         (folder / name).write_text("{}\n")
@@ -72,7 +72,7 @@ def build(project_dir: str) -> Callable[..., SessionBuilder]:
     """Sessions of one project, each written at a given time."""
 
     def make(session_id: str, at: float, began_with: str) -> SessionBuilder:
-        folder = paths.project_transcripts(project_dir)
+        folder = paths.project_transcripts_dir(project_dir)
         built = SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir)
         built.reply(1_000, session_id=began_with)
         os.utime(built.path, (at, at))
@@ -111,7 +111,7 @@ def test_a_session_has_the_same_names_everywhere(
 ) -> None:
     """Its id, how that begins, its file, or `last` for the newest of this project."""
     session = SessionBuilder(
-        f"{paths.project_transcripts(project_dir)}/1f0c2d3e-0000.jsonl", "1f0c2d3e-0000"
+        f"{paths.project_transcripts_dir(project_dir)}/1f0c2d3e-0000.jsonl", "1f0c2d3e-0000"
     )
     session.reply(20_000)
     monkeypatch.chdir(project_dir)

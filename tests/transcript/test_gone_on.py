@@ -54,7 +54,7 @@ def first(recordings: Path, project_dir: str) -> str:
 
 def _placed(source: Path, project_dir: str) -> str:
     session_id = next(filter(None, map(row.session_of, read.rows(str(source)))))
-    path = f"{paths.project_transcripts(project_dir)}/{session_id}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{session_id}.jsonl"
     os.makedirs(os.path.dirname(path))
     shutil.copy(source, path)
     os.utime(path, (_LONG_AGO, _LONG_AGO))

@@ -175,7 +175,7 @@ def _append_within(path: str, fields: dict[str, Any], most: int) -> None:
 
 def _file_size(path: str) -> int:
     try:
-        return io.system.stat(io.to_bytes(path)).st_size
+        return io.system.stat(io.path_bytes(path)).st_size
     except FileNotFoundError:
         return 0
 

@@ -168,7 +168,7 @@ def _keep_files(
     home_dir: str, session: str, project_dir: str, critical_files: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Critical files by the hash of their content; one that is missing is said to be."""
-    conductor = paths.conductor_files(project_dir) if project_dir else ()
+    conductor = paths.conductor_state_files(project_dir) if project_dir else ()
     named = [os.path.join(project_dir, os.path.expanduser(path)) for path in critical_files]
     wanted = [path for path in conductor if os.path.lexists(path)] + named
     return [_keep_file(home_dir, session, project_dir, path) for path in dict.fromkeys(wanted)]

@@ -89,8 +89,10 @@ def post_compact(turn: Turn) -> None:
 
     record = notes.merge_into(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.is_held(message, summary) for message in record.messages)
-    characters = turn.state.last_line("Carded").get("characters", 0)
-    turn.note("Carried", messages=len(record.messages), held=held, card_characters=characters)
+    characters = turn.state.last_spooled("Carded").get("characters", 0)
+    turn.spool_event(
+        "Carried", messages=len(record.messages), held=held, card_characters=characters
+    )
 
 
 def post_tool_use(turn: Turn) -> None:
@@ -181,19 +183,19 @@ def _make_card(turn: Turn) -> str:
     from brimline.carry import card
 
     pinned = turn.attempt("budget", _pinned_in_budget, turn) or ()
-    moved = turn.state.moved_out()
+    moved = turn.state.just_moved_out()
     if moved:
         return card.card_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
     text = card.card_text(
         _current_ledger(turn),
         turn.policy.marked,
         pinned=pinned,
-        budget=min(card.BUDGET_CHARACTERS, turn.note_room() - 2),
+        budget=min(card.BUDGET_CHARACTERS, turn.note_characters_left() - 2),
         incomplete=_INCOMPLETE in turn.state.names or not _has_checkpoint(turn),
         outdated=turn.state.has_spoken,
     )
     if text:
-        turn.note("Carded", characters=len(text))
+        turn.spool_event("Carded", characters=len(text))
     return text
 
 

@@ -42,7 +42,7 @@ def text(loss: dict[str, Any], session_id: str) -> list[str]:
     lines = []
     for kind, way in ways.items():
         last = [output.Path(name) if kind == "files" else name for name in loss[kind][-_SHOWN:]]
-        names = "; ".join(output.line(name, _TEXT_CHARACTERS) for name in last)
+        names = "; ".join(output.one_line(name, _TEXT_CHARACTERS) for name in last)
         if names:
             count = output.count(len(loss[kind]), kind[:-1])
             shown = f"{len(last)} of {len(loss[kind])}: " if len(loss[kind]) > _SHOWN else ""

@@ -54,6 +54,6 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
     if arguments["text"]:
         arguments["text"] = clean(arguments["text"])
     home_dir = paths.home()
-    window = SessionState(home_dir, session).read(TELEMETRY).get("window_tokens")
+    window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
     document = operations.run(home_dir, session, window, operation, arguments)
     output.answer({"session_id": session} | document, operations.text, as_json=as_json)

@@ -45,7 +45,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
-    _say_if_renewed()
+    _tell_search_was_renewed()
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
@@ -196,11 +196,11 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
-    _say_if_renewed()
+    _tell_search_was_renewed()
     if not vectors.load():
         output.note(vectors.missing())
     total = sum(overview.open_search(home_dir).use(overview.count_entries)["entries"].values())
-    told = f"{_entry_count(done.added)} added, {total:,} in all."
+    told = f"{_entries_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
 
@@ -241,7 +241,7 @@ def status_command(as_json: bool) -> None:
       brimline memory status
     """
     document = overview.status(paths.home(), _memory_folder())
-    _say_if_renewed()
+    _tell_search_was_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
@@ -285,14 +285,14 @@ def forget_command(
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, dry_run=True)
-        output.answer(document, f"{_count_text(document)} would go.", as_json=as_json)
+        output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
         return
     sessions = output.count(len(chosen.sessions), "session")
     output.consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
     if together.is_wanted(home_dir):
         output.note("`brimline memory sync` deletes it on the team's server too")
-    output.answer(document, f"{_count_text(document)} forgotten.", as_json=as_json)
+    output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)
 
 
 def _choose_sessions(
@@ -315,7 +315,7 @@ def _choose_sessions(
     return Asked(tuple(inside), project=place)
 
 
-def _say_if_renewed() -> None:
+def _tell_search_was_renewed() -> None:
     """Say that a damaged search file was replaced, and what that costs."""
     if documents.renewed:
         output.note(
@@ -324,14 +324,14 @@ def _say_if_renewed() -> None:
         )
 
 
-def _count_text(document: dict[str, Any]) -> str:
+def _deleted_counts_text(document: dict[str, Any]) -> str:
     """How much forgetting would delete."""
     parts = [output.count(document[f"{name}s"], name) for name in ("session", "output", "backup")]
-    parts.insert(1, _entry_count(document["entries"]))
+    parts.insert(1, _entries_text(document["entries"]))
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _entry_count(number: int) -> str:
+def _entries_text(number: int) -> str:
     return "1 entry" if number == 1 else f"{number:,} entries"
 
 

@@ -40,7 +40,7 @@ Exit codes:
 _DAY_S = 86_400
 
 
-def _choose_session(file: str | None, session_id: str | None) -> str:
+def _recovered_session_file(file: str | None, session_id: str | None) -> str:
     """The session that is meant; what an earlier command left unfinished on it is finished.
 
     Raises:
@@ -53,7 +53,7 @@ def _choose_session(file: str | None, session_id: str | None) -> str:
     return path
 
 
-def _read_progress(path: str) -> output.Progress:
+def _reading_progress(path: str) -> output.Progress:
     return output.Progress("Reading", os.path.getsize(path))
 
 
@@ -70,8 +70,8 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
       brimline session inspect
       brimline session inspect session.jsonl --json
     """
-    path = _choose_session(file, session_id)
-    with _read_progress(path) as bar:
+    path = _recovered_session_file(file, session_id)
+    with _reading_progress(path) as bar:
         document = session_documents.inspection(path, paths.home(), bar.update)
     output.answer(document, session_text.inspection, as_json=as_json)
 
@@ -109,7 +109,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
       brimline session purge session.jsonl --keep-recent 20 --yes
       brimline session purge --strategy old --strategy copies
     """
-    path = _choose_session(file, session_id)
+    path = _recovered_session_file(file, session_id)
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
@@ -117,7 +117,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
-    with _read_progress(path) as bar:
+    with _reading_progress(path) as bar:
         planned = purge.plan_purge(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
     if planned.is_empty:
@@ -165,8 +165,8 @@ def repair_command(
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    path, home_dir = _choose_session(file, session_id), paths.home()
-    with _read_progress(path) as bar:
+    path, home_dir = _recovered_session_file(file, session_id), paths.home()
+    with _reading_progress(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
@@ -208,12 +208,12 @@ def restore_command(
       brimline session restore
       brimline session restore session.jsonl --before-compaction --yes
     """
-    path = _choose_session(file, session_id)
+    path = _recovered_session_file(file, session_id)
     if before_compaction:
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    with _read_progress(path) as bar:
-        plan = restore.plan_restore(path, paths.home(), bar.update)
+    with _reading_progress(path) as bar:
+        plan = restore.plan(path, paths.home(), bar.update)
     document: dict[str, Any] = {
         "path": plan.path,
         "rewrites": len(plan.undone),
@@ -237,8 +237,8 @@ def restore_command(
 
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
-    with _read_progress(path) as bar:
-        plan = undo_compaction.plan_undo(path, paths.home(), bar.update)
+    with _reading_progress(path) as bar:
+        plan = undo.plan(path, paths.home(), bar.update)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}

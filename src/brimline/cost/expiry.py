@@ -55,7 +55,7 @@ def decide(turn: Turn) -> Decision | None:
     tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
     text = notice_text(cache, tokens, clock.now(), model)
-    if turn.state.read(MOD_ALIVE):
+    if turn.state.read_document(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))

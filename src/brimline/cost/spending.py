@@ -90,12 +90,12 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.sessions(home_dir)
+    gone = forgotten.last_lines_by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:
         stamp = _file_stamp(path)
-        if stamp is None or forgotten.is_silent(gone, path):
+        if stamp is None or forgotten.has_nothing_new(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
             current[path] = _read_transcript(path, stamp, progress)

@@ -181,4 +181,6 @@ def _require_libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(extras.hint("pages need Jinja, Starlette and Uvicorn")) from error
+        raise BrimlineError(
+            extras.installation_hint("pages need Jinja, Starlette and Uvicorn")
+        ) from error

@@ -182,7 +182,7 @@ def _is_running(path: str) -> bool:
 
 def policy_by_project(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
 def story_without_readings(
@@ -205,7 +205,7 @@ def story_without_readings(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spool(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
         with read.open_regular(path) as file:
             size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
@@ -226,7 +226,7 @@ def story_without_readings(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
-    story.figures = history.look(home_dir, name, [path], lines).figures
+    story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
     story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
@@ -331,7 +331,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest(WINDOW)
+    observed = state.largest_number_behind(WINDOW)
     for moment in story.moments:
         proved = proved_window(moment.tokens)
         observed = max(observed or 0, proved or 0) or None

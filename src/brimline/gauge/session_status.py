@@ -42,7 +42,7 @@ def read_status(
         **now.document(),
         "compactions": len(session.compactions),
         "off": state.is_off,
-        "gateway_saved_tokens": state.gateway_saved(now.occupancy_tokens),
+        "gateway_saved_tokens": state.gateway_saved_tokens(now.occupancy_tokens),
     }
 
 

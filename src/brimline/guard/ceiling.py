@@ -104,7 +104,7 @@ def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int)
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
     if not _claim_advice(turn.state, bucket, _ceiling_band(used, ceiling)):
         return None
-    turn.note("Advised", tool=load.tool)
+    turn.spool_event("Advised", tool=load.tool)
     return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
 
 
@@ -160,7 +160,7 @@ def _load_text(
 def _record_block(turn: Turn, load: Load, reason: str) -> None:
     from brimline.state import logs
 
-    turn.note("Blocked", blocked=True, tool=load.tool, subject=load.label)
+    turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.label)
     session, figures = turn.state.session_id, turn.reading.recorded_figures()
     fields = {"kind": "block", "subject": load.label, "reason": reason}
     turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)

@@ -129,7 +129,7 @@ def _record_entered_tier(turn: Turn) -> None:
 
     reading, session = turn.reading, turn.state.session_id
     level = reading.tier or 0
-    turn.note("Announced", spoke=level)
+    turn.spool_event("Announced", spoke=level)
     fields = {"kind": "escalation", "level": level}
     turn.attempt(
         "audit", logs.record_pressure, turn.home, session, reading.recorded_figures(), fields
@@ -137,7 +137,7 @@ def _record_entered_tier(turn: Turn) -> None:
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
         turn.attempt(
-            "notice", turn.state.save_notice, wording.tier_entry_notice(reading.document())
+            "notice", turn.state.save_mod_notice, wording.tier_entry_notice(reading.document())
         )
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
         turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")

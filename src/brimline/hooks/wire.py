@@ -72,7 +72,7 @@ class Event:
 
 
 def render(event_name: str, decision: Decision) -> str:
-    """The client's answer document; empty where there is nothing to say."""
+    """A decision as the client reads it; empty where there is nothing to say."""
     if decision.permission == "deny" and event_name in _BLOCKABLE:
         return json.dumps({"decision": "block", "reason": decision.reason})
     if event_name == "PreCompact":

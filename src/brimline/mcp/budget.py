@@ -25,7 +25,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     operation, session = str(fields.pop("operation", "get")), _find_session(project_dir)
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
-    window = SessionState(home_dir, session).read(TELEMETRY).get("window_tokens")
+    window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
     text = operations.text(operations.run(home_dir, session, window, operation, fields))
     if len(text) <= _MOST_CHARACTERS:
         return text

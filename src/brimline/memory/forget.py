@@ -35,7 +35,7 @@ def sessions(home_dir: str) -> dict[str, Kept]:
         before = kept.get(name, Kept())
         kept[name] = Kept(before.project or stored.place(project), max(before.last_at, at))
 
-    for known_to in table.trace_functions("sessions"):
+    for known_to in table.traces_named("sessions"):
         for name, project, at in known_to(home_dir):
             add(name, project, at)
     for path in find.beginning_with():
@@ -60,7 +60,7 @@ def forget(home_dir: str, asked: Asked, *, dry_run: bool = False) -> dict[str, i
     if not dry_run:
         _note_forgotten(home_dir, asked)  # first: from here on nothing of it is taken in again
     counts = {"sessions": len(asked.sessions), "outputs": 0, "entries": 0, "files": 0, "backups": 0}
-    for forget_own in table.trace_functions("forget"):
+    for forget_own in table.traces_named("forget"):
         for what, number in forget_own(home_dir, asked, dry_run=dry_run).items():
             counts[what] += number
     return counts

@@ -46,7 +46,7 @@ def text(found: dict[str, Any]) -> str:
 
 
 def _hit_text(hit: dict[str, Any], query: str) -> str:
-    lines = [output.line(line, _LINE_CHARACTERS) for line in hit["lines"]]
+    lines = [output.one_line(line, _LINE_CHARACTERS) for line in hit["lines"]]
     head = "  ".join([hit["key"], *_origin(hit)])
     return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
 
@@ -146,10 +146,10 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
 
 def session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
-    gone = forgotten.sessions(home_dir)
+    gone = forgotten.last_lines_by_session(home_dir)
     for path in find.beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
-        if not is_agent and not forgotten.is_silent(gone, path):
+        if not is_agent and not forgotten.has_nothing_new(gone, path):
             yield path
 
 

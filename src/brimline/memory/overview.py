@@ -22,7 +22,7 @@ def topics_document(folder: str) -> dict[str, Any]:
 
 def topic_document(topic: Topic) -> dict[str, Any]:
     """A topic without its text."""
-    return output.fields(topic, "path name description type problem")
+    return output.attributes(topic, "path name description type problem")
 
 
 def topics_text(document: dict[str, Any]) -> str:

@@ -43,21 +43,21 @@ def _head_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     counted.append(output.count(document["compactions"], "compaction"))
     size, lines = output.size(document["size_bytes"]), output.count(document["lines"], "line")
     rows = [
-        ("file", output.line(document["transcript"], _PATH_CHARACTERS)),
+        ("file", output.one_line(document["transcript"], _PATH_CHARACTERS)),
         ("size", f"{size}, {lines}"),
         ("active", output.span(document["first_at"], document["last_at"])),
         ("went on for", ", ".join(counted)),
     ]
     for model, requests in document["models"].items():
-        rows.append(("model", f"{output.line(model)} ({output.count(requests, 'request')})"))
+        rows.append(("model", f"{output.one_line(model)} ({output.count(requests, 'request')})"))
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
     rows.append(("a resume", _resume_text(document)))
     for lost in document["lost_thinking"]:
-        text = f"after request {lost['after_request']:,}: {output.line(lost['what'], _ROOM)}"
+        text = f"after request {lost['after_request']:,}: {output.one_line(lost['what'], _ROOM)}"
         rows.append(("thinking lost", text))
-    kinds = [f"{output.line(kind)} {count:,}" for kind, count in document["records"].items()]
+    kinds = [f"{output.one_line(kind)} {count:,}" for kind, count in document["records"].items()]
     more = ["…"] if len(kinds) > _SHOWN_KINDS else []
     return [*rows, ("records", ", ".join([*kinds[:_SHOWN_KINDS], *more]))]
 
@@ -115,8 +115,8 @@ def _largest_lines(document: dict[str, Any]) -> list[str]:
             output.size(result["bytes"]),
             f"request {result['request']:,}",
             _whereabouts(result),
-            output.line(result["tool"] or "unknown", 24),
-            output.source(result["tool"], result["source"]),
+            output.one_line(result["tool"] or "unknown", 24),
+            output.tool_subject(result["tool"], result["source"]),
         ]
         for result in document["largest_results"]
     ]
@@ -153,7 +153,7 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
         text = f"{len(members):,} {kind}: {members[0]['meaning']}"
         lines.append(output.wrapped(text, "  ", "    "))
         for fault in members[:_SHOWN_LINES]:
-            detail = f": {output.line(fault['detail'], 120)}" if fault["detail"] else ""
+            detail = f": {output.one_line(fault['detail'], 120)}" if fault["detail"] else ""
             past = "" if fault["in_context"] else " (before the last compaction: in no request)"
             text = f"line {fault['line']:,}{detail}{past}"
             lines.append(output.wrapped(text, "    ", "      "))
@@ -221,8 +221,8 @@ def purged_results(results: list[dict[str, Any]]) -> str:
             f"request {result['request']:,}",
             output.size(result["bytes"]),
             result["strategy"],
-            output.line(result["tool"] or "a tool", 24),
-            output.source(result["tool"], result["source"]),
+            output.one_line(result["tool"] or "a tool", 24),
+            output.tool_subject(result["tool"], result["source"]),
         ]
         for result in results[:_SHOWN_CHANGES]
     ]
@@ -261,7 +261,7 @@ def _still_written_lines(document: dict[str, Any]) -> list[str]:
 def found_fault_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, what is to be done about it, and what is left alone."""
     mended, left = document["mended"], document["left_alone"]
-    lines = [output.line(document["transcript"], _PATH_CHARACTERS)]
+    lines = [output.one_line(document["transcript"], _PATH_CHARACTERS)]
     if not mended and not left:
         return [*lines, "Sound: no faults."]
     if mended:

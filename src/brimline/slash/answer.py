@@ -105,7 +105,7 @@ def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
     if arguments not in ("", "--compactions"):
         return "Usage: /brim:history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
-    notes = history.update(turn.home, lookback.files(None), until=until)
+    notes = history.update(turn.home, lookback.transcripts(None), until=until)
     document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
     aftermath.add_costs_and_losses(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]

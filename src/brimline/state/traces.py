@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILES = {
     "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
     "sessions": "",
-    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|notice|reading)"
+    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|judged|notice|reading)"
     r"|(spoke|window|compacted)-[\w.-]+",
     "memory": r"forgotten\.jsonl",
 }
@@ -47,5 +47,5 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
         if not dry_run:
             history.forget(home, name)  # after its folder, from which it would be made anew
             for log in _LOGS:
-                json.redact_lines(f"{home}/{log}", "session", name)
+                json.blank_out_value(f"{home}/{log}", "session", name)
     return {"files": files}

@@ -102,8 +102,8 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     ]
     if reasons:
         return [*cells, row["reason"] or ""]
-    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
-    return [*cells, tool, output.source(row["tool"], row["source"])]
+    tool = output.one_line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.tool_subject(row["tool"], row["source"])]
 
 
 def digits_to_type(key: str) -> str:
