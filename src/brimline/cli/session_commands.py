@@ -213,7 +213,7 @@ def restore_command(
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     with _reading_progress(path) as bar:
-        plan = restore.plan(path, paths.home(), bar.update)
+        plan = restore.plan_restore(path, paths.home(), bar.update)
     document: dict[str, Any] = {
         "path": plan.path,
         "rewrites": len(plan.undone),
@@ -238,7 +238,7 @@ def restore_command(
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
     with _reading_progress(path) as bar:
-        plan = undo.plan(path, paths.home(), bar.update)
+        plan = undo_compaction.plan_undo(path, paths.home(), bar.update)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}

@@ -173,7 +173,8 @@ def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
     observed = max(state.largest_number_behind(session.WINDOW) or 0, proved or 0)
-    return make_reading(last, state.snapshot(), policy, observed or None, history=scan.occupancies)
+    history = scan.occupancies_since_compaction
+    return make_reading(last, state.snapshot(), policy, observed or None, history=history)
 
 
 def make_reading(

@@ -98,12 +98,12 @@ class Rehearsal:
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
             happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
-            self._play_compaction(row.boundary(tokens))
+            self._play_compaction(row.make_auto_boundary(tokens))
             tokens = min(self._tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
-        self._append_row(row.resized(value, tokens))
+        self._append_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
     def _tokens_after_compaction(self) -> int:

@@ -202,7 +202,7 @@ def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Co
     purged = Counter[str]()
     for note in made:
         if note.path == real and note.at > moment:
-            purged.update(note.purged_tokens)
+            purged.update(note.tokens_by_call)
     restored = SessionState(home_dir, session).read_document(_RESTORED)
     if restored.get("path") == real and restored["at"] > moment:
         for at, tokens in restored["purges"]:
@@ -377,9 +377,8 @@ def restore(
     with contextlib.suppress(OSError):  # what comes back is not told then, no worse
         purges = [(note.at, note.tokens_by_call) for note in found.undone if note.context_tokens]
         record = {"at": time.time(), "path": found.path, "purges": purges}
-        SessionState(found.home_dir, find.session_id_of(found.path)).save_document(
-            _RESTORED, record
-        )
+        state = SessionState(found.home_dir, find.session_id_of(found.path))
+        state.save_document(_RESTORED, record)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):
             forget_note(note)

@@ -51,7 +51,8 @@ def inspection(
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
-        **output.attributes(report, "size_bytes last_at turns requests"),
+        **output.attributes(report, "size_bytes last_at turns"),
+        "requests": len(report.occupancies),
         "compactions": len(report.compactions),
         "peak_tokens": max(report.occupancies, default=None),
         **output.attributes(report, "lines first_at"),

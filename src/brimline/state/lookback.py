@@ -55,7 +55,7 @@ def document(
         if not compactions:
             del made["compactions"]
     else:
-        shown = [find.matching(session_id, sessions)]
+        shown = [find.only_matching_id(session_id, sessions)]
         made = _session_document(shown[0], figures[shown[0]])
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 

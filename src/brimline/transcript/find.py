@@ -112,10 +112,8 @@ def newest(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts_dir(place)
-        found = _without_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl"))
-        found = [path for path in found if os.path.isfile(path)]
-        if found:
-            return max(found, key=_heard_at)
+        if found := _sessions_among(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
+            return max(found, key=_last_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
         "no session in this folder yet: start Claude Code here, or pass `--session ID`"
