@@ -58,7 +58,7 @@ def main() -> int:
         for case in compactions(path):
             record = _record(case)
             wanted = needed(case)
-            said = [card.part_to_match(message) for message in record.messages]
+            said = [card.part_a_summary_must_hold(message) for message in record.messages]
             cases += 1
             wanted_count += len(wanted)
             said_count += len(said)

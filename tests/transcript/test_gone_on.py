@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import json, paths
-from brimline.memory import deep
-from brimline.session import inspect, originals, undo_compaction
+from brimline.memory import deep, hits
+from brimline.session import inspect, originals, undo
 from brimline.state import history, lookback
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
@@ -76,7 +76,7 @@ def test_memory_has_every_message_once(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     entries = memory.use(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}

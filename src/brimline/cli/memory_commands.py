@@ -51,7 +51,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if not vectors.load():
         output.note(vectors.missing())
     if document["reading"]:
-        output.note(hits.reading_text(document["reading"]))
+        output.note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
         output.note("this project alone was searched; `--everywhere` looks into all")
     output.answer(document, hits.text, as_json=as_json)
@@ -68,7 +68,7 @@ def show_command(key: str, as_json: bool) -> None:
     Example:
       brimline memory show m1204
     """
-    output.answer(hits.entry(paths.home(), key), hits.entry_text, as_json=as_json)
+    output.answer(hits.entry_and_nearby(paths.home(), key), hits.entry_text, as_json=as_json)
 
 
 @output.command("add")
@@ -192,14 +192,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        overview.open_search(home_dir).use(_mark_all_unread)
+        hits.open_memory(home_dir).use(_mark_all_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _tell_search_was_renewed()
     if not vectors.load():
         output.note(vectors.missing())
-    total = sum(overview.open_search(home_dir).use(overview.count_entries)["entries"].values())
+    total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
     told = f"{_entries_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
@@ -281,7 +281,7 @@ def forget_command(
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
-    chosen = _choose_sessions(forget.sessions(home_dir), session_id, project, before)
+    chosen = _choose_sessions(forget.kept_sessions(home_dir), session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, dry_run=True)
@@ -349,7 +349,7 @@ def _index_topic(topic: Topic) -> None:
     home_dir, project = paths.home(), os.getcwd()
     with contextlib.suppress(BrimlineError):
         exclude = config.load(home_dir, project).values["memory.exclude"]
-        deep.renew_topic(home_dir, project, topic.path, exclude)
+        deep.index_topic(home_dir, project, topic.path, exclude)
 
 
 def _text_or_stdin(text: str) -> str:

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import reading_progress, reading_text
+from brimline.memory.hits import open_memory, progress_text, reading_progress
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -63,7 +63,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress(home_dir)
-    notes += [f"[{reading_text(state)}]"] if state else []
+    notes += [f"[{progress_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
@@ -127,7 +127,7 @@ def remember(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return deep.open_memory(home_dir)
+    return open_memory(home_dir)
 
 
 def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
