@@ -12,7 +12,7 @@ import pytest
 
 from brimline.fast import json, paths
 from brimline.memory import deep, hits
-from brimline.session import inspect, originals, undo
+from brimline.session import inspect, originals, undo_compaction
 from brimline.state import history, lookback
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row

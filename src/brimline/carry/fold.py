@@ -156,7 +156,7 @@ def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> No
 
 
 def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
-    for call in row.calls(fields):
+    for call in row.main_thread_calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
             for name, value in call.arguments.items()
@@ -174,9 +174,9 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.message(fields), at)
+    _keep_message(ledger, words.user_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
-    ledger.plan = clean(row.plan_of(fields)) or ledger.plan
+    ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
@@ -243,12 +243,12 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _refusal_label(answer: _Answer) -> str:
-    command = flatten(clean(row.text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    command = flatten(clean(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
 def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
-    command, result = clean(row.text_of(answer.arguments.get("command"))), answer.result
+    command, result = clean(row.as_text(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
@@ -282,25 +282,25 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _note_plan(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(row.text_of(answer.result.record.get("filePath"))) or ledger.plan
+    ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
 def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
-    text, reason = (row.text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
+    text, reason = (row.as_text(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
 
 
 def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
-    number = row.text_of(task.get("id")) if isinstance(task, dict) else ""
+    number = row.as_text(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
     _update_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _update_task(ledger, row.text_of(answer.arguments.get("taskId")), answer.arguments)
+        _update_task(ledger, row.as_text(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
@@ -338,9 +338,9 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     if not number:
         return
     state, subject = ledger.tasks.get(number, ["pending", ""])
-    state = row.text_of(fields.get("status")) or state
+    state = row.as_text(fields.get("status")) or state
     subject = clean(
-        row.text_of(fields.get("subject")) or row.text_of(fields.get("content")) or subject
+        row.as_text(fields.get("subject")) or row.as_text(fields.get("content")) or subject
     )
     if state == "deleted" or not subject:
         ledger.tasks.pop(number, None)

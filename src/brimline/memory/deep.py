@@ -396,7 +396,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
         file.seek(start)
         offset = start
         rows = _rows_that_may_speak(read.lines(file, offset=start))
-        goes_on = start == 0 and find.origin(path) is not None
+        goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
