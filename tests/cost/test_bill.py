@@ -27,7 +27,7 @@ DAY_S = 86_400
 
 def built(project_dir: str, session_id: str = FIRST, model: str = "claude-opus-5-5") -> Any:
     """A session where the client keeps those of a project."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir, model)
 
 

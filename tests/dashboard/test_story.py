@@ -257,7 +257,7 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
     ]
     state = SessionState(home_dir, find.session_id_of(session.path))
     for line in lines:
-        state.add_line("Gateway", line)
+        state.spool_event("Gateway", line)
 
     moments = story.tell_story(session.path, home_dir).moments
 

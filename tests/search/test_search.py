@@ -20,7 +20,7 @@ from tests.memory.worlds import SESSION, talked
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.memory import deep, forget
+from brimline.memory import deep, forget, hits
 from brimline.search import documents, stored
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
@@ -259,7 +259,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    deep.open_memory(home_dir).search("signed cookies")
+    hits.open_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 

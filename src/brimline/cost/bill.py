@@ -135,7 +135,7 @@ def text(document: dict[str, Any]) -> str:
             row_dollars_text(row),
             f"{row['requests']:,}",
             _cache_share_text(row),
-            row[by][:_SHORT_ID] if by == "session" else output.line(row[by]),
+            row[by][:_SHORT_ID] if by == "session" else output.one_line(row[by]),
         ]
         for row in rows[:_SHOWN_ROWS]
     ]

@@ -56,7 +56,7 @@ def decide(turn: Turn) -> Decision | None:
     tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
     text = notice_text(cache, tokens, clock.now(), model)
-    if turn.state.read(MOD_ALIVE):
+    if turn.state.read_document(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
@@ -72,7 +72,7 @@ def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
+            cached, at = row.cache_use_of(fields), clock.parse(row.timestamp_of(fields))
             if cached and at is not None:
                 read_tokens, written_tokens, lifetime_s, model = cached
                 return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
@@ -122,19 +122,19 @@ def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
 
 def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
-    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in calls.values()
         if not judge.is_on_users_list(never, call.name, call.arguments)
     }
-    for result in (result for fields in rows for result in row.results(fields)):
+    for result in (result for fields in rows for result in row.main_thread_results(fields)):
         if call := judged.get(result.call_id):
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_be_in(call.tool, result.text, **marks),
+                is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
     found = cold.cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

@@ -85,12 +85,12 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.sessions(home_dir)
+    gone = forgotten.last_lines_by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:
         stamp = _file_stamp(path)
-        if stamp is None or forgotten.is_silent(gone, path):
+        if stamp is None or forgotten.has_nothing_new(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
             current[path] = _read_transcript(path, stamp, progress)
@@ -150,14 +150,14 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
-        billed = row.billed_of(fields)
-        if billed is None:
+        tokens = row.billed_tokens_of(fields)
+        if tokens is None:
             continue
         first = first or fields
-        is_fork = is_fork or row.forked_from(fields) is not None
-        key = billed.message_id or f"{path}:{number}"
-        begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
-        requests[key] = Request(key, begun, billed.model, *billed.tokens)
+        is_fork = is_fork or row.forked_from_session(fields) is not None
+        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
+        begun = requests[key].at if key in requests else clock.parse(at) or 0.0
+        requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(
         path=path,
         stamp=stamp,

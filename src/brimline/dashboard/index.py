@@ -72,7 +72,7 @@ class Index:
         with self._open() as base:
             stale = self._drop_gone_list_stale(base)
             done, self.total = 0, sum(map(_stamped_size, stale.values()))
-            same = story.policy_by_project(self.home_dir), history.load(self.home_dir)
+            same = story.policy_by_project(self.home_dir), history.load_lines(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
@@ -89,8 +89,10 @@ class Index:
 
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
+        forgot = forgotten.last_lines_by_session(self.home_dir)
+        files = [
+            path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
+        ]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
@@ -146,7 +148,7 @@ class Index:
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
-        return find.by_id(session_id)
+        return find.transcript_with_id(session_id)
 
     def all_rows(self) -> list[dict[str, Any]]:
         """What is known of every session."""
@@ -202,7 +204,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
-        "title": output.line(session.title, _TITLE_CHARACTERS),
+        "title": output.one_line(session.title, _TITLE_CHARACTERS),
         "folder": client_folder_name(session.path),
         "project": session.project or "",
         "model": session.most_used_model,
@@ -212,7 +214,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
         "window": session.now.window.tokens,
         "curve": output.peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
-        "compacted": [output.fields(past, _COMPACTION) for past in session.figures.compactions],
+        "compacted": [output.attributes(past, _COMPACTION) for past in session.figures.compactions],
         "spent": session.tokens_by_billing,
         "tokens": sum(session.tokens_by_billing.values()),
         "tools": session.tools,

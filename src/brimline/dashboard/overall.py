@@ -123,7 +123,7 @@ def _advise_on_cache(period: Period) -> Advice | None:
     text = f"{missed:.0%} of what was sent did not come from the cache"
     causes = _sum_counts(row["causes"] for row in period.rows)
     for cause, _ in causes.most_common(1):
-        text += f"; most breaks were “{output.line(cause, 60)}”"
+        text += f"; most breaks were “{output.one_line(cause, 60)}”"
     return Advice(missed, f"{text}.", "brimline history --cache")
 
 
@@ -143,7 +143,7 @@ def _advise_on_tools(period: Period) -> Advice | None:
     for tool, tokens in period.tools.most_common(1):
         share = period.share_of_brought_in(tokens)
         if share > _MUCH_OF_ONE_TOOL:
-            text = f"Results of {output.line(tool, 40)} are {share:.0%} of what came in: "
+            text = f"Results of {output.one_line(tool, 40)} are {share:.0%} of what came in: "
             largest = max(period.rows, key=lambda row: row["tools"].get(tool, 0))
             command = f"brimline session inspect {largest['id'][:8]}"
             return Advice(share, f"{text}see which calls were large where it had most.", command)

@@ -120,7 +120,7 @@ def report(
     from brimline.dashboard.report import single_page, write_page
     from brimline.dashboard.story import tell_story
 
-    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = tell_story(path, paths.home(), bar.update)
     made = single_page(session_story, paths.home(), redacted=redact)
@@ -160,6 +160,6 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, table_text
 
-    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, table_text, as_json=as_json)

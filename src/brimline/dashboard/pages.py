@@ -73,7 +73,7 @@ def environment() -> Environment:
         "when": pass_context(_time_filter),
         "hunks": _diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
-        "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
+        "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (
             f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
@@ -150,7 +150,7 @@ def session_page_values(
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
         "hooks": hook_milliseconds(story.events),
-        "gateway": figures.gateway_savings(story.events),
+        "gateway": figures.gateway_saved_and_rewritten(story.events),
         "cards": [] if redacted else _cards_given(story),
         "compactions": _priced_compactions(story, user_models, redacted=redacted),
     }
@@ -178,7 +178,7 @@ def _priced_compactions(
     story: Story, user_models: Sequence[dict[str, Any]], *, redacted: bool
 ) -> list[dict[str, Any]]:
     """The session's compactions with what each cost and, unless texts are to stay out, lost."""
-    compactions = lookback.compactions_of(story.session_id, story.figures)
+    compactions = lookback.compaction_documents(story.session_id, story.figures)
     aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
         aftermath.fill_in_summary_losses(compactions, story.path)
@@ -234,10 +234,10 @@ def row_text_at(file: BinaryIO, offset: int) -> str:
 def _texts_of_row(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
     if attached := row.attachment_of(value):
-        return row.texts_in(row.rendered_of(value) or attached)
-    said = [*row.thoughts(value), *row.content_texts(row.content_blocks(value))]
-    said += [_call_text(call.name, call.arguments) for call in row.calls(value)]
-    return [*said, *[one.text for one in row.results(value)]]
+        return row.all_texts_in(row.rendered_attachment(value) or attached)
+    said = [*row.thinking_texts(value), *row.content_texts(row.content_blocks(value))]
+    said += [_call_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
+    return [*said, *[one.text for one in row.main_thread_results(value)]]
 
 
 def _call_text(tool: str, arguments: dict[str, Any]) -> str:
@@ -261,8 +261,8 @@ def item_text(item: Item, *, redacted: bool) -> str:
         subject = ending if ending in _ENDINGS else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
         name = name and redacted_name(item.kind, name)
-    subject = output.line(output.source(name, subject), _SUBJECT_CHARACTERS)
-    told = f": {output.line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
+    subject = output.one_line(output.tool_subject(name, subject), _SUBJECT_CHARACTERS)
+    told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 
 

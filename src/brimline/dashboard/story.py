@@ -135,7 +135,7 @@ class Story:
     @property
     def last_at(self) -> float:
         """When it was active last."""
-        return self.moments[-1].at if self.moments else find.modified(self.path)
+        return self.moments[-1].at if self.moments else find.modified_at(self.path)
 
     @property
     def most_used_model(self) -> str:
@@ -175,14 +175,14 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
 
 def policy_by_project(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
 def story_without_readings(
@@ -205,7 +205,7 @@ def story_without_readings(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spool(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
         for line in read.lines_of(path, progress):
@@ -223,7 +223,7 @@ def story_without_readings(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
-    story.figures = history.look(home_dir, name, [path], lines).figures
+    story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
     story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
@@ -255,10 +255,10 @@ class _Reader:
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking(value):
+        if lost := row.describe_lost_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -288,7 +288,7 @@ class _Reader:
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
         now, last = self.open, self.open.last
-        now.spent, now.is_final = row.Spent(value), now.is_final or row.is_final(value)
+        now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
         last.usage, last.offset = usage, offset
         last.reply_characters += row.visible_characters(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
@@ -328,7 +328,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest(WINDOW) or 0
+    observed = state.largest_number_behind(WINDOW) or 0
     for moment in story.moments:
         observed = max(observed, proved_window(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)

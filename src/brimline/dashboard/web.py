@@ -279,12 +279,12 @@ class Dashboard:
         for hit in rows:
             hit["session"] = self._session_if_present(hit["group"])
         unread = hits.reading_progress(self.home_dir)
-        values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
+        values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 
     def entry(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
-        document = hits.entry(self.home_dir, request.path_params["key"])
+        document = hits.entry_and_nearby(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
         session = self._session_if_present(own["group"])
         return self._render("entry.html", "Said before", own=own, session=session, **document)

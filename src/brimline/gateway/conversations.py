@@ -322,7 +322,7 @@ class Conversations:
         )
 
     def _model_of(self, passing: Passing) -> models.Model:
-        return models.pick(passing.model, self._policy.models)
+        return models.lookup_in(passing.model, self._policy.models)
 
     def _find_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
@@ -432,7 +432,7 @@ class Conversations:
             fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
             state = SessionState(self._home, passing.session)
-            state.add_line("Gateway", fields)
+            state.spool_event("Gateway", fields)
             if not passing.agent and report.kind == "conversation":
                 told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
@@ -446,7 +446,7 @@ def _find_same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
 
 def _has_mod(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
-    sign = session.read(MOD_ALIVE)
+    sign = session.read_document(MOD_ALIVE)
     at = sign.get("at")
     is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
     return is_young and sign.get("inside", "off") != "off"

@@ -53,7 +53,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            output.fields(file, "file tokens reads") for file in files[:TOP_FILES]
+            output.attributes(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -92,7 +92,7 @@ def _named_counts(counts: Counter[str]) -> list[dict[str, Any]]:
 
 def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
-        **output.fields(turn, "number prompt requests tokens_added in_context"),
+        **output.attributes(turn, "number prompt requests tokens_added in_context"),
         "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
@@ -139,7 +139,7 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
     room = output.width() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
-    bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
+    bar = output.marks_or_plain("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]

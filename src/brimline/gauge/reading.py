@@ -147,7 +147,7 @@ def measure(
     """
     tail = _uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
-    observed = state.largest(session.WINDOW)
+    observed = state.largest_number_behind(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
     # The latest step alone may be so large that a few like it would fill the window.
     margin = reading.margin_tokens
@@ -165,8 +165,9 @@ def measure(
 def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
-    observed = max(state.largest(session.WINDOW) or 0, proved or 0)
-    return make_reading(last, state.snapshot(), policy, observed, history=scan.occupancies)
+    observed = max(state.largest_number_behind(session.WINDOW) or 0, proved or 0)
+    history = scan.occupancies_since_compaction
+    return make_reading(last, state.snapshot(), policy, observed, history=history)
 
 
 def make_reading(
@@ -188,7 +189,7 @@ def make_reading(
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
     name, requested = _model_names(tail, snapshot)
-    model = models.pick(name, policy.models)
+    model = models.lookup_in(name, policy.models)
     size = window.resolve_window(
         policy,
         model,
@@ -262,7 +263,7 @@ def _uncompacted_tail(
         tail = read_tail(transcript, requests)
     except FileNotFoundError:
         return Tail()
-    compacted_size = state.largest(session.COMPACTED) if state else None
+    compacted_size = state.largest_number_behind(session.COMPACTED) if state else None
     if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:
@@ -278,7 +279,7 @@ def _uncompacted_tail(
 def file_size(path: str) -> int:
     """How long a file is; 0 where it cannot be seen."""
     try:
-        return io.system.stat(io.to_bytes(path)).st_size
+        return io.system.stat(io.path_bytes(path)).st_size
     except OSError:
         return 0
 
@@ -286,7 +287,7 @@ def file_size(path: str) -> int:
 def file_time(path: str) -> float:
     """When a file was written last; 0 where it cannot be seen."""
     try:
-        return io.system.stat(io.to_bytes(path)).st_mtime
+        return io.system.stat(io.path_bytes(path)).st_mtime
     except OSError:
         return 0.0
 

@@ -109,7 +109,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
     try:
         return contents.resolve(home_dir, text)
     except StoreError as error:
-        if originals.bring_back(home_dir, text):
+        if originals.put_back_into_store(home_dir, text):
             return contents.resolve(home_dir, text)
         raise StoreError(_removal_text(home_dir, text) or str(error)) from None
 
@@ -138,7 +138,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     if stored.is_within(known.get("cwd"), project):
         return True
     sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
-    folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
+    folders = {paths.project_transcripts_dir(folder) for folder in (project_dir, project)}
     return any(
         name == io.env("CLAUDE_CODE_SESSION_ID")
         or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)

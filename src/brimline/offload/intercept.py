@@ -130,7 +130,7 @@ class _Arrival:
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
         _learn_event(turn.home, _RECALL, self.learned_as)
-        turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
+        turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def replace_by_reference(self) -> Decision | None:
@@ -153,7 +153,7 @@ class _Arrival:
                 return None
         _learn_event(turn.home, _STUB, self.learned_as, self.size_bytes, key)
         text = self._reference(key, shown)
-        turn.note(
+        turn.spool_event(
             "Offloaded",
             tool=case.tool,
             key=key,
@@ -289,7 +289,7 @@ def repeat_fingerprint(
     state = []
     for file in files:
         try:
-            status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
+            status = io.system.stat(io.path_bytes(paths.normalised_path(file, turn.event.cwd)))
         except (OSError, ValueError):
             continue
         state.append([status.st_mtime_ns, status.st_size])
@@ -327,7 +327,7 @@ def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         try:
-            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
+            if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
                 return "brimline"
         except (OSError, ValueError):
             continue
@@ -352,4 +352,4 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
             turn.project, tool, judge.pattern_for_learning(tool, meta.get("source"))
         )
         _learn_event(turn.home, _RECALL, call, size, key)
-        turn.note("Recalled", tool=tool, key=key, shown=size)
+        turn.spool_event("Recalled", tool=tool, key=key, shown=size)

@@ -40,7 +40,7 @@ class Saved(NamedTuple):
         """The same as a text."""
         from brimline.state import lookback
 
-        return lookback.kept_out_words(self.kept_out_tokens)
+        return lookback.kept_out_tokens_text(self.kept_out_tokens)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
@@ -87,7 +87,7 @@ def _tokens_kept_out_by_gateway(home_dir: str, session_id: str) -> int:
     from brimline.state import figures, history
 
     try:
-        return figures.gateway_savings(history.read_spool(home_dir, session_id))[0] or 0
+        return figures.gateway_saved_and_rewritten(history.read_spool(home_dir, session_id))[0] or 0
     except OSError:  # its spool cannot be read, which a note says
         return 0
 

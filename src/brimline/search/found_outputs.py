@@ -51,8 +51,8 @@ def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
     parts = [f"{at + 1}: {stored.clip_line(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
     return {
         "key": layout.PREFIX + hit.document.ref,
-        "lines": [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
-        **output.fields(hit.document, "title project session at"),
+        "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
+        **output.attributes(hit.document, "title project session at"),
     }
 
 
@@ -60,7 +60,10 @@ def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     return "\n".join(
         "\n  ".join(
-            [f"{listing.digits_to_type(row['key'])}  {output.line(row['title'])}", *row["lines"]]
+            [
+                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
+                *row["lines"],
+            ]
         )
         for row in document["outputs"]
     )
@@ -70,4 +73,4 @@ def nothing(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
     """Say that no output holds the words."""
     outputs = output.count(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"
-    return f"none of {outputs} holds {output.line(query)}{more}"
+    return f"none of {outputs} holds {output.one_line(query)}{more}"

@@ -54,7 +54,7 @@ def _blobs_of_session(blobs: list[Blob], home_dir: str, session_id: str | None) 
 
 
 def _keys_of_session(home_dir: str, session_id: str) -> set[str]:
-    session = find.wanted_id(session_id, removal.sessions_in_store(home_dir))
+    session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
     stored = removal.stored_by_session(home_dir, session)
     return {*stored.keys, *stored.shared}
 
@@ -102,8 +102,8 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     ]
     if reasons:
         return [*cells, row["reason"] or ""]
-    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
-    return [*cells, tool, output.source(row["tool"], row["source"])]
+    tool = output.one_line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.tool_subject(row["tool"], row["source"])]
 
 
 def digits_to_type(key: str) -> str:

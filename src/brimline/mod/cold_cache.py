@@ -6,7 +6,7 @@ from typing import Any
 
 from brimline.cost import expiry
 from brimline.hooks.turn import Turn
-from brimline.mod import typed
+from brimline.mod import typed_command
 
 
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     Raises:
         KeyError: it names no session.
     """
-    turn = Turn(typed.Event(request), home_dir)  # type: ignore[arg-type]
+    turn = Turn(typed_command.Event(request), home_dir)  # type: ignore[arg-type]
     if turn.state.is_off or not turn.values["cost.cold_cache"]:
         return {}
     cache = expiry.cache_of_large_context(turn)
