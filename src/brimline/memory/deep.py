@@ -69,7 +69,7 @@ class Source(NamedTuple):
 
 def open_memory(home_dir: str) -> Memory:
     """The search over all of it."""
-    return Memory(stored.folder(home_dir), derived=True)
+    return Memory(stored.search_folder(home_dir), derived=True)
 
 
 def index_sources(
@@ -93,7 +93,7 @@ def index_sources(
         StoreError: the search cannot be used.
     """
     by_path = {source.path: source for source in sources(home_dir, project_dir)}
-    if not by_path and not os.path.isdir(stored.folder(home_dir)):
+    if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
@@ -346,11 +346,11 @@ class _Intake:
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
+                turns.remove_entries(connection, _OF_FILE, (path, _escaped(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded(project, self._refused.folders):
-                    turns.remove(connection, "project = ?", (project,))
+                    turns.remove_entries(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.use(remove_rows)
@@ -390,13 +390,13 @@ def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> N
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, _escaped(path) + "#*")).fetchall():
         if ref not in refs:
-            turns.remove(connection, "ref = ?", (ref,))
+            turns.remove_entries(connection, "ref = ?", (ref,))
 
 
 def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.place(find.project_of(path))
+    session, project = find.session_id_of(path), stored.real_folder(find.project_of(path))
     with read.open_regular(path) as file:
         file.seek(max(0, start - 1))
         if start and file.read(1) != b"\n":
@@ -432,13 +432,13 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
+    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.real_folder(project))
 
 
 def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge_into(home_dir, ledger.load(home_dir, session))
-    project = stored.place(record.folder)
+    project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
             at = clock.parse(note["at"] if isinstance(note["at"], str) else None)
@@ -460,7 +460,7 @@ def _add_vectors(connection: sqlite3.Connection) -> int:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return turns.make_vectors(connection, table)
+        return turns.make_missing_vectors(connection, table)
 
 
 def _escaped(path: str) -> str:

@@ -33,7 +33,7 @@ def sessions(home_dir: str) -> dict[str, Kept]:
 
     def add(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
-        kept[name] = Kept(before.project or stored.place(project), max(before.last_at, at))
+        kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
     for known_to in table.trace_functions("sessions"):
         for name, project, at in known_to(home_dir):

@@ -108,8 +108,8 @@ def entry(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    memory = turns.Memory(stored.folder(home_dir), derived=True)
-    there = os.path.isdir(stored.folder(home_dir))
+    memory = turns.Memory(stored.search_folder(home_dir), derived=True)
+    there = os.path.isdir(stored.search_folder(home_dir))
     near = memory.use(lambda base: turns.entries_around(base, number)) if there else []
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
@@ -132,8 +132,8 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     None where all were.
     """
     facts: dict[str, str] = {}
-    if os.path.isdir(stored.folder(home_dir)):
-        memory = turns.Memory(stored.folder(home_dir), derived=True)
+    if os.path.isdir(stored.search_folder(home_dir)):
+        memory = turns.Memory(stored.search_folder(home_dir), derived=True)
         facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
     own = list(session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]

@@ -53,7 +53,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
         "entries": {},
         "sessions": 0,
     }
-    if os.path.isdir(stored.folder(home_dir)):
+    if os.path.isdir(stored.search_folder(home_dir)):
         document |= open_search(home_dir).use(count_entries)
     return document | {"vectors": vectors.load() is not None}
 
@@ -65,7 +65,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.missing()),
+        ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
     ]
 
 
@@ -81,7 +81,7 @@ def count_entries(connection: sqlite3.Connection) -> dict[str, Any]:
 
 def open_search(home_dir: str) -> turns.Memory:
     """The search, without what only reading sessions needs."""
-    return turns.Memory(stored.folder(home_dir), derived=True)
+    return turns.Memory(stored.search_folder(home_dir), derived=True)
 
 
 def _size(path: str) -> int:
