@@ -265,7 +265,10 @@ def _compared(before: Arrived, now: Arrived) -> str:
 
 def _unexplained(earlier: bytes, later: bytes, before: Arrived, now: Arrived) -> int:
     """Blocks that differ though nothing was decided about them since the earlier request."""
-    asked = [[block.id for block in blocks.read(json.loads(raw)) or ()] for raw in (earlier, later)]
+    asked = [
+        [block.id for block in blocks.read_blocks(json.loads(raw)) or ()]
+        for raw in (earlier, later)
+    ]
     arrived = [_flat(one.raw) for one in (before, now)]
     since = float(before.at)
     changed = 0

@@ -70,14 +70,14 @@ class _Service:
         self._prompt_tokens = 0
 
     def edit(self, body: Any, _now: float) -> Any:
-        found = [block for block in blocks.read(body) or () if block.kind == blocks.RESULT]
+        found = [block for block in blocks.read_blocks(body) or () if block.kind == blocks.RESULT]
         due = [block for block in found[:-_KEPT_RESULTS] if block.id not in self._cleared]
         saved = sum(block.tokens for block in due)
         if self._prompt_tokens > _TRIGGER_TOKENS and saved >= self._least:
             self._cleared.update(block.id for block in due)
         cleared = [block for block in found if block.id in self._cleared]
         places = {(block.message, block.place): {"content": _CLEARED} for block in cleared}
-        return blocks.rebuild(body, places) if places else body
+        return blocks.rebuild_with_fields(body, places) if places else body
 
     def observe(self, _body: Any, usage: dict[str, Any]) -> None:
         self._prompt_tokens = blocks.prompt_tokens(usage)

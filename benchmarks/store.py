@@ -67,15 +67,17 @@ def fill(home_dir: str, blobs: int) -> None:
         data = b"output %d of a tool\n" % number * chance.randrange(20, 400)
         digest = hashlib.sha256(data).hexdigest()
         used = now - chance.randrange(60 * 86_400) * 10**9
-        _write(layout.file(home_dir, digest), put.pack(data), used)
+        _write(layout.file_path(home_dir, digest), put.pack_blob(data), used)
         sidecar = '{"v":1,"key":"sha256:%s","bytes":%d,"lines":1,"tool":"Bash","created":1}'
         _write(
-            layout.file(home_dir, digest, "json"), (sidecar % (digest, len(data))).encode(), used
+            layout.file_path(home_dir, digest, "json"),
+            (sidecar % (digest, len(data))).encode(),
+            used,
         )
         if number % 100 == 0:
             level = "hard" if number % 200 else "soft"
             pin = f'{{"v":1,"level":"{level}","reason":null,"at":1}}'
-            _write(layout.file(home_dir, digest, "pin"), pin.encode(), used)
+            _write(layout.file_path(home_dir, digest, "pin"), pin.encode(), used)
 
 
 def _write(path: str, data: bytes, used_ns: int) -> None:
@@ -92,7 +94,7 @@ def _print_puts(home_dir: str) -> None:
     print("|---|---|---|---|---|---|")
     for size in (10_000, 100_000, 1_000_000, 10_000_000):
         contents = [_log(number, size) for number in range(_PUTS if size < 10**7 else 5)]
-        packed = put.pack(contents[0])
+        packed = put.pack_blob(contents[0])
         target = layout.root(home_dir) + "/written"
         put.put(home_dir, contents.pop(), {})  # makes the folders
         figures = [
@@ -114,7 +116,7 @@ def _writing(
     home_dir: str, target: str, packed: bytes, *, sync: bool, folder: bool = False
 ) -> Callable[[], object]:
     def work() -> None:
-        layout.place(home_dir, target, packed, sync=sync)
+        layout.write_whole(home_dir, target, packed, sync=sync)
         if folder:
             descriptor = os.open(os.path.dirname(target), os.O_RDONLY)
             os.fsync(descriptor)

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search.documents import Within
 from brimline.team import together
 from brimline.team.place import parse_place
@@ -44,7 +44,7 @@ def main() -> None:
 
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
-    writer, empty = deep.open_memory(f"{folder}/here"), deep.open_memory(f"{folder}/there")
+    writer, empty = hits.open_memory(f"{folder}/here"), hits.open_memory(f"{folder}/there")
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
     queue = together.open_queue(f"{folder}/here", folder)
@@ -63,8 +63,8 @@ def measure(conversations: list[Any], folder: str) -> None:
             )
             times.append(time.perf_counter() - begun)
             assert not problem, problem  # noqa: S101
-            for name, hits in (("here", local), ("there", remote)):
-                found = [texts[hit.text] for hit in hits]
+            for name, told in (("here", local), ("there", remote)):
+                found = [texts[hit.text] for hit in told]
                 share = [len(evidence & set(found[:k])) / len(evidence) for k in (5, 10)]
                 shares[name].append(share)
     for name, known_shares in shares.items():

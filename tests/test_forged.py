@@ -104,7 +104,7 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
         text,
         card.summary_instructions(record),
         checkpoint.markdown(about | {"files": [file]}, record),
-        links.pointer_text(said),
+        links.pointer_text("before /clear", said),
     ):
         assert is_free_of_forgery(given), given
 
@@ -116,7 +116,7 @@ def test_no_field_of_a_reference_forges_a_line(field: str) -> None:
 
     assert len(made.splitlines()) == 1
     assert is_free_of_forgery(made)
-    assert stub.parse(made) is not None
+    assert stub.parse_reference(made) is not None
 
 
 @pytest.mark.parametrize("field", ["text", "group", "source", "project", "author"])
@@ -151,8 +151,8 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
     lines = f"one{FORGED}\n" * 3
 
     for given in (
-        dumps.describe(document, Excerpt(document), kinds.JSON, 900),
-        preview.changed_lines(change),
+        dumps.describe_dump(document, Excerpt(document), kinds.JSON, 900),
+        preview.preview_diff(change),
         preview.make_preview(lines, Excerpt(lines), kinds.LOG, "Bash", "make"),
     ):
         assert is_free_of_forgery(given), given

@@ -34,7 +34,7 @@ def key(home_dir: str) -> str:
 def aged(home_dir: str, *keys: str) -> None:
     """Make blobs look forty days old."""
     for one in keys:
-        os.utime(layout.file(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
+        os.utime(layout.file_path(home_dir, one[7:]), (1_700_000_000, 1_700_000_000))
 
 
 def noise(home_dir: str, number: int, size: int = 100_000) -> str:
@@ -49,7 +49,7 @@ def test_a_list_has_what_is_there_by_use_and_session(
     home_dir: str, key: str, brimline: Run
 ) -> None:
     """Newest first, cut to a limit, chosen by session; figures for all of it."""
-    os.utime(layout.file(home_dir, key[7:]), (1_700_000_000, 1_700_000_000))
+    os.utime(layout.file_path(home_dir, key[7:]), (1_700_000_000, 1_700_000_000))
     other = put.put(home_dir, b"other", {"tool": "Read", "session": "session-two"})
     pins.pin(home_dir, key, "hard", "why")
 
@@ -163,7 +163,7 @@ def test_pins_are_set_listed_and_lifted(home_dir: str, key: str, brimline: Run) 
 
     assert brimline("store", "unpin", key).out == f"{key} is not pinned any more.\n"
     assert brimline("store", "pin", key).out == f"{key} is pinned soft.\n"
-    assert pins.pinned(home_dir)[key[7:]].level == "soft"
+    assert pins.all_pins(home_dir)[key[7:]].level == "soft"
 
 
 @pytest.mark.row("S3-67", "S3-68")

@@ -38,7 +38,7 @@ def test_a_block_is_estimated_by_its_kind(role: str, block: dict[str, Any], toke
     """Characters over their ratio, and the frame that a block of this kind has."""
     body = {"messages": [{"role": role, "content": [block]}]}
 
-    (read,) = blocks.read(body) or []
+    (read,) = blocks.read_blocks(body) or []
 
     assert read.tokens == pytest.approx(tokens)
 
@@ -48,16 +48,16 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     content = [CALL, {"type": "text", "text": TEXT}]
     result = {"type": "tool_result", "tool_use_id": "t1", "content": TEXT}
     said = [{"role": "assistant", "content": content}, {"role": "user", "content": [result]}]
-    call, prose, shown = blocks.read({"messages": said}) or []
+    call, prose, shown = blocks.read_blocks({"messages": said}) or []
 
     taken = [
-        blocks.estimate_tokens(call, {"input": CALL["input"]}),
-        blocks.estimate_tokens(prose, {"text": TEXT}),
-        blocks.estimate_tokens(shown, {"content": "x" * 285}),
+        blocks.estimate_block_tokens(call, {"input": CALL["input"]}),
+        blocks.estimate_block_tokens(prose, {"text": TEXT}),
+        blocks.estimate_block_tokens(shown, {"content": "x" * 285}),
     ]
 
     assert taken == pytest.approx([125, 104, 112])
-    assert blocks.estimate_tokens(prose, None) == prose.tokens
+    assert blocks.estimate_block_tokens(prose, None) == prose.tokens
 
 
 WANTED = "Your task is to create a detailed summary of the conversation so far"
@@ -83,7 +83,7 @@ def test_a_summary_is_wanted_where_the_client_asks_for_one_last(
     messages: list[dict[str, Any]], is_wanted: bool
 ) -> None:
     """Not where a result or an earlier message has the same words."""
-    assert blocks.wants_summary(blocks.read({"messages": messages}) or []) is is_wanted
+    assert blocks.wants_summary(blocks.read_blocks({"messages": messages}) or []) is is_wanted
 
 
 def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
@@ -91,7 +91,7 @@ def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": WANTED}
     messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
 
-    assert not blocks.wants_summary(blocks.read({"messages": messages}) or [])
+    assert not blocks.wants_summary(blocks.read_blocks({"messages": messages}) or [])
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
     fields: dict[str, Any], is_helper: bool
 ) -> None:
     """A title, a page to sum up, a search: none of the conversation."""
-    assert blocks.is_helper(fields) is is_helper
+    assert blocks.is_helper_request(fields) is is_helper
 
 
 def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
@@ -177,7 +177,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     only = {"role": "assistant", "content": [thought]}
     mixed = {"role": "assistant", "content": [thought, {"type": "text", "text": "b"}]}
     body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
-    thoughts = [block for block in blocks.read(body) or [] if block.is_thinking]
+    thoughts = [block for block in blocks.read_blocks(body) or [] if block.is_thinking]
 
     left = blocks.drop_thoughts(body, thoughts)["messages"]
 
@@ -188,8 +188,8 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
         said("user", "c"),
         said("assistant", "b"),
     ]
-    assert blocks.first_behind_thinking(blocks.read(body) or []) == 4
-    assert blocks.first_behind_thinking(blocks.read({"messages": left}) or []) == 0
+    assert blocks.first_behind_thinking(blocks.read_blocks(body) or []) == 4
+    assert blocks.first_behind_thinking(blocks.read_blocks({"messages": left}) or []) == 0
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> N
             {"role": "assistant", "content": [{**CALL, "name": tool}]},
             {"role": "user", "content": [answer]},
         ]
-        return [block.id for block in blocks.read({"messages": messages}) or []]
+        return [block.id for block in blocks.read_blocks({"messages": messages}) or []]
 
     call, result = names()
 
@@ -231,7 +231,9 @@ def test_what_a_client_takes_away_of_thinking_leaves_the_names_of_other_blocks()
     thinking = {"type": "thinking", "thinking": "Hm.", "signature": "x"}
     answer = {"type": "text", "text": "Yes."}
     with_it, without = [
-        blocks.read({"messages": [said("user", "Hi"), {"role": "assistant", "content": content}]})
+        blocks.read_blocks(
+            {"messages": [said("user", "Hi"), {"role": "assistant", "content": content}]}
+        )
         for content in ([thinking, answer], [answer])
     ]
 
@@ -248,7 +250,7 @@ def test_a_failed_result_may_hold_the_users_words(is_error: Any) -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": refusal, "is_error": is_error}
     messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
 
-    _, read = blocks.read({"messages": messages}) or []
+    _, read = blocks.read_blocks({"messages": messages}) or []
 
     assert read.is_error is (is_error is True)
     assert read.kind == (blocks.OTHER if is_error is True else blocks.RESULT)
@@ -258,7 +260,10 @@ def test_a_result_in_parts_is_one_text_and_with_a_picture_is_none() -> None:
     """A line per part."""
     parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two"}]
     read = [
-        (blocks.read({"messages": [{"role": "assistant", "content": [CALL]}, message]}) or [])[1]
+        (
+            blocks.read_blocks({"messages": [{"role": "assistant", "content": [CALL]}, message]})
+            or []
+        )[1]
         for message in (
             {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", **content}]}
             for content in ({"content": parts}, {"content": [*parts, PICTURE]}, {})
@@ -275,7 +280,7 @@ MARKED = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 def test_a_marker_of_the_cache_is_no_part_of_what_a_block_says() -> None:
     """The client moves it from request to request."""
     plain, marked = [
-        (blocks.read({"messages": [{"role": "user", "content": [block]}]}) or [])[0]
+        (blocks.read_blocks({"messages": [{"role": "user", "content": [block]}]}) or [])[0]
         for block in (PICTURE, PICTURE | MARKED)
     ]
 
@@ -322,9 +327,9 @@ def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
         for number, content in enumerate(contents)
     ]
     body = {"messages": messages}
-    read = blocks.read(body) or []
+    read = blocks.read_blocks(body) or []
 
-    after = blocks.mark(body, read, len(read) - 1)
+    after = blocks.add_cache_marker(body, read, len(read) - 1)
 
     if marked is None:
         assert after is body

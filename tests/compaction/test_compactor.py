@@ -395,10 +395,10 @@ def test_a_marker_of_ours_is_valid_where_it_stands(
         part.pop("cache_control", None)
         if marker:
             part["cache_control"] = marker
-    found = blocks.read(body)
+    found = blocks.read_blocks(body)
     assert found is not None
 
-    marked = blocks.mark(body, found, 4)
+    marked = blocks.add_cache_marker(body, found, 4)
 
     assert marked["messages"][2]["content"][0].get("cache_control") is None
     assert marked["messages"][3]["content"][0].get("cache_control") == expected
@@ -742,10 +742,10 @@ def test_what_could_not_be_kept_is_not_sent_again() -> None:
 def test_what_was_sent_before_is_the_same_bytes_again() -> None:
     """With what stood in then, and nothing else."""
     outcome, state, body = refused_files("prompt is too long")
-    found = blocks.read(body) or []
+    found = blocks.read_blocks(body) or []
 
-    same = compactor.repeat_sent(body, found, state.standing, outcome.marked)
-    bare = compactor.repeat_sent(body, found, {}, None)
+    same = compactor.rebuild_sent_request(body, found, state.standing, outcome.marked)
+    bare = compactor.rebuild_sent_request(body, found, {}, None)
 
     assert same.body == outcome.body
     assert same.report.sent_tokens == pytest.approx(outcome.report.sent_tokens)
@@ -761,7 +761,7 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
         thought = {"type": "thinking", "thinking": f"hm {number}", "signature": "s"}
         talk.messages[-2]["content"].insert(0, thought)
     body = talk.body()
-    found = blocks.read(body) or []
+    found = blocks.read_blocks(body) or []
     thoughts = [block.id for block in found if block.is_thinking]
     edited = next(block for block in found if block.kind == blocks.RESULT and block.step == 2)
     stand_in = stand_ins.StandIn(2, {"content": "a line"}, "key", 5.0)
@@ -769,7 +769,7 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
     def left_out(*, all_of_it: bool, is_edited: bool = True) -> list[int] | None:
         fresh = {edited.id: stand_in} if is_edited else {}
         state = State(standing={**fresh})
-        outcome = compactor.repeat_sent(body, found, state.standing, None)
+        outcome = compactor.rebuild_sent_request(body, found, state.standing, None)
         outcome.fresh = fresh
         made = compactor.drop_thinking(body, found, state, outcome, all_of_it=all_of_it)
         if made is None:
@@ -785,7 +785,7 @@ def test_two_requests_share_what_they_begin_with() -> None:
     """Up to the first block that differs, or to the end of the shorter one."""
     pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
 
-    assert [compactor.count_leading_alike(list(one), list(other)) for one, other in pairs] == [
+    assert [compactor.count_alike_at_start(list(one), list(other)) for one, other in pairs] == [
         3,
         2,
         2,

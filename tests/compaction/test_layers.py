@@ -20,7 +20,7 @@ def look(text: str = LOG, **fields: Any) -> Look:
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "journalctl"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": text}
     said = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
-    (_, block) = blocks.read({"messages": said}) or []
+    (_, block) = blocks.read_blocks({"messages": said}) or []
     usual = Look(
         block,
         standing=None,

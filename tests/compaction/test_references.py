@@ -13,11 +13,11 @@ from brimline.compaction.references import Clock
 
 def last_of_results(talk: Talk, count: int = 1) -> Any:
     """The step in which each of the first results came or was last referred to."""
-    found = blocks.read(talk.body()) or []
+    found = blocks.read_blocks(talk.body()) or []
     clock = Clock()
-    clock.read_conversation(found)
+    clock.follow_conversation(found)
     results = [block for block in found if block.kind == blocks.RESULT]
-    steps = [clock.last(block) for block in results[:count]]
+    steps = [clock.last_step(block) for block in results[:count]]
     return steps if count > 1 else steps[0]
 
 
@@ -66,12 +66,12 @@ def test_what_a_call_wrote_counts_by_its_age() -> None:
     talk.step("Write", {"file_path": "/src/new.py", "content": "a_new_name = 1"}, "written")
     talk.idle(3)
     talk.step("Grep", {"pattern": "a_new_name"}, "none")
-    found = blocks.read(talk.body()) or []
+    found = blocks.read_blocks(talk.body()) or []
     clock = Clock()
-    clock.read_conversation(found)
+    clock.follow_conversation(found)
     calls = [block for block in found if block.kind == blocks.CALL]
 
-    assert clock.last(calls[0]) == 0
+    assert clock.last_step(calls[0]) == 0
     assert last_of_results(talk) == 4
 
 
@@ -81,7 +81,7 @@ def test_a_file_was_changed_if_an_edit_named_it_by_the_whole_path_or_its_end() -
     talk.read("/src/read.py")
     talk.step("Edit", {"file_path": "/src/edited.py", "old_string": "a", "new_string": "b"}, "ok")
     clock = Clock()
-    clock.read_conversation(blocks.read(talk.body()) or [])
+    clock.follow_conversation(blocks.read_blocks(talk.body()) or [])
 
     names = ("/src/edited.py", "src/edited.py", "./edited.py", "dited.py", "/src/read.py")
     assert [clock.was_changed(name) for name in names] == [True, True, True, False, False]
@@ -93,11 +93,11 @@ def test_another_beginning_is_another_conversation() -> None:
     first.step("Edit", {"file_path": "/src/a.py", "old_string": "a", "new_string": "b"}, "ok")
     other.idle(1)
     clock = Clock()
-    clock.read_conversation(blocks.read(first.body()) or [])
+    clock.follow_conversation(blocks.read_blocks(first.body()) or [])
     first.idle(2)
-    clock.read_conversation(blocks.read(first.body()) or [])
+    clock.follow_conversation(blocks.read_blocks(first.body()) or [])
     went_on = clock.was_changed("/src/a.py")
-    clock.read_conversation(blocks.read(other.body()) or [])
+    clock.follow_conversation(blocks.read_blocks(other.body()) or [])
 
     assert went_on
     assert not clock.was_changed("/src/a.py")

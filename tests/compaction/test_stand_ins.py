@@ -16,9 +16,9 @@ PROSE = "The parser is slow. " + "It looks at every line more than once, as far 
 def read_of(role: str, block: dict[str, Any], *before: dict[str, Any]) -> tuple[Block, Clock]:
     """A block as the last of a conversation, and what the conversation did."""
     said = [{"role": "user", "content": [{"type": "text", "text": "Go."}]}, *before]
-    found = blocks.read({"messages": [*said, {"role": role, "content": [block]}]}) or []
+    found = blocks.read_blocks({"messages": [*said, {"role": role, "content": [block]}]}) or []
     clock = Clock()
-    clock.read_conversation(found)
+    clock.follow_conversation(found)
     return found[-1], clock
 
 
@@ -90,7 +90,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
         "content": [{"type": "text", "text": "So `part_number_77` it is"}],
     }
     answer = {"role": "user", "content": [result]}
-    clock.read_conversation(blocks.read({"messages": [before, answer, later]}) or [])
+    clock.follow_conversation(blocks.read_blocks({"messages": [before, answer, later]}) or [])
 
     stand_in = stand_ins.line_of(block, clock, 2)
 

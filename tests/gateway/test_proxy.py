@@ -104,7 +104,7 @@ def test_bulk_arrives_as_a_preview_and_its_original_is_in_the_store(
         gateway.ask(raw_of(bulky()), SESSION | {"x-api-key": "sk-secret"})
 
     (_, _, (_, result)) = flat(upstream.arrived[0].body)
-    told = stub.parse(result["content"])
+    told = stub.parse_reference(result["content"])
     assert told is not None
     assert contents.get(home_dir, told.key) == LOG.encode()
     assert not errors(home_dir)

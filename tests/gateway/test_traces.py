@@ -33,7 +33,7 @@ def test_status_line_status_and_history_say_what_was_kept_out(
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
         gateway.ask(raw_of(summed), SESSION)
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     session = SessionBuilder(f"{folder}/{NAME}.jsonl", cwd=project_dir)
     session.prompt()
     session.reply(tokens)
@@ -73,7 +73,7 @@ def test_a_forgotten_session_takes_nothing_from_others_and_sends_no_key_of_its_o
         gateway.ask(raw_of(bulky(2)), {"X-Claude-Code-Session-Id": "s10"})
 
     told = [
-        [stub.parse(block.get("content", "")) for _, block in flat(arrived.body)]
+        [stub.parse_reference(block.get("content", "")) for _, block in flat(arrived.body)]
         for arrived in upstream.arrived
     ]
     shared = told[0][2]

@@ -167,7 +167,7 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
     quiet = Reading(late.window, late.compaction, late.known_model)
     quiet.transcript, quiet.history = session.path, [51_000, 150_000]
-    quiet.look_back()
+    quiet.fetch_history()
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
@@ -176,7 +176,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).largest(WINDOW) is None
+    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -184,12 +184,12 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).largest(WINDOW) == 1_000_000
+    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) == 1_000_000
 
 
 def _policy(**values: Any) -> Policy:
     policy = Policy(defaults() | values, {}, [])
-    policy.models = models.table()
+    policy.models = models.shipped_rows()
     return policy
 
 

@@ -16,7 +16,7 @@ from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.mcp import recall
 from brimline.store import layout, put, removal
-from brimline.store.contents import span
+from brimline.store.contents import parse_range
 from brimline.store.retention import Limits, Pass, prune
 
 PROJECT = "/home/dev/project"
@@ -207,7 +207,7 @@ def test_who_asks_wrongly_is_told_how_to_ask(
 def test_what_became_of_an_output_is_told(home_dir: str) -> None:
     """A preview that is left in the session leads to it; stored again, it is there again."""
     key = keep(home_dir, b"content")
-    os.utime(layout.file(home_dir, key[7:]), (1, 1))
+    os.utime(layout.file_path(home_dir, key[7:]), (1, 1))
     prune(home_dir, Limits(max_age_s=1), Pass())
     for written in (key, key[:19]):
         with pytest.raises(StoreError, match=r"was pruned .*: .* again"):
@@ -226,7 +226,7 @@ def test_outputs_of_other_projects_are_given_only_on_request(
     """By key as by query; what is stored nowhere that is known counts as another's."""
     secret = put.put(home_dir, b"needle token", {"cwd": "/home/dev/other", "session": "s-other"})
     lost = keep(home_dir, b"needle lost")
-    os.unlink(layout.file(home_dir, lost[7:], "json"))
+    os.unlink(layout.file_path(home_dir, lost[7:], "json"))
 
     for key in (secret, lost):
         with pytest.raises(StoreError, match="was not stored by a session of this project: add"):
@@ -253,7 +253,7 @@ def test_what_a_session_of_the_project_stored_is_the_projects(
     if known == "running":
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
     elif known != "folder":
-        transcript = Path(paths.project_transcripts(PROJECT), f"{session}.jsonl")
+        transcript = Path(paths.project_transcripts_dir(PROJECT), f"{session}.jsonl")
         transcript.parent.mkdir(parents=True)
         transcript.touch()
 
@@ -338,7 +338,7 @@ def test_a_damaged_sidecar_costs_its_figures_only(home_dir: str, created: object
     """One bad description must not hide all hits."""
     key = keep(home_dir, b"needle")
     sidecar = {"cwd": PROJECT, "created": created, "lines": "many", "tool": 7, "exit": None}
-    Path(layout.file(home_dir, key[7:], "json")).write_text(json.dumps(sidecar))
+    Path(layout.file_path(home_dir, key[7:], "json")).write_text(json.dumps(sidecar))
 
     assert ask(home_dir, query="needle").splitlines()[1] == f"1. {key[:19]}"
     assert parts(ask(home_dir, key=key))[1] == "needle"
@@ -351,7 +351,7 @@ def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], r
     asked = f"1:{len(lines)}"
     shown = ""
     for _ in range(2_000):
-        page = recall.fill_page(lines, span(asked, len(lines)), room)
+        page = recall.fill_page(lines, parse_range(asked, len(lines)), room)
         assert recall.client_width(page.text) <= room
         shown += page.text
         asked = page.rest

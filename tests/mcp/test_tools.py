@@ -58,7 +58,7 @@ def test_a_fault_of_the_disk_is_told_and_a_defect_recorded(
     def failing(*_: object) -> None:
         raise faults.pop()
 
-    monkeypatch.setattr("brimline.store.layout.check_format", failing)
+    monkeypatch.setattr("brimline.store.layout.refuse_newer_format", failing)
 
     assert tools.answer("recall", {"query": "x"}) == ("/data/store: Permission denied", True)
     told = "recall failed (RuntimeError): see `brimline doctor`"

@@ -43,7 +43,9 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
     for one in (session, other):
         answered(home_dir, one, "SessionStart", source="startup")
         answered(home_dir, one, "Stop")
-        notes.add(home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara.")
+        notes.append_note(
+            home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara."
+        )
         brimline("carry", "checkpoint", "--session", one.session_id)
         answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
         meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}

@@ -128,7 +128,7 @@ def test_what_could_not_be_stored_stays(
     full: Conversation, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One blob fails: its result is not among those that are replaced, all others are."""
-    place = layout.place
+    place = layout.write_whole
 
     def fail(home: str, target: str, data: bytes, **options: Any) -> None:
         if data.startswith(b"BRB1") and failing in _unpacked(data):
@@ -136,7 +136,7 @@ def test_what_could_not_be_stored_stays(
         place(home, target, data, **options)
 
     failing = b"7\n" + BULK.encode()
-    monkeypatch.setattr(layout, "place", fail)
+    monkeypatch.setattr(layout, "write_whole", fail)
     raw = json.dumps(full.request()).encode()
     answer = request.respond("compact", raw, home_dir)
     assert len(answer["results"]) == 14
@@ -214,9 +214,9 @@ def test_the_card_has_three_lines(
     assert "15 old results" in moved
     assert "`recall`" in moved
     assert reading.startswith("Read a file again before you edit it")
-    notes.add(home_dir, session.session_id, "keep", "Never touch the billing tables.")
+    notes.append_note(home_dir, session.session_id, "keep", "Never touch the billing tables.")
     pinned = {"compartment": items.SAFETY, "text": "No deploys.", "priority": 1, "pinned": True}
-    items.add(home_dir, session.session_id, pinned)
+    items.add_item(home_dir, session.session_id, pinned)
     assert start_again(session, home_dir)[2:] == [
         "Still in force:",
         "- No deploys.",
@@ -262,12 +262,12 @@ def test_the_history_says_what_it_was(
     compact(full, session, home_dir)
     start_again(session, home_dir)
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="")
-    figures = history.look(home_dir, session.session_id, [session.path]).figures
+    figures = history.read_session(home_dir, session.session_id, [session.path]).figures
     (compaction,) = figures.compactions
     assert compaction.trigger == "auto"
     assert compaction.summary_characters is None
     account = r"without a model, 15 results moved out, 3\d,\d{3} tokens freed"
-    assert re.fullmatch(account, compaction.account or "")
+    assert re.fullmatch(account, compaction.moved_out_phrase or "")
 
 
 def test_originals_stay_while_the_sessions_file_mentions_them(
@@ -295,7 +295,7 @@ def test_the_store_lists_what_the_last_session_moved_out(
     full: Conversation, session: SessionBuilder, home_dir: str
 ) -> None:
     """With tool and command; what other sessions stored is not among it."""
-    folder = Path(paths.project_transcripts(session.cwd))
+    folder = Path(paths.project_transcripts_dir(session.cwd))
     folder.mkdir(parents=True)
     session.path = str(folder / f"{session.session_id}.jsonl")
     session.prompt("Make it fast.")
@@ -338,4 +338,4 @@ def _no_room() -> None:
 def _unpacked(data: bytes) -> bytes:
     from brimline.store import put
 
-    return put.unpack(data)
+    return put.unpack_blob(data)

@@ -110,7 +110,7 @@ class Player:
 
     def stored(self, shown: str) -> bytes:
         """The bytes behind a reference."""
-        found = stub.parse(shown)
+        found = stub.parse_reference(shown)
         assert found is not None, shown[:200]
         return contents.get(self.home_dir, found.key)
 

@@ -14,7 +14,7 @@ from brimline.offload.preview import Excerpt
 def described(value: Any, budget: int = 4_000) -> str:
     """The description of a document."""
     text = value if isinstance(value, str) else json.dumps(value)
-    return dumps.describe(text, Excerpt(text), kinds.JSON, budget)
+    return dumps.describe_dump(text, Excerpt(text), kinds.JSON, budget)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
 def paths(lines: list[str], budget: int) -> list[str]:
     """The description of a listing."""
     text = "\n".join(lines)
-    return dumps.describe(text, Excerpt(text), kinds.PATHS, budget).split("\n")
+    return dumps.describe_dump(text, Excerpt(text), kinds.PATHS, budget).split("\n")
 
 
 def test_paths_are_shown_by_folder_the_fullest_first() -> None:

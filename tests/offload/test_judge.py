@@ -20,11 +20,14 @@ GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(e
 @pytest.mark.parametrize("row", GOLDEN, ids=[row["line"] for row in GOLDEN])
 def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[str, Any]) -> None:
     """Nobody is invited to repeat a push; files tell the kind of text; recalls are our own."""
-    found, asked = shell.read(row["line"]), judge.fetches("Bash", {"command": row["line"]})
+    found, asked = (
+        shell.read(row["line"]),
+        judge.recalls_asked_for("Bash", {"command": row["line"]}),
+    )
 
     assert row == {
         "line": row["line"],
-        "remembered_as": judge.pattern_of("Bash", row["line"]),
+        "remembered_as": judge.pattern_for_learning("Bash", row["line"]),
         "only_reads": found.only_reads,
         "shows": found.files,
         "prints": found.prints,
@@ -32,7 +35,7 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
         "is_exempt": found.is_exempt,
         "fetches": json.loads(json.dumps(asked)),
     }
-    assert judge.files_of("Bash", {"command": row["line"]}) == found.files
+    assert judge.files_shown_by("Bash", {"command": row["line"]}) == found.files
 
 
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))
@@ -58,4 +61,4 @@ def test_a_reference_saves_half_of_a_text_and_a_thousand_tokens(
     """At 2.85 characters each; beside its preview it takes four hundred characters."""
     case = judge.Case("Bash", {"command": "cat a"}, text, len(text))
 
-    assert judge.saves_enough(case, "p" * preview_characters) is is_enough
+    assert judge.is_preview_worth_it(case, "p" * preview_characters) is is_enough

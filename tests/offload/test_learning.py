@@ -21,7 +21,7 @@ def fetch_back(player: Player, times: int) -> None:
     for number in range(times):
         shown = player.bash(f"make deploy n={number}", f"{BUILD}\n{number}")
         assert shown is not None
-        key = player.turn("Stop").state.last_line("Offloaded")["key"]
+        key = player.turn("Stop").state.last_spooled("Offloaded")["key"]
         player.bash(f"brimline store get {key}", f"{BUILD}\n{number}")
 
 
@@ -83,8 +83,8 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000
     assert found.recalled == len(BUILD)
-    assert found.kept_out == found.client_shown_characters - found.shown - len(BUILD)
-    assert 55_000 < found.kept_out < 65_000
+    assert found.kept_out_characters == found.client_shown_characters - found.shown - len(BUILD)
+    assert 55_000 < found.kept_out_characters < 65_000
 
 
 def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_path: Path) -> None:
@@ -94,13 +94,13 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
     shown = player.bash("cat app.log", LOG[:30_000], response=response)
     assert shown is not None
-    assert savings.saved_by(player.home_dir, "s1").kept_out == 2_300 - len(shown)
+    assert savings.saved_by(player.home_dir, "s1").kept_out_characters == 2_300 - len(shown)
     player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
 
     found = savings.saved_by(player.home_dir, "s1")
 
     assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
-    assert found.kept_out == 2_300 - len(shown) - 20_000
+    assert found.kept_out_characters == 2_300 - len(shown) - 20_000
 
 
 def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
@@ -117,17 +117,17 @@ def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player
     """As far as its figures are numbers; of several sessions all together."""
     for session_id in ("a", "b"):
         state = SessionState(player.home_dir, session_id)
-        state.add_line("Stop", {"said": "Offloaded"})
-        state.add_line("Offloaded", {"key": "k", "bytes": 900, "would": 500, "shown": "many"})
-        state.add_line("Offloaded", {"key": "l", "bytes": 100, "would": 50, "shown": 30})
-        state.add_line("Recalled", {"key": "k", "shown": 70})
-        state.add_line("Recalled", {"key": "of another", "shown": 7_000})
+        state.spool_event("Stop", {"said": "Offloaded"})
+        state.spool_event("Offloaded", {"key": "k", "bytes": 900, "would": 500, "shown": "many"})
+        state.spool_event("Offloaded", {"key": "l", "bytes": 100, "would": 50, "shown": 30})
+        state.spool_event("Recalled", {"key": "k", "shown": 70})
+        state.spool_event("Recalled", {"key": "of another", "shown": 7_000})
 
     alone = savings.saved_by(player.home_dir, "a")
 
     assert alone == savings.Saved(2, 1_000, 550, 30, 1, 70)
-    assert (alone.kept_out, alone.kept_out_tokens) == (450, 158)
-    assert savings.kept_out(player.home_dir, ["a", "b"]) == {
+    assert (alone.kept_out_characters, alone.kept_out_tokens) == (450, 158)
+    assert savings.document(player.home_dir, ["a", "b"]) == {
         "references": 4,
         "stored_bytes": 2_000,
         "recalls": 2,

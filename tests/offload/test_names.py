@@ -74,7 +74,7 @@ def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> 
 )
 def test_a_text_mentions_paths_symbols_and_numbers(text: str, mentioned: set[str]) -> None:
     """A path also mentions the symbols that it is made of."""
-    assert names.mentions(text) == mentioned
+    assert names.names_mentioned(text) == mentioned
 
 
 @pytest.mark.parametrize(
@@ -91,9 +91,9 @@ def test_better_and_shorter_names_are_bought_first(room: int, bought: list[str])
     """Each takes a space more than its letters; they are shown in the order of their lines."""
     named = [Name(0, "abcdefgh", SYMBOL), Name(1, "zzzzzz", WORD), Name(2, "abcdef", SYMBOL)]
 
-    assert [name.text for name in names.choose_fitting(named, room)] == bought
+    assert [name.text for name in names.choose_names_that_fit(named, room)] == bought
     better = [text for text in bought if text != "zzzzzz"]
-    assert [name.text for name in names.choose_fitting(named, room, SYMBOL)] == better
+    assert [name.text for name in names.choose_names_that_fit(named, room, SYMBOL)] == better
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_line_is_cut_after_a_word_and_a_long_rest_is_counted(
 )
 def test_a_line_is_shown_as_the_terminal_left_it(line: str, shown: str) -> None:
     """A progress bar as it stood at the end, without colours."""
-    assert names.clean(line) == shown
+    assert names.clean_line(line) == shown
 
 
 @pytest.mark.parametrize(
@@ -159,14 +159,18 @@ def test_alarming_lines_have_their_numbers(first: str) -> None:
     text = "\n".join(rows)
     second, last = text.index("ERROR"), text.index("panic")
 
-    assert names.alarming_lines(text, 0, len(text), 0) == {1: rows[1], 3: rows[3], 4: rows[4]}
-    assert names.alarming_lines(text, second, last, 1) == {1: rows[1], 3: rows[3]}
-    assert names.alarming_lines(text, last, len(text), 4) == {4: "panic"}
-    assert names.alarming_lines(text, 0, second, 0) == {}
+    assert names.alarming_lines_between(text, 0, len(text), 0) == {
+        1: rows[1],
+        3: rows[3],
+        4: rows[4],
+    }
+    assert names.alarming_lines_between(text, second, last, 1) == {1: rows[1], 3: rows[3]}
+    assert names.alarming_lines_between(text, last, len(text), 4) == {4: "panic"}
+    assert names.alarming_lines_between(text, 0, second, 0) == {}
 
 
 def test_a_word_that_alarms_on_every_line_is_looked_for_sixty_times() -> None:
     """More would not be shown."""
     text = "error\n" * 100
 
-    assert list(names.alarming_lines(text, 0, len(text), 0)) == list(range(60))
+    assert list(names.alarming_lines_between(text, 0, len(text), 0)) == list(range(60))

@@ -51,7 +51,7 @@ def test_the_last_result_is_pinned_though_it_stayed_in_the_window(
 
     notes = player.say('ccm:pin last level=hard reason="the build"')
 
-    found = pins.read(player.home_dir, layout.digest_of(KEY))
+    found = pins.read_pin(player.home_dir, layout.digest_of(KEY))
     assert found is not None
     assert (found.level, found.reason) == ("hard", "the build")
     assert notes == (f"brimline: pinned {KEY[:19]} (hard).",)
@@ -130,7 +130,7 @@ def test_the_next_large_result_is_pinned_and_no_other(player: Player) -> None:
     keys = [result(player, text) for text in ("tiny", SMALL, SMALL + "\nmore")]
 
     assert pinned(player, *keys) == ["none", "hard", "none"]
-    assert pins.pinned(player.home_dir)[KEY[7:]].reason == r'a "b" \ c'
+    assert pins.all_pins(player.home_dir)[KEY[7:]].reason == r'a "b" \ c'
     assert PINS_WAIT not in player.turn("Stop").state.names
 
 

@@ -20,7 +20,7 @@ from tests.memory.worlds import SESSION, talked
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.memory import deep, forget
+from brimline.memory import deep, forget, hits
 from brimline.search import documents, stored
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
@@ -171,7 +171,7 @@ def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
     head = put_here(home_dir, "needle " + "hay " * 60_000 + " straw")
     put_here(home_dir, "x" * 200_000)
     damaged = put_here(home_dir, "needle, damaged")
-    Path(layout.file(home_dir, damaged[7:])).write_bytes(b"BRB1n")
+    Path(layout.file_path(home_dir, damaged[7:])).write_bytes(b"BRB1n")
     before = contents.blobs(home_dir)
 
     found = find(home_dir, "needle")
@@ -259,7 +259,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    deep.open_memory(home_dir).search("signed cookies")
+    hits.open_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 
@@ -324,7 +324,7 @@ def test_forgotten_content_leaves_no_word_behind(
     assert traces(home_dir, "zanzibar") == []
     assert keys(find(home_dir, "zanzibar")) == []
     assert keys(find(home_dir, "harmless")) == [other]
-    os.utime(layout.file(home_dir, other[7:]), (1_000, 1_000))
+    os.utime(layout.file_path(home_dir, other[7:]), (1_000, 1_000))
     assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
     assert keys(find(home_dir, "harmless")) == []
     gone, real = put_here(home_dir, "zanzibar"), documents.add

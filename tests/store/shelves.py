@@ -55,7 +55,7 @@ def noise(number: int, size: int) -> bytes:
 def packed_by(data: bytes, method: str) -> bytes:
     """A blob file in any method that was ever written."""
     if method == "gzip":
-        return put.pack(data)
+        return put.pack_blob(data)
     payload = zstandard.ZstdCompressor(level=9).compress(data) if method == "zstd" else data
     mark = b"z" if method == "zstd" else b"n"
     return put.MAGIC + mark + len(data).to_bytes(8, "big") + payload
@@ -70,7 +70,7 @@ def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:
 
 def age(home_dir: str, key: str, age_s: float) -> None:
     """Make a blob look as if it had last been used some time ago."""
-    path = layout.file(home_dir, layout.digest_of(key))
+    path = layout.file_path(home_dir, layout.digest_of(key))
     moment = os.stat(path).st_mtime_ns - int(age_s * 1e9)
     os.utime(path, ns=(moment, moment))
 

@@ -24,7 +24,7 @@ def test_a_blob_that_fails_its_hash_is_reported_and_never_returned(
     key = stored(home_dir, text(1))
     damaged = bytearray(packed_by(text(1 if place is not None else 2), method))
     damaged[place or 0] ^= 0 if place is None else 4
-    Path(layout.file(home_dir, key[7:])).write_bytes(damaged)
+    Path(layout.file_path(home_dir, key[7:])).write_bytes(damaged)
 
     with pytest.raises(StoreError, match=f"{key} is damaged and was not returned"):
         contents.get(home_dir, key)
@@ -70,7 +70,7 @@ def test_a_key_can_be_written_in_short(home_dir: str) -> None:
         assert contents.resolve(home_dir, written) == key
 
     other = digest[:-1] + ("0" if key[-1] != "0" else "1")
-    Path(layout.file(home_dir, other)).write_bytes(b"")
+    Path(layout.file_path(home_dir, other)).write_bytes(b"")
     with pytest.raises(StoreError, match="2 keys begin with"):
         contents.resolve(home_dir, key[7:20])
     assert contents.resolve(home_dir, key) == key
@@ -94,7 +94,7 @@ def test_the_last_key_is_what_was_stored_last(home_dir: str) -> None:
         last.write_bytes(note)
         assert contents.resolve(home_dir, "last") == newer
 
-    os.unlink(layout.file(home_dir, newer[7:]))
+    os.unlink(layout.file_path(home_dir, newer[7:]))
     with pytest.raises(StoreError, match="is not in the store"):
         contents.resolve(home_dir, "last")
 
@@ -103,7 +103,7 @@ def test_the_last_key_is_what_was_stored_last(home_dir: str) -> None:
 def test_lines_are_asked_for_in_the_ways_that_people_and_models_write(row: dict[str, Any]) -> None:
     """Either end may be left out, and below 0 it counts from the end; else one sentence."""
     if isinstance(row["wanted"], list):
-        assert list(contents.span(row["asked"], 10)) == row["wanted"]
+        assert list(contents.parse_range(row["asked"], 10)) == row["wanted"]
     else:
         with pytest.raises(StoreError, match=row["wanted"]):
-            contents.span(row["asked"], 10)
+            contents.parse_range(row["asked"], 10)

@@ -72,7 +72,7 @@ def test_no_torn_blob_is_seen_and_no_promised_one_is_lost(
         assert contents.get(home_dir, name) == text(number, 500 + number * 5_000)
     for blob in contents.blobs(home_dir):
         contents.get(home_dir, blob.key)
-    removal.sweep(home_dir, time.time() + 60)
+    removal.put_back_or_delete_tmp_files(home_dir, time.time() + 60)
     assert shelves.temporary_files(home_dir) == []
 
 
@@ -91,7 +91,7 @@ def test_content_that_is_stored_again_while_it_is_removed_stays(
         assert contents.get(home_dir, key) == data
         # It may be aside for a moment, until the removal sees that it was used.
         with contextlib.suppress(FileNotFoundError):
-            os.utime(layout.file(home_dir, key[7:]), ns=(old, old))
+            os.utime(layout.file_path(home_dir, key[7:]), ns=(old, old))
 
     assert remover.poll() is None
     remover.kill()

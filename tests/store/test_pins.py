@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.store import layout, pins
-from brimline.store.pins import Directive, Result, Said, resolve
+from brimline.store.pins import Directive, Result, Said, resolve_directives
 
 from .shelves import golden, stored, text
 
@@ -27,29 +27,29 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
 
     pins.pin(home_dir, key, "soft", "first")
     pins.pin(home_dir, key, "hard", 'the "failing" build\n')
-    found = pins.pinned(home_dir)
+    found = pins.all_pins(home_dir)
     pins.pin(home_dir, key, "none")
 
     assert list(found) == [key[7:]]
     assert found[key[7:]][:2] == ("hard", 'the "failing" build\n')
-    assert pins.pinned(home_dir) == {}
+    assert pins.all_pins(home_dir) == {}
     assert pins.level_of(home_dir, key[7:]) == "none"
     for content in (b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'):
-        Path(layout.file(home_dir, key[7:], "pin")).write_bytes(content)
+        Path(layout.file_path(home_dir, key[7:], "pin")).write_bytes(content)
         assert pins.level_of(home_dir, key[7:]) == "hard"
     with pytest.raises(StoreError, match="use none, soft or hard"):
         pins.pin(home_dir, key, "firm")
-    os.unlink(layout.file(home_dir, key[7:]))
+    os.unlink(layout.file_path(home_dir, key[7:]))
     with pytest.raises(StoreError, match="is not in the store"):
         pins.pin(home_dir, key, "hard")
-    assert pins.pinned(home_dir) == {}
+    assert pins.all_pins(home_dir) == {}
 
 
 @pytest.mark.row("S3-61", "S3-65")
 @pytest.mark.parametrize("row", GOLDEN, ids=[row["text"] for row in GOLDEN])
 def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
     """In any case and order, typed or recorded as a slash command; other words are none."""
-    assert [list(one) for one in pins.parse(row["text"])] == row["directives"]
+    assert [list(one) for one in pins.parse_directives(row["text"])] == row["directives"]
 
 
 @pytest.mark.row("S3-58", "S3-59", "S3-60")
@@ -60,7 +60,7 @@ def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> No
     for number, part in enumerate(row["conversation"].split("'")):
         items += [Said(part)] if number % 2 else [Result(name) for name in part.split()]
 
-    found = resolve(items).wanted
+    found = resolve_directives(items).wanted
 
     assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
@@ -69,7 +69,7 @@ def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> No
 def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
     """What users write is free text; only results are pinned."""
     names = {item.name for item in conversation if isinstance(item, Result)}
-    found = resolve(conversation)
+    found = resolve_directives(conversation)
 
     assert found.wanted.keys() | found.gathered.keys() <= names
     assert not found.gathered or found.waits
@@ -93,7 +93,7 @@ def test_a_slash_command_takes_a_level_and_free_words(
     arguments: str, level: str, reason: str | None
 ) -> None:
     """Or options, which win."""
-    found = pins.from_arguments("last", arguments)
+    found = pins.directive_from_arguments("last", arguments)
 
     assert (found.kind, found.level, found.reason) == ("last", level, reason)
 
@@ -102,20 +102,20 @@ def test_a_conversation_waits_for_what_was_announced() -> None:
     """A result that is to come, or the end of a range; both, or one of them."""
     begin, following = Directive("start", "soft", None), Directive("next", "soft", None)
 
-    assert resolve([]).waits is False
-    assert resolve([begin]).waits is True
-    assert resolve([following]).waits is True
-    assert resolve([following, Result("a")]).waits is False
-    assert resolve([begin, Directive("end", "soft", None)]).waits is False
+    assert resolve_directives([]).waits is False
+    assert resolve_directives([begin]).waits is True
+    assert resolve_directives([following]).waits is True
+    assert resolve_directives([following, Result("a")]).waits is False
+    assert resolve_directives([begin, Directive("end", "soft", None)]).waits is False
 
 
 def test_a_pin_that_cannot_be_read_holds(home_dir: str) -> None:
     """And says why."""
     key = stored(home_dir, text(1))
-    path = Path(layout.file(home_dir, key[7:], "pin"))
+    path = Path(layout.file_path(home_dir, key[7:], "pin"))
     path.mkdir(parents=True)
 
-    found = pins.read(home_dir, key[7:])
+    found = pins.read_pin(home_dir, key[7:])
 
     assert found is not None
     assert found.level == "hard"

@@ -68,7 +68,9 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     assert found.pop("created") > 1_700_000_000
     told = META | {"v": 1, "key": key, "bytes": 7, "lines": 2, "source": "x" * 4_000}
     assert found == told
-    trail = [(line["event"], line["session"], line.get("cwd")) for line in contents.trail(home_dir)]
+    trail = [
+        (line["event"], line["session"], line.get("cwd")) for line in contents.trail_rows(home_dir)
+    ]
     assert trail == [("put", "s1", None), ("put", "s2", "/p")]
 
 
@@ -93,7 +95,7 @@ def test_what_is_no_sound_file_in_the_place_of_a_blob_is_replaced_and_never_read
 ) -> None:
     """A cut one, a link, also to an endless file, a pipe that nobody writes to."""
     key = put.put(home_dir, text(1), {})
-    place = Path(layout.file(home_dir, key[7:]))
+    place = Path(layout.file_path(home_dir, key[7:]))
     place.rename(world / "elsewhere")
     if kind == "torn":
         place.write_bytes((world / "elsewhere").read_bytes()[:-9])
@@ -165,7 +167,7 @@ def test_a_put_that_is_killed_at_any_call_leaves_nothing_torn(world: Path) -> No
         for blob in contents.blobs(home_dir):
             contents.get(home_dir, blob.key)
         again = put.put(home_dir, text(2), {})
-        removal.sweep(home_dir, time.time() + 60)
+        removal.put_back_or_delete_tmp_files(home_dir, time.time() + 60)
         assert contents.get(home_dir, again) == text(2)
         assert shelves.temporary_files(home_dir) == []
         assert contents.meta(home_dir, again)["bytes"] == 4_000
@@ -221,8 +223,8 @@ def test_content_comes_back_byte_for_byte(data: bytes, method: str) -> None:
     """Whatever it is, and whatever it was compressed with."""
     packed = packed_by(data, method)
 
-    assert put.unpack(packed) == data
-    assert method == "gzip" or put.read_header(packed) == (method, len(data))
+    assert put.unpack_blob(packed) == data
+    assert method == "gzip" or put.read_blob_header(packed) == (method, len(data))
 
 
 @pytest.mark.row("S3-54")
@@ -231,8 +233,8 @@ def test_content_comes_back_byte_for_byte(data: bytes, method: str) -> None:
 )
 def test_what_gains_nothing_by_compression_is_kept_as_it_is(data: bytes) -> None:
     """Less than a kilobyte, and what does not shrink; other files end in an ordinary gzip file."""
-    assert put.read_header(put.pack(data)) == ("none", len(data))
-    assert gzip.decompress(put.pack(text(1))[put.HEADER_BYTES :]) == text(1)
+    assert put.read_blob_header(put.pack_blob(data)) == ("none", len(data))
+    assert gzip.decompress(put.pack_blob(text(1))[put.HEADER_BYTES :]) == text(1)
 
 
 @pytest.mark.row("S3-54")
@@ -241,7 +243,7 @@ def test_where_zstd_is_missing_it_is_said_what_to_install(
 ) -> None:
     """Earlier versions wrote it; content that comes again is stored so that all can read it."""
     key = stored(home_dir, text(1))
-    path = layout.file(home_dir, key[7:])
+    path = layout.file_path(home_dir, key[7:])
     with open(path, "wb") as file:
         file.write(packed_by(text(1), "zstd"))
     assert contents.get(home_dir, key) == text(1)
@@ -260,9 +262,9 @@ def test_a_blob_that_promises_too_much_is_refused(method: str) -> None:
     packed, promise = packed_by(text(1), method), (1 << 60).to_bytes(8, "big")
 
     with pytest.raises(ValueError, match="header"):
-        put.unpack(text(1))
+        put.unpack_blob(text(1))
     with pytest.raises(ValueError, match=r"instead of|contradicted"):
-        put.unpack(packed[:5] + promise + packed[13:])
+        put.unpack_blob(packed[:5] + promise + packed[13:])
 
 
 _KILLED = """

@@ -44,7 +44,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
     os.utime(transcript, (1_000, 1_000))
-    retention.referenced(home_dir, [], retention.Pass())
+    retention.digests_referenced(home_dir, [], retention.Pass())
     assert traces(home_dir, "session-one")
 
     done = removal.forget_session(home_dir, "session-one")
@@ -53,7 +53,7 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    assert len(list(contents.trail(home_dir))) == 3
+    assert len(list(contents.trail_rows(home_dir))) == 3
 
 
 def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: str) -> None:
@@ -70,18 +70,18 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
     assert traces(home_dir, "first") == traces(home_dir, "secret") == []
     assert removal.forget_session(home_dir, "second").keys == [key]
     stored(home_dir, text(1), session="third")
-    assert removal.of_session(home_dir, "third").keys == [key]
-    assert removal.of_session(home_dir, "second").keys == []
+    assert removal.stored_by_session(home_dir, "third").keys == [key]
+    assert removal.stored_by_session(home_dir, "second").keys == []
 
 
 def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:
     """Stored content, or a line of the trail about content that is gone; not once forgotten."""
     stored(home_dir, text(1), session="one")
     removal.forget_key(home_dir, stored(home_dir, text(2), session="other"))
-    assert removal.sessions(home_dir) == {"one", "other"}
+    assert removal.sessions_in_store(home_dir) == {"one", "other"}
 
     removal.forget_session(home_dir, "other")
-    assert removal.sessions(home_dir) == {"one"}
+    assert removal.sessions_in_store(home_dir) == {"one"}
 
 
 def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None:
@@ -92,4 +92,4 @@ def test_a_line_that_a_full_disk_cut_short_hides_no_other(home_dir: str) -> None
     key = stored(home_dir, text(2), session="second")
 
     assert contents.sessions_of_keys(home_dir)[key].keys() == {"second"}
-    assert len(list(contents.trail(home_dir))) == 2
+    assert len(list(contents.trail_rows(home_dir))) == 2

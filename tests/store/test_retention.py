@@ -19,7 +19,7 @@ from brimline.fast import paths
 from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.store import contents, layout, pins, put, retention
 from brimline.store.contents import Blob
-from brimline.store.retention import Holds, Limits, Pass, choose, prune
+from brimline.store.retention import Holds, Limits, Pass, choose_removals, prune
 from brimline.testing import SessionBuilder
 
 from . import shelves
@@ -63,7 +63,7 @@ def mentioning(content: bytes, name: str = "a.jsonl") -> str:
 
 def held(home_dir: str, *digests: str) -> set[str] | None:
     """Which digests a look through everything finds mentioned."""
-    return retention.referenced(home_dir, [DIGEST, "f" * 64, *digests], Pass())
+    return retention.digests_referenced(home_dir, [DIGEST, "f" * 64, *digests], Pass())
 
 
 @pytest.mark.row("S3-62", "S3-63", "S3-64", "S3-67", "S3-68", "S3-69")
@@ -74,7 +74,9 @@ def test_what_goes_goes_in_its_order(row: dict[str, Any]) -> None:
     blobs = [blob(name, int(size), float(days)) for name, size, days in told]
     holds = Holds(row["levels"], set(row["references"]))
 
-    chosen, done = choose(blobs, holds, Limits(**row["limits"]), NOW + row["now_days"] * DAY)
+    chosen, done = choose_removals(
+        blobs, holds, Limits(**row["limits"]), NOW + row["now_days"] * DAY
+    )
 
     assert "".join(one.digest for one in chosen) == row["wanted"]
     assert (done.shortfall_bytes, done.held_bytes) == (row["shortfall"], row["held"])
@@ -97,7 +99,7 @@ def test_the_promises_hold_for_every_store(
     mentioned = {f"{n:02}" for n, fact in enumerate(facts) if fact[3]}
     limits = Limits(None if max_days is None else max_days * 86_400, max_bytes)
 
-    chosen, done = choose(blobs, Holds(levels, mentioned), limits, NOW)
+    chosen, done = choose_removals(blobs, Holds(levels, mentioned), limits, NOW)
 
     gone = {one.digest for one in chosen}
     assert len(gone) == len(chosen)
@@ -186,7 +188,7 @@ def test_an_unchanged_file_is_not_read_again(home_dir: str) -> None:
     before = memory.read_bytes()
 
     assert held(home_dir) == {DIGEST}
-    assert retention.referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
+    assert retention.digests_referenced(home_dir, [DIGEST], Pass(until=0.0)) is None
     assert memory.read_bytes() == before
     os.utime(path, (1_000_001, 1_000_001))
     os.unlink(other)
@@ -219,7 +221,7 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
     SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
 
     with monkeypatch.context() as patch:
-        patch.setattr(layout, "open_file", lambda *_, **__: shelves.read_only())
+        patch.setattr(layout, "open_to_read", lambda *_, **__: shelves.read_only())
         with pytest.raises(StoreError, match="nothing was removed: what may mention a key cannot"):
             prune(home_dir, GARBAGE, Pass())
     with open(home_dir + layout.CLIENTS, "a", encoding="utf-8") as file:
@@ -243,7 +245,7 @@ def test_every_client_is_asked_and_links_are_followed_once(
     (projects / "dangling").symlink_to(world / "nowhere")
 
     assert prune(home_dir, GARBAGE, Pass()).keys == []
-    assert len(list(retention.sources(home_dir, []))) == 2
+    assert len(list(retention.files_that_may_mention_keys(home_dir, []))) == 2
 
 
 @pytest.mark.row("S3-64", "S3-68", "S3-70")
@@ -273,7 +275,7 @@ def test_pruning_by_size_reports_what_it_may_not_remove_and_a_dry_run_says_the_s
     assert done.shortfall_bytes == done.left_bytes == 4_026
     assert 4_026 < done.freed_bytes < 400_000
     assert done.held_bytes == {"referenced": 2_013, "hard": 2_013}
-    assert set(pins.pinned(home_dir)) == {pinned[7:]}
+    assert set(pins.all_pins(home_dir)) == {pinned[7:]}
 
 
 def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path) -> None:
@@ -298,10 +300,10 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     """Unfinished writes and lone sidecars go once they are old, blobs left aside come back."""
     key = stored(home_dir, text(1))
     lone = stored(home_dir, text(2))
-    os.unlink(layout.file(home_dir, lone[7:]))
+    os.unlink(layout.file_path(home_dir, lone[7:]))
     Path(home_dir + layout.TMP, "1.2.tmp").write_bytes(b"half")
     aside = Path(home_dir + layout.TMP, f"{key[7:]}.blob.1.2.gone")
-    os.rename(layout.file(home_dir, key[7:]), aside)
+    os.rename(layout.file_path(home_dir, key[7:]), aside)
 
     assert prune(home_dir, Limits(), Pass()).swept == 1
     assert contents.get(home_dir, key) == text(1)
@@ -310,10 +312,10 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     assert [digest for digest, _ in contents.files_beside(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
-    os.mkdir(layout.file(home_dir, key[7:9] + "0" * 62))  # which is no blob
+    os.mkdir(layout.file_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
     assert (shelves.keys(home_dir), list(contents.files_beside(home_dir))) == (set(), [])
-    last = list(contents.trail(home_dir))[-1]
+    last = list(contents.trail_rows(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 
 

@@ -29,8 +29,8 @@ def test_a_stub_is_found_again_as_it_was_built(wanted: Stub, before: str, after:
     told = [text if text is None else flatten(text) for text in (wanted.tool, wanted.source)]
     expected = wanted._replace(tool=told[0], source=told[1])
 
-    assert stub.parse(stub.build_reference(wanted)) == expected
-    assert stub.parse(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
+    assert stub.parse_reference(stub.build_reference(wanted)) == expected
+    assert stub.parse_reference(f"{before}\n{stub.build_reference(wanted)}\n{after}") == expected
 
 
 @pytest.mark.row("S3-15", "S3-56")
@@ -63,4 +63,4 @@ def test_every_older_form_is_read(row: dict[str, Any]) -> None:
     """Of another tool, and of earlier versions in its words; the first counts, with a whole key."""
     told = row["stub"] and {"content_bytes": None} | row["stub"]
 
-    assert stub.parse(row["text"]) == (Stub(**told) if told else None)
+    assert stub.parse_reference(row["text"]) == (Stub(**told) if told else None)

@@ -36,12 +36,12 @@ def test_every_reference_in_a_transcript_still_leads_to_its_bytes(
     home_dir: str, texts: list[str]
 ) -> None:
     """In all forms that the last version wrote, through every compression it used."""
-    found = [stub.parse(text) for text in texts]
+    found = [stub.parse_reference(text) for text in texts]
 
     assert all(text.startswith(stub.BEGINNINGS) for text in texts)
     assert [one and contents.get(home_dir, one.key) for one in found] == [LOG, HAY, b"small"]
     sizes = [(len(LOG), 400), (len(HAY), 200), (5, 1)]
     assert [one and (one.content_bytes, one.lines) for one in found] == sizes
     assert contents.get(home_dir, contents.last_key(home_dir)) == LOG + b"again\n"
-    held = {pin.level: pin.reason for pin in pins.pinned(home_dir).values()}
+    held = {pin.level: pin.reason for pin in pins.all_pins(home_dir).values()}
     assert held == {"hard": "the failing build", "soft": None}

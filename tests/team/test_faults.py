@@ -22,7 +22,7 @@ from tests.team.conftest import KEY
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.mcp import tools
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search import ranking
 from brimline.team import place, points, qdrant, together
 
@@ -203,7 +203,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     """Their beginning is shared; one that somebody else left there is cut."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
-    deep.open_memory(paths.home()).add([long])
+    hits.open_memory(paths.home()).add([long])
     assert anna.sync()["waiting"] == 0
     payload: dict[str, Any] = {
         "text": "\x1b[2Jgiant " + "otter " * 200_000,
@@ -217,10 +217,10 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
     anna.join("ben", f"qdrant+http://{node.host}/{collection}")
     found = [*anna.find("walrus"), *anna.find("otter")]
-    hits = {hit["text"][:10]: hit for hit in found}
-    assert len(hits["walrus wal"]["text"]) == points.MOST_CHARACTERS
-    assert len(hits["[2Jgiant o"]["text"]) == points.MOST_CHARACTERS
-    assert hits["[2Jgiant o"]["author"] == "mal ory"
+    told = {hit["text"][:10]: hit for hit in found}
+    assert len(told["walrus wal"]["text"]) == points.MOST_CHARACTERS
+    assert len(told["[2Jgiant o"]["text"]) == points.MOST_CHARACTERS
+    assert told["[2Jgiant o"]["author"] == "mal ory"
 
 
 def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collection: str) -> None:
@@ -284,7 +284,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     for group in ("kept", "gone"):
         texts = [f"{group} {number} of the walruses" for number in range(300)]
         entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
-        deep.open_memory(paths.home()).add(entries)
+        hits.open_memory(paths.home()).add(entries)
     processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
     until = time.monotonic() + 60
     while not node.has_points(collection):

@@ -64,7 +64,7 @@ class Block(NamedTuple):
     is_error: bool = False
 
 
-def read(body: Any) -> list[Block] | None:
+def read_blocks(body: Any) -> list[Block] | None:
     """The blocks of a request; None where any of it is not understood."""
     messages = body.get("messages") if isinstance(body, dict) else None
     if not isinstance(messages, list) or len(_cache_markers(body)) > MOST_MARKERS:
@@ -98,7 +98,9 @@ def _message_parts(message: Any) -> list[dict[str, Any]] | None:
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
-def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
+def rebuild_with_fields(
+    body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]
+) -> dict[str, Any]:
     """The request with other fields in some blocks, by message and place; the rest is shared."""
     messages = list(body["messages"])
     by_message: dict[int, dict[int, Any]] = {}
@@ -123,7 +125,7 @@ def drop_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, A
     return {**body, "messages": messages}
 
 
-def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
+def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
     """Let the cache be looked up right before the first changed block, where a marker is left.
 
     The service looks some twenty blocks back from a marker; without one near the change it would
@@ -140,11 +142,11 @@ def mark(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, An
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
             place = block.message, block.place
-            marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
+            marked = rebuild_with_fields(body, {place: {_MARKER: {"type": "ephemeral"}}})
             # A longer lifetime may not come behind a shorter one: ours is as the next marker.
             places = [where for where, _ in _cache_markers(marked)]
             nearest = _cache_markers(body)[min(places.index(place), len(places) - 2)][1]
-            return rebuild(marked, {place: {_MARKER: nearest}})
+            return rebuild_with_fields(marked, {place: {_MARKER: nearest}})
     return body
 
 
@@ -188,10 +190,10 @@ def session_of(body: Mapping[str, Any]) -> str:
         return named
     messages = body.get("messages")
     first = messages[0] if isinstance(messages, list) and messages else None
-    return _hash_parts(_dumps(body.get("system")), _dumps(first))
+    return _hash_parts(_to_json(body.get("system")), _to_json(first))
 
 
-def is_helper(body: Mapping[str, Any]) -> bool:
+def is_helper_request(body: Mapping[str, Any]) -> bool:
     """Whether a request is none of the conversation: a title, a page to sum up, a search."""
     tools, choice = body.get("tools"), body.get("tool_choice")
     if not isinstance(tools, list) or not tools:
@@ -226,12 +228,12 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
     return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
 
 
-def estimate_tokens(block: Block, fields: Mapping[str, Any] | None) -> float:
+def estimate_block_tokens(block: Block, fields: Mapping[str, Any] | None) -> float:
     """Tokens of a block, or of the same block with other fields."""
     if fields is None:
         return block.tokens
     if block.kind == CALL:
-        return len(_dumps(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
+        return len(_to_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
     if block.kind == RESULT:
         return len(fields["content"]) / _RESULT_RATIO + _RESULT_FRAME
     return len(fields["text"]) / _TEXT_RATIO + _TEXT_FRAME
@@ -274,8 +276,8 @@ def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     tokens = len(text) / _TEXT_RATIO + _TEXT_FRAME
     if block.get("whole"):
         return _Said(text, tokens)
-    if _is_file(role, text):
-        return _Said(text, tokens, FILE, "", *_attaching_call(text, calls))
+    if _is_attached_file(role, text):
+        return _Said(text, tokens, FILE, "", *_call_that_attached(text, calls))
     return _Said(text, tokens, PROSE if role == "assistant" else OTHER)
 
 
@@ -283,7 +285,7 @@ def _read_call(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     arguments = block.get("input")
     if not isinstance(arguments, dict):
         return None
-    call, tool, text = str(block.get("id")), str(block.get("name")), _dumps(arguments)
+    call, tool, text = str(block.get("id")), str(block.get("name")), _to_json(arguments)
     calls[call] = tool, arguments
     kind = CALL if role == "assistant" else OTHER
     return _Said(text, len(text) / _TEXT_RATIO + _CALL_FRAME, kind, call, tool, arguments)
@@ -294,9 +296,9 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     tool, arguments = calls.get(call, ("", {}))
     text = _result_text(block.get("content"))
     if text is None:
-        shown = _dumps(block.get("content"))
+        shown = _to_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
-    is_users = words.may_be_in(tool or None, text, is_error=block.get("is_error") is True)
+    is_users = words.may_hold_words(tool or None, text, is_error=block.get("is_error") is True)
     kind = RESULT if tool and role == "user" and not is_users else OTHER
     return _Said(text, len(text) / _RESULT_RATIO + _RESULT_FRAME, kind, call, tool, arguments)
 
@@ -307,7 +309,7 @@ def _read_thinking(_role: str, block: dict[str, Any], _calls: _Calls) -> _Said:
 
 
 def _read_other(_role: str, block: dict[str, Any], _calls: object = None) -> _Said:
-    text = _dumps({name: value for name, value in block.items() if name != _MARKER})
+    text = _to_json({name: value for name, value in block.items() if name != _MARKER})
     is_picture = block.get("type") in ("image", "document")
     return _Said(text, _IMAGE_TOKENS if is_picture else len(text) / _TEXT_RATIO)
 
@@ -320,7 +322,7 @@ _READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {
 }
 
 
-def _is_file(role: str, text: str) -> bool:
+def _is_attached_file(role: str, text: str) -> bool:
     """Whether a text is one reminder with a file, and no word of the user's behind it."""
     told = text.rstrip()
     if role != "user" or not text.startswith(_REMINDER):
@@ -329,7 +331,7 @@ def _is_file(role: str, text: str) -> bool:
     return is_one and text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
 
 
-def _attaching_call(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
+def _call_that_attached(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
     """The call that the client says it made to attach a file: it tells of it in a block before."""
     if told := _CALLED_WITH.search(text[:_CALLED_CHARACTERS]):
         calls[_ATTACHED] = "Read", {"file_path": told[1]}
@@ -359,7 +361,7 @@ def _hash_parts(*parts: object) -> str:
     return told.hexdigest()
 
 
-def _dumps(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -155,19 +155,19 @@ def compact(
         lookup: what stands in for blocks that this state does not know.
         found: its blocks, where they were read before.
     """
-    if not isinstance(body, dict) or blocks.is_helper(body):
+    if not isinstance(body, dict) or blocks.is_helper_request(body):
         return Outcome(body, Report("helper"))
-    found = found or blocks.read(body)
+    found = found or blocks.read_blocks(body)
     if found is None:
         return Outcome(body, Report("unknown"))
     _look_up_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
     if blocks.wants_summary(found):
-        return case.outcome("compaction")
-    state.clock.read_conversation(found)
-    case.draft_all()
+        return case.make_outcome("compaction")
+    state.clock.follow_conversation(found)
+    case.draft_stand_ins()
     reason, cut = case.choose_cut(now)
-    outcome = case.outcome("conversation", reason, cut)
+    outcome = case.make_outcome("conversation", reason, cut)
     state.sent, state.at = [block.id for block in found], now
     state.lifetime_s = blocks.cache_lifetime_s(body) or state.lifetime_s
     state.estimated_tokens = outcome.report.sent_tokens
@@ -181,14 +181,14 @@ def branch_state(state: State) -> State:
     return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
 
-def repeat_sent(
+def rebuild_sent_request(
     body: Any, found: list[Block], standing: Mapping[str, StandIn | None], marked: int | None
 ) -> Outcome:
     """A request that was sent before, with what stood in then and its marker: the same bytes."""
     case = _Case(body, found, State(standing=dict(standing)), Settings())
     tokens = sum(block.tokens for block in found)
     outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
-    case.write(outcome, marked)
+    case.write_body(outcome, marked)
     return outcome
 
 
@@ -208,28 +208,32 @@ def compact_harder(
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    history = blocks.read(body) if refusal and not is_open and not blocks.is_helper(body) else None
+    history = (
+        blocks.read_blocks(body)
+        if refusal and not is_open and not blocks.is_helper_request(body)
+        else None
+    )
     if refusal is None or history is None:
         return None
     _look_up_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
-    state.clock.read_conversation(history)
+    state.clock.follow_conversation(history)
     before = case.sent_tokens
     wanted = before * _LESS_RATIO
     if refusal[1] and refusal[2]:
         used, allowed = int(refusal[1]), int(refusal[2])
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
-        case.draft_all(hot)
-        if before - case.savings() <= wanted:
+        case.draft_stand_ins(hot)
+        if before - case.drafted_savings() <= wanted:
             break
-    outcome = case.outcome("conversation", "refused", 0, RETRY)
+    outcome = case.make_outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
 
 
 def note_second_refusal(state: State, body: Any) -> None:
     """The harder request was refused too: not again before the conversation has shrunk."""
-    found = blocks.read(body)
+    found = blocks.read_blocks(body)
     state.refused_tokens = sum(block.tokens for block in found) if found else 0.0
 
 
@@ -249,16 +253,16 @@ def drop_thinking(
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
     first = 0 if all_of_it or not edited else edited[0]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_behind(first)
+    thoughts = case.leave_out_thinking(first)
     if not outcome.is_changed or not thoughts:
         return None
     fresh = outcome.fresh | thoughts
     again = Outcome(body, outcome.report, fresh, outcome.former, outcome.originals)
-    case.write(again, outcome.marked)
+    case.write_body(again, outcome.marked)
     return again
 
 
-def count_leading_alike(names: list[str], others: list[str]) -> int:
+def count_alike_at_start(names: list[str], others: list[str]) -> int:
     """How many blocks two requests begin with alike."""
     pairs = enumerate(zip(names, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
@@ -291,41 +295,43 @@ class _Case:
             read_bytes = int(settings.bound_read_ratio * self.rules.read_bytes)
             self.rules = self.rules._replace(read_bytes=read_bytes)
 
-    def draft_all(self, hot: int | None = None) -> None:
+    def draft_stand_ins(self, hot: int | None = None) -> None:
         """What each block might be replaced by, if it were free."""
-        self.warm = self._warm_blocks()
+        self.warm = self._count_warm_blocks()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
         is_hard = hot is not None
         if not is_hard and settings.is_bound and is_near:
             hot = settings.bound_hot_requests
         past_counts = not settings.is_bound or is_near or is_hard
-        first = 0 if past_counts else self._first_free_of_thinking()
-        for position in filter(self._may_change, range(first, len(self.found))):
-            look = self._look(position, hot, is_near_brim=is_near, is_hard=is_hard)
+        first = 0 if past_counts else self._first_behind_sent_and_thinking()
+        for position in filter(self._may_be_changed, range(first, len(self.found))):
+            look = self._make_look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
                 self.drafts[position] = draft
 
-    def _may_change(self, position: int) -> bool:
+    def _may_be_changed(self, position: int) -> bool:
         """Tell whether any layer may be asked about a block."""
         block = self.found[position]
         standing = self.state.standing.get(block.id)
         if block.kind == blocks.OTHER or (standing and is_final(standing)):
             return False
-        return not judge.is_named(self.settings.rules.never, block.tool, block.arguments)
+        return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
 
-    def _look(self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool) -> Look:
+    def _make_look(
+        self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
+    ) -> Look:
         block, state = self.found[position], self.state
         is_new = position >= self.warm
         return Look(
             block,
             state.standing.get(block.id),
-            self.steps - state.clock.last(block),
+            self.steps - state.clock.last_step(block),
             hot,
             is_new,
-            is_new and self._is_repeated(position),
+            is_new and self._repeats_replaced_call(position),
             is_near_brim,
             is_hard,
             state.clock,
@@ -333,7 +339,7 @@ class _Case:
             state.drafts,
         )
 
-    def savings(self) -> float:
+    def drafted_savings(self) -> float:
         """What all drafts together would save."""
         return sum(self._saved_tokens(position) for position in self.drafts)
 
@@ -345,18 +351,18 @@ class _Case:
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._pending(position) for position in self.drafts if position < self.warm]
+        pending = [self._note_waiting(position) for position in self.drafts if position < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
             return "brim", pending[0].position
-        break_price = partial(settings.prices.of_break, lifetime_s=state.lifetime_s)
-        due = timing.first_due(
+        break_price = partial(settings.prices.of_cache_break, lifetime_s=state.lifetime_s)
+        due = timing.first_due_position(
             pending, self.tokens, self.warm, break_price, settings.waiting_weight
         )
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _pending(self, position: int) -> timing.Pending:
+    def _note_waiting(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
         name, saved = self.found[position].id, self._saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
@@ -368,26 +374,28 @@ class _Case:
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
         """
-        free = self._first_free_of_thinking()
+        free = self._first_behind_sent_and_thinking()
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
-        freed = sum(map(self._saved_tokens, waiting)) + sum(self._thinking_behind(waiting[0]))
+        freed = sum(map(self._saved_tokens, waiting)) + sum(
+            self._thinking_tokens_behind(waiting[0])
+        )
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
         return ("brim", waiting[0]) if is_worth_it else ("", free)
 
-    def _first_free_of_thinking(self) -> int:
+    def _first_behind_sent_and_thinking(self) -> int:
         """The first block behind what was sent, and behind all thinking."""
         return max(self.warm, blocks.first_behind_thinking(self.found))
 
-    def _thinking_behind(self, first: int) -> list[float]:
+    def _thinking_tokens_behind(self, first: int) -> list[float]:
         return [
             self.tokens[at]
             for at, block in enumerate(self.found)
             if at > first and block.is_thinking
         ]
 
-    def leave_out_behind(self, first: int) -> dict[str, StandIn]:
+    def leave_out_thinking(self, first: int) -> dict[str, StandIn]:
         """Let go of thinking that is made invalid by an edit of this block."""
         thoughts: dict[str, StandIn] = {}
         for at, block in enumerate(self.found):
@@ -396,7 +404,7 @@ class _Case:
                 self.tokens[at] = 0.0
         return thoughts
 
-    def outcome(
+    def make_outcome(
         self, kind: str, reason: str = "", cut: int | None = None, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
@@ -408,14 +416,14 @@ class _Case:
         for at in applied:
             self._apply_draft(at, outcome)
         if applied and self.settings.is_bound:
-            outcome.fresh |= self.leave_out_behind(first)
+            outcome.fresh |= self.leave_out_thinking(first)
         report.sent_tokens = sum(self.tokens)
         if first < self.warm:
             report.reason = reason
             report.rewritten_tokens = sum(self.tokens[first : self.warm])
         elif reason == "expired" and applied:
             report.reason = reason
-        self.write(outcome, first if first < self.warm else None)
+        self.write_body(outcome, first if first < self.warm else None)
         return outcome
 
     def _apply_draft(self, at: int, outcome: Outcome) -> None:
@@ -427,7 +435,7 @@ class _Case:
         self.state.waited.pop(block.id, None)
         self.tokens[at] = draft.tokens
 
-    def write(self, outcome: Outcome, marked: int | None) -> None:
+    def write_body(self, outcome: Outcome, marked: int | None) -> None:
         """Put what stands in into the request, and a marker before this block."""
         fields, thoughts = {}, []
         for block in self.found:
@@ -438,9 +446,12 @@ class _Case:
                 fields[block.message, block.place] = standing.fields
         if not fields and not thoughts:
             return
-        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
+        outcome.body, outcome.is_changed = blocks.rebuild_with_fields(self.body, fields), True
         if marked is not None:
-            outcome.body, outcome.marked = blocks.mark(outcome.body, self.found, marked), marked
+            outcome.body, outcome.marked = (
+                blocks.add_cache_marker(outcome.body, self.found, marked),
+                marked,
+            )
         if thoughts:
             outcome.body = blocks.drop_thoughts(outcome.body, thoughts)
 
@@ -455,7 +466,7 @@ class _Case:
     def _saved_tokens(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
 
-    def _warm_blocks(self) -> int:
+    def _count_warm_blocks(self) -> int:
         """How many leading blocks the cache may hold: those that were sent before."""
         sent = self.state.sent
         if sent is None:
@@ -464,7 +475,7 @@ class _Case:
             while at and self.found[at - 1].role != "assistant":
                 at -= 1
             return at
-        return count_leading_alike([block.id for block in self.found], sent)
+        return count_alike_at_start([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
         state, settings = self.state, self.settings
@@ -475,7 +486,7 @@ class _Case:
         ratio = settings.bound_near_brim_ratio if is_bound else settings.near_brim_ratio
         return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
-    def _is_repeated(self, position: int) -> bool:
+    def _repeats_replaced_call(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""
         block = self.found[position]
         for earlier in reversed(self.found[:position]):

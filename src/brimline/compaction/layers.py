@@ -66,7 +66,7 @@ class Layer:
         usual = self.near_brim_hot_requests if look.is_near_brim else self.hot_requests
         return look.age >= (usual if look.hot_requests is None else look.hot_requests)
 
-    def remember(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
+    def draft_once(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
         """Draft once what will not change."""
         name = look.block.id, self.number
         if name not in look.drafts:
@@ -80,7 +80,7 @@ def _draft_line(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn 
     is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
     if is_large is not of_large_results or not layer.is_cold(look):
         return None
-    return layer.remember(look, partial(stand_ins.line_of, block, look.clock, layer.number))
+    return layer.draft_once(look, partial(stand_ins.line_of, block, look.clock, layer.number))
 
 
 def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
@@ -90,7 +90,7 @@ def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
         return None
     make = partial(stand_ins.preview_of, block, look.clock, look.rules, layer.number)
     if look.is_hard or look.age >= layer.hot_requests:
-        return layer.remember(look, partial(make, was_read=True))
+        return layer.draft_once(look, partial(make, was_read=True))
     return make(was_read=False) if look.is_new and not look.is_repeated else None
 
 

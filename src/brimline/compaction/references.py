@@ -30,7 +30,7 @@ class Clock:
         self._taken: list[str] = []
         self._restart()
 
-    def read_conversation(self, conversation: list[Block]) -> None:
+    def follow_conversation(self, conversation: list[Block]) -> None:
         """Go on to the end of a conversation; from its beginning where that has changed."""
         taken_count = len(self._taken)
         if [block.id for block in conversation[:taken_count]] != self._taken:
@@ -40,7 +40,7 @@ class Clock:
             self._follow_message(list(message))
         self._taken = [block.id for block in conversation]
 
-    def last(self, block: Block) -> int:
+    def last_step(self, block: Block) -> int:
         """The step in which a block came or was last referred to.
 
         What the model itself once wrote into a call counts by its age: the file says it by now.
@@ -49,7 +49,7 @@ class Clock:
             return block.step
         return self._last.get(_item_id(block), block.step)
 
-    def used(self, block: Block) -> list[str]:
+    def names_used_later(self, block: Block) -> list[str]:
         """The names in a block's item that later actions and words used, the last one first."""
         return list(reversed(self._used.get(_item_id(block), {})))
 
@@ -68,14 +68,16 @@ class Clock:
     def _follow_message(self, message: list[Block]) -> None:
         """Follow the names in one message; references first: a call does not refer to itself."""
         items = [block for block in message if block.kind != blocks.OTHER]
-        named = {block.id: names.mentions(_text_without_keys(block)) for block in items}
+        named = {
+            block.id: names.names_mentioned(_text_without_parameter_names(block)) for block in items
+        }
         for block in items:
             if block.kind == blocks.CALL:
                 self._note_reference(block, named[block.id])
             elif block.kind == blocks.PROSE:
                 self._note_use(named[block.id])
         for block in items:
-            self._note_holder(block, named[block.id])
+            self._note_names_held(block, named[block.id])
 
     def _note_reference(self, block: Block, named: frozenset[str]) -> None:
         counts: dict[str, int] = {}
@@ -103,7 +105,7 @@ class Clock:
                 used.pop(name, None)
                 used[name] = None
 
-    def _note_holder(self, block: Block, named: frozenset[str]) -> None:
+    def _note_names_held(self, block: Block, named: frozenset[str]) -> None:
         item = _item_id(block)
         self._last[item] = max(self._last.get(item, 0), block.step)
         for name in named:
@@ -114,7 +116,7 @@ class Clock:
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
 
 
-def _text_without_keys(block: Block) -> str:
+def _text_without_parameter_names(block: Block) -> str:
     """What a block says; of a call, without the names of its parameters."""
     if block.kind != blocks.CALL:
         return block.text

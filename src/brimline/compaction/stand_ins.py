@@ -64,14 +64,14 @@ def preview_of(
     sent_bytes = len(to_bytes(block.text))
     if sent_bytes < min(rules.inline_bytes, rules.read_bytes):
         return None
-    text = _without_numbers(block.text)
+    text = _without_line_numbers(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
     if judge.reason_to_stay(case, rules, clock.was_changed):
         return None
     subject = subject_of(block)
     shown = preview.make_preview(text, case.source, case.kind, case.tool, subject)
-    if not judge.saves_enough(case, shown):
+    if not judge.is_preview_worth_it(case, shown):
         return None
     key = key_of(block.text)
     stored = stub.Stub(
@@ -86,13 +86,13 @@ def preview_of(
     if block.kind == blocks.FILE:
         instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
     fields = blocks.stand_in_fields(block, instead)
-    return StandIn(layer, fields, key, blocks.estimate_tokens(block, fields))
+    return StandIn(layer, fields, key, blocks.estimate_block_tokens(block, fields))
 
 
 def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = key_of(block.text)
-    kept = _names_to_append(block.text, clock.used(block))
+    kept = _names_to_append(block.text, clock.names_used_later(block))
     if block.kind == blocks.CALL:
         shortened = _shorten_arguments(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
         fields = blocks.stand_in_fields(block, "", shortened)
@@ -100,12 +100,12 @@ def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
         fields = blocks.stand_in_fields(block, f"{_describe_result(block, key)}{kept}")
     elif block.kind == blocks.PROSE:
         mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stand_in_fields(block, f"{_sentence(block.text)} {mark}{kept}")
+        fields = blocks.stand_in_fields(block, f"{_first_sentence(block.text)} {mark}{kept}")
     else:
         head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
         mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
         fields = blocks.stand_in_fields(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
-    tokens = blocks.estimate_tokens(block, fields)
+    tokens = blocks.estimate_block_tokens(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
     return StandIn(layer, fields, key, tokens)
@@ -126,7 +126,7 @@ def subject_of(block: Block) -> str:
     return flatten(clienttools.subject_of(block.arguments))
 
 
-def _without_numbers(text: str) -> str:
+def _without_line_numbers(text: str) -> str:
     """A file as it is, where the client numbered its lines from 1."""
     first = _NUMBERED.match(text)
     return _NUMBERED.sub("", text) if first and first[1] == "1" else text
@@ -152,11 +152,11 @@ def _names_to_append(text: str, used: list[str]) -> str:
             chosen.append(name)
             left -= len(name) + 1
     found = names.find_names(enumerate(text.split("\n")), " ".join(chosen))
-    chosen += [name.text for name in names.choose_fitting(found, left, names.PATH)]
+    chosen += [name.text for name in names.choose_names_that_fit(found, left, names.PATH)]
     return f" {' '.join(chosen)}" if chosen else ""
 
 
-def _sentence(text: str) -> str:
+def _first_sentence(text: str) -> str:
     found = _SENTENCE.match(text.strip())
     first = (found[1] or found[2]) if found else text
     return first if len(first) <= _SENTENCE_CHARACTERS else f"{first[:_SENTENCE_CHARACTERS]}…"

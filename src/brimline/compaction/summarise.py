@@ -57,7 +57,7 @@ def summarise(
         summarizer: the model.
         most_tokens: what the summary may take.
     """
-    conversation = blocks.read(body)
+    conversation = blocks.read_blocks(body)
     cut = blocks.last_round_start(body) if conversation else 0
     if not cut:
         return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
@@ -74,6 +74,8 @@ def summarise(
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
     shorter = blocks.replace_beginning(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
-    before, after = (sum(block.tokens for block in blocks.read(b) or ()) for b in (body, shorter))
+    before, after = (
+        sum(block.tokens for block in blocks.read_blocks(b) or ()) for b in (body, shorter)
+    )
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)
     return Summarised(shorter, layer, summary.strip(), tuple(filter(None, memories)))

@@ -22,7 +22,7 @@ class Prices(NamedTuple):
     write_5m: float = 1.25
     write_1h: float = 2.0
 
-    def of_break(self, tokens_behind: float, lifetime_s: int) -> float:
+    def of_cache_break(self, tokens_behind: float, lifetime_s: int) -> float:
         """What it costs that so many tokens are written again instead of read."""
         write = self.write_5m if lifetime_s <= _SHORT_LIFETIME_S else self.write_1h
         return tokens_behind * (write - self.read)
@@ -41,7 +41,7 @@ class Pending(NamedTuple):
     """What it would have saved so far."""
 
 
-def first_due(
+def first_due_position(
     pending: Sequence[Pending],
     tokens: Sequence[float],
     warm: int,

@@ -24,8 +24,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brimline.dashboard.story import Story
-
 _ENTRANCE = """<!doctype html><meta charset="utf-8"><title>brimline</title>
 <form method="post" action="{address}"><input type="hidden" name="key" value="{key}">
 <button>Open the dashboard</button></form><script>document.forms[0].submit()</script>
@@ -125,7 +123,10 @@ def report(
     """
     with _require_libraries():
         from brimline.dashboard.report import single_page, write_page
-    session_story = _tell_story(output.session_name(file, session_id))
+        from brimline.dashboard.story import tell_story
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
+    with output.Progress("Reading", os.path.getsize(path)) as bar:
+        session_story = tell_story(path, paths.home(), bar.update)
     made = single_page(session_story, paths.home(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
     write_page(target, made)
@@ -163,18 +164,9 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, table_text
 
-    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, table_text, as_json=as_json)
-
-
-def _tell_story(name: str | None) -> Story:
-    """The story of the session that is named, else of the running or the newest one."""
-    from brimline.dashboard import story
-
-    path = find.require_transcript(find.wanted(name))
-    with output.Progress("Reading", os.path.getsize(path)) as bar:
-        return story.tell_story(path, paths.home(), bar.update)
 
 
 @contextlib.contextmanager
@@ -189,4 +181,6 @@ def _require_libraries() -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").startswith("brimline"):
             raise
-        raise BrimlineError(extras.hint("pages need Jinja, Starlette and Uvicorn")) from error
+        raise BrimlineError(
+            extras.installation_hint("pages need Jinja, Starlette and Uvicorn")
+        ) from error

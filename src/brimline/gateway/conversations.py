@@ -231,9 +231,9 @@ class Conversations:
     def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_parse_exact_float)
-        if not isinstance(body, dict) or blocks.is_helper(body):
+        if not isinstance(body, dict) or blocks.is_helper_request(body):
             return False
-        passing.body, passing.found = body, blocks.read(body) or []
+        passing.body, passing.found = body, blocks.read_blocks(body) or []
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
@@ -261,7 +261,9 @@ class Conversations:
 
     def _use_known_stand_ins_only(self, passing: Passing, state: State) -> None:
         """Nothing new is replaced, and nothing comes back."""
-        passing.outcome = compactor.repeat_sent(passing.body, passing.found, state.standing, None)
+        passing.outcome = compactor.rebuild_sent_request(
+            passing.body, passing.found, state.standing, None
+        )
         if passing.outcome.is_changed:
             passing.raw = _encode_body(passing.outcome.body)
 
@@ -273,7 +275,7 @@ class Conversations:
         standing = self._sent_stand_ins(passing, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
-        return compactor.repeat_sent(passing.body, passing.found, standing, before.marked)
+        return compactor.rebuild_sent_request(passing.body, passing.found, standing, before.marked)
 
     def _sent_stand_ins(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
         names = [block.id for block in passing.found]
@@ -328,7 +330,7 @@ class Conversations:
         )
 
     def _model_of(self, passing: Passing) -> models.Model:
-        return models.pick(passing.model, self._policy.models)
+        return models.lookup_in(passing.model, self._policy.models)
 
     def _find_conversation_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
@@ -438,7 +440,7 @@ class Conversations:
             fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
             state = SessionState(self._home, passing.session)
-            state.add_line("Gateway", fields)
+            state.spool_event("Gateway", fields)
             if not passing.agent and report.kind == "conversation":
                 told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
@@ -452,7 +454,7 @@ def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent 
 
 def _does_mod_compact(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
-    sign = session.read(MOD_ALIVE)
+    sign = session.read_document(MOD_ALIVE)
     at = sign.get("at")
     is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
     return is_young and sign.get("inside", "off") != "off"
@@ -477,7 +479,9 @@ def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Price
 def _branch_off(others: list[State], names: list[str], requests: _Requests) -> State:
     """The state of a new conversation, by that of the one with which it has most in common."""
     if others:
-        most = max(others, key=lambda state: compactor.count_leading_alike(names, state.sent or []))
+        most = max(
+            others, key=lambda state: compactor.count_alike_at_start(names, state.sent or [])
+        )
         return compactor.branch_state(most)
     return _state_of_sent(requests[0][1]) if requests else compactor.State()
 

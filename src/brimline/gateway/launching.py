@@ -174,12 +174,12 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     folder = os.getcwd()
     files = clientsettings.settings_files(folder)
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
-    if not clientsettings.is_trusted(folder):
+    if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
-        if any(_env_in(clientsettings.read_settings(path)).keys() & _NETWORK for path in doubtful):
+        if any(_env_in(clientsettings.read_file(path)).keys() & _NETWORK for path in doubtful):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
-    documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
+    documents = [clientsettings.read_file(files[scope]) for scope in files if scope in wanted]
     # `--settings` stands above the files but for those of the organisation, which come last.
     documents.insert(-1, settings)
     env = dict(os.environ)

@@ -118,7 +118,7 @@ def require_libraries() -> None:
         BrimlineError: a library is.
     """
     if extras.is_missing("gateway"):
-        raise BrimlineError(extras.hint("the gateway needs uvicorn and httpx2"))
+        raise BrimlineError(extras.installation_hint("the gateway needs uvicorn and httpx2"))
 
 
 def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
@@ -162,7 +162,7 @@ async def _serve(
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now())
-            policy = config.live_policy(home_dir, os.getcwd())
+            policy = config.current_policy(home_dir, os.getcwd())
             known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
             file = paths.gateway_file(home_dir)

@@ -95,8 +95,8 @@ def forecast(
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
     speed_tokens = usual_speed_tokens or usual_speed("")
-    usual = _at_usual_pace(occupancies, tokens_left, speed_tokens)
-    pace = _own_pace(occupancies, speed_tokens)
+    usual = _usual_forecast(occupancies, tokens_left, speed_tokens)
+    pace = _steady_own_pace(occupancies, speed_tokens)
     if is_steep:
         pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
     if pace is None:
@@ -108,7 +108,9 @@ def forecast(
     return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
 
 
-def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, speed_tokens: float) -> Forecast:
+def _usual_forecast(
+    occupancies: Sequence[int], tokens_left: float, speed_tokens: float
+) -> Forecast:
     """Operations at the pace of the population, which the session's own moves a little."""
     usual = tokens_left / speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
@@ -139,7 +141,7 @@ def usual_speed(
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> float:
-    """Tokens per operation of a model: the shipped figure, moved by what `summarise` found.
+    """Tokens per operation of a model: the shipped figure, moved by the user's own segments.
 
     All of the user's segments move every generation; those of the same one move it further.
 
@@ -162,7 +164,9 @@ def usual_speed(
     return speed_tokens
 
 
-def summarise(segments: Iterable[tuple[str, Sequence[int]]]) -> dict[str, tuple[int, float]]:
+def mean_log_speeds(
+    segments: Iterable[tuple[str, Sequence[int]]],
+) -> dict[str, tuple[int, float]]:
     """Statistics for `usual_speed` from the generation and occupancies of each segment.
 
     Returns:
@@ -210,7 +214,7 @@ class _Pace:
         self.deviation = (squares / len(steps)) ** 0.5 / self.speed_tokens
 
 
-def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
+def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
     """The session's own pace, where it has one: a person divides by it, and is right."""
     fewest, most = _PACE_STEPS
     steps = _recent_changes(occupancies, most)

@@ -81,11 +81,6 @@ class CompactionPoint:
         """What a distance leads to, in a word or two."""
         return goal_of(self.ending)
 
-    @property
-    def ending_text(self) -> str:
-        """What happens at which figure."""
-        return describe_ending(self.ending, self.tokens)
-
 
 def goal_of(ending: object) -> str:
     """What a distance leads to; an ending from another version is a compaction."""
@@ -183,8 +178,7 @@ def resolve_compaction(
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
     enforced = _is_enforced(client, window, chosen, model, version)
-    effective, ending = window.tokens, "compaction"
-    source = "window"
+    effective, ending, source = window.tokens, "compaction", "window"
     if client.get("autocompact_enabled") is False:
         ending, source = "stop", "settings"
         expected = max(0, effective - STOP_RESERVE_TOKENS)
@@ -196,9 +190,7 @@ def resolve_compaction(
     else:
         expected = _expected_point(effective, model, None)
     tokens = expected
-    learned_tokens = None
-    if learned:
-        learned_tokens = learned.get(learned_key(window.tokens, effective, ending))
+    learned_tokens = (learned or {}).get(learned_key(window.tokens, effective, ending))
     if configured:
         tokens, source = configured, "config"
     elif learned_tokens:

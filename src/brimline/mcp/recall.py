@@ -66,7 +66,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         StoreError: the arguments are wrong, or what is asked for cannot be had.
     """
     call = _parse_arguments(arguments)
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     if not call.key:
         return _answer_query(home_dir, project_dir, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
@@ -76,7 +76,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     meta = contents.meta(home_dir, key)
     if not call.everywhere and not _is_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
-            f"{layout.short(key)} was not stored by a session of this project: add "
+            f"{layout.short_key(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
         )
     return _output_text(home_dir, key, meta, call)
@@ -109,7 +109,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
     try:
         return contents.resolve(home_dir, text)
     except StoreError as error:
-        if originals.bring_back(home_dir, text):
+        if originals.put_back_into_store(home_dir, text):
             return contents.resolve(home_dir, text)
         raise StoreError(_removal_text(home_dir, text) or str(error)) from None
 
@@ -120,12 +120,14 @@ def _removal_text(home_dir: str, text: str) -> str | None:
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    told = [line for line in contents.trail(home_dir) if str(line.get("key")).startswith(whole)]
+    told = [
+        line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(whole)
+    ]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
-    if how is None or contents.matching(home_dir, start):
+    if how is None or contents.digests_starting_with(home_dir, start):
         return None
     return (
-        f"{layout.short(whole)} {how}: run the command or read the file again if you need its "
+        f"{layout.short_key(whole)} {how}: run the command or read the file again if you need its "
         "content"
     )
 
@@ -136,12 +138,12 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
     if stored.is_within(known.get("cwd"), project):
         return True
     sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
-    folders = {paths.project_transcripts(folder) for folder in (project_dir, project)}
+    folders = {paths.project_transcripts_dir(folder) for folder in (project_dir, project)}
     return any(
         name == io.env("CLAUDE_CODE_SESSION_ID")
         or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
         for name in sessions
-        if contents.is_session(name)
+        if contents.is_session_id(name)
     )
 
 
@@ -151,12 +153,14 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     if stored.is_binary(data):
         return (
             f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
-            f"`brimline store get {layout.short(key)} > FILE` saves it]"
+            f"`brimline store get {layout.short_key(key)} > FILE` saves it]"
         )
-    lines = contents.split(data)
+    lines = contents.split_lines(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = contents.span(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
+    span = (
+        contents.parse_range(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
+    )
     if call.query:
         return _matching_lines_text(name, lines, span, call.query)
     page = fill_page(lines, span)
@@ -219,7 +223,7 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
     def pick(count: int) -> contents.Span:
         span = contents.Span(1, min(_HITS_PER_ANSWER, count))
         if asked.lines:
-            span = contents.span(asked.lines, count, "hit")
+            span = contents.parse_range(asked.lines, count, "hit")
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
@@ -294,7 +298,7 @@ def _key_and_origin(key: str, described: dict[str, Any]) -> str:
         parts.append('"' + cut_middle(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
         parts.append(f"exit {code}")
-    return f"{layout.short(key)} ({' '.join(parts)})" if parts else layout.short(key)
+    return f"{layout.short_key(key)} ({' '.join(parts)})" if parts else layout.short_key(key)
 
 
 class Page(NamedTuple):

@@ -19,8 +19,8 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import reading_progress, reading_text
-from brimline.output import line
+from brimline.memory.hits import open_memory, progress_text, reading_progress
+from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
 from brimline.team import together
@@ -61,9 +61,9 @@ def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everyw
         rows.append(row)
     how = "" if vectors.load() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
-    notes = [f"[from this machine alone: {line(problem, _HIT_CHARACTERS)}]"] if problem else []
+    notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress(home_dir)
-    notes += [f"[{reading_text(state)}]"] if state else []
+    notes += [f"[{progress_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
@@ -103,7 +103,7 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
 
 def found_entry_line(hit: turns.Hit) -> str:
     """An entry that was found, on one line."""
-    return f"m{hit.number} {_origin_text(hit)}: {line(hit.text, _HIT_CHARACTERS)}"
+    return f"m{hit.number} {_origin_text(hit)}: {one_line(hit.text, _HIT_CHARACTERS)}"
 
 
 def quote_entry(hit: turns.Hit) -> str:
@@ -127,7 +127,7 @@ def keep_topic(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return deep.open_memory(home_dir)
+    return open_memory(home_dir)
 
 
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:

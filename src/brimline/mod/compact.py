@@ -79,7 +79,7 @@ def move_out_cold(
         mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
-    if mover.freed_tokens < least or not mover.has_all(conversation.images):
+    if mover.freed_tokens < least or not mover.covers_images(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
@@ -92,7 +92,7 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
     calls, inputs = list(conversation.calls.values()), conversation.inputs
 
     def may_go(call: Call) -> bool:
-        return call.has_image or not judge.is_named(never, call.tool, inputs[call.id])
+        return call.has_image or not judge.is_on_users_list(never, call.tool, inputs[call.id])
 
     aged = enumerate(calls)
     long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
@@ -141,7 +141,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
         characters=len(text),
         is_error=is_error,
         has_image=bool(image),
-        is_users=words.may_be_in(call.tool, text, is_error=is_error),
+        is_users=words.may_hold_words(call.tool, text, is_error=is_error),
     )
 
 
@@ -165,7 +165,7 @@ class _Mover:
             note = ", without its image" if data else ", an image"
             note = ", an image: Read the file again" if call.tool == "Read" else note
             data = data or _image_bytes(image)
-        preview = self._own_preview(call, text)
+        preview = self._key_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
             return
@@ -179,29 +179,29 @@ class _Mover:
         key = self._store(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
-        mark = f" … [brimline: cut here, recall {layout.short(key)}] … "
+        mark = f" … [brimline: cut here, recall {layout.short_key(key)}] … "
         short = cold.shorten_input(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 
-    def has_all(self, images: dict[str, str]) -> bool:
+    def covers_images(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _own_preview(self, call: Call, text: str) -> tuple[str, int] | None:
+    def _key_behind_preview(self, call: Call, text: str) -> tuple[str, int] | None:
         """The key and the size of what a preview of ours stands for, if its content is there.
 
         Any program can print one, with the key of something else: what is stored has to be of the
         same tool and subject, or the result counts as its own.
         """
-        preview = stub.parse(text) if text.startswith(stub.BEGINNINGS) else None
+        preview = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
         if preview is None:
             return None
         about = contents.meta(self.home_dir, preview.key)
         source = str(about.get("source") or "")[: clienttools.LONGEST_SUBJECT]
         if about.get("tool") != call.tool or source not in ("", call.subject):
             return None
-        is_there = layout.touch(self.home_dir, layout.digest_of(preview.key))
+        is_there = layout.mark_as_used(self.home_dir, layout.digest_of(preview.key))
         return (preview.key, preview.content_bytes or len(text)) if is_there else None
 
     def _store(self, data: bytes, call: Call) -> str | None:

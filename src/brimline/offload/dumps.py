@@ -27,7 +27,7 @@ _OPAQUE = re.compile(
 )
 
 
-def describe(text: str, source: Excerpt, kind: str, budget: int) -> str:
+def describe_dump(text: str, source: Excerpt, kind: str, budget: int) -> str:
     """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _describe_paths(source, budget)
@@ -42,11 +42,11 @@ def _describe_json(values: list[Any], rest: str, budget: int) -> str:
     shape = flatten(_shape(value, 0), _NAMED_CHARACTERS)
     rows = [names.clip(f"{title}: {shape}", int(budget * _SHAPE_SHARE))]
     if rest:
-        rows.append(f"…then {len(rest):,} characters: {_sample(rest)}")
+        rows.append(f"…then {len(rest):,} characters: {_quote_beginning(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
     named = names.find_names(enumerate(_texts_in(value)), "\n".join(rows))
-    chosen = names.choose_fitting(named, left - len(mentions), names.NUMBER)
+    chosen = names.choose_names_that_fit(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
     return "\n".join(rows)[:budget]
@@ -57,7 +57,7 @@ def _shape(value: Any, depth: int) -> str:
         return _object_shape(value, depth)
     if isinstance(value, list):
         return _list_shape(value, depth)
-    return _sample(value) if isinstance(value, str) else json.dumps(value)
+    return _quote_beginning(value) if isinstance(value, str) else json.dumps(value)
 
 
 def _list_shape(value: list[Any], depth: int) -> str:
@@ -66,11 +66,11 @@ def _list_shape(value: list[Any], depth: int) -> str:
     if not all(isinstance(item, dict) for item in value):
         return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
     # All samples are of one item: values of several side by side would describe none of them.
-    sample = max(value[:_COMPARED_ITEMS], key=_telling_values)
+    sample = max(value[:_COMPARED_ITEMS], key=_count_telling_values)
     return f"[{len(value)} × {_object_shape(sample, depth + 1)}]"
 
 
-def _telling_values(item: dict[str, Any]) -> int:
+def _count_telling_values(item: dict[str, Any]) -> int:
     return sum(not _is_dull(value) for value in item.values())
 
 
@@ -92,7 +92,7 @@ def _is_dull(value: Any) -> bool:
     return not value and (isinstance(value, bool) or not isinstance(value, int | float))
 
 
-def _sample(text: str) -> str:
+def _quote_beginning(text: str) -> str:
     most = _SAMPLE_CHARACTERS
     short = flatten(text[: 4 * most], 4 * most)
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
@@ -144,7 +144,7 @@ def _describe_paths(source: Excerpt, budget: int) -> str:
 def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
-    for path in filter(None, map(names.clean, lines)):
+    for path in filter(None, map(names.clean_line, lines)):
         separator = "/" if "/" in path else "\\"
         folder, mark, name = path.rstrip(separator).rpartition(separator)
         folders.setdefault(folder + mark or ".", []).append(name)

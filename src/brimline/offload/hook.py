@@ -40,7 +40,7 @@ END_IS_LOST = (
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     if any(name.startswith(OFFER) for name in turn.state.names):
-        count_results(turn)
+        age_repeat_offers(turn)
     arguments = turn.event.tool_input
     path = arguments.get("file_path") or arguments.get("notebook_path")
     if turn.event.tool in clienttools.EDITING and isinstance(path, str):
@@ -71,7 +71,7 @@ def pre_tool_use(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import looks
 
-    return looks.before_write(turn)
+    return looks.refuse_unseen_overwrite(turn)
 
 
 def user_prompt_submit(turn: Turn) -> Decision | None:
@@ -80,7 +80,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import pinning
 
-    return pinning.on_prompt(turn)
+    return pinning.obey_prompt(turn)
 
 
 def pre_compact(turn: Turn) -> None:
@@ -88,7 +88,7 @@ def pre_compact(turn: Turn) -> None:
     if PINS_WAIT in turn.state.names:
         from brimline.offload import pinning
 
-        pinning.before_compaction(turn.state, turn.home)
+        pinning.pin_open_ranges(turn.state, turn.home)
 
 
 def session_start(turn: Turn) -> None:
@@ -108,13 +108,13 @@ def note_edit(turn: Turn, path: str) -> None:
     turn.state.names.append(EDITED)
 
 
-def count_results(turn: Turn, number: int = 1) -> None:
+def age_repeat_offers(turn: Turn, number: int = 1) -> None:
     """More results came after a preview; after ten its offer is gone."""
     for offer in [name for name in turn.state.names if name.startswith(OFFER)]:
         path = f"{turn.state.folder}/{offer}"
         io.append_line(path, "\n" * (number - 1))
         try:
-            is_open = io.system.stat(io.to_bytes(path)).st_size <= OFFERED_RESULTS
+            is_open = io.system.stat(io.path_bytes(path)).st_size <= OFFERED_RESULTS
         except OSError:
             is_open = False  # another hook was faster
         if not is_open:

@@ -1,7 +1,7 @@
 """Swaps a large tool result for a reference: decide, preview, store, mark, answer in its shape.
 
-A preview opens an offer: the same call again passes, once, among the next ten results and while no
-file was changed. "Once" is a file that exactly one process can create.
+A preview opens an offer: the result of the same call again stays, once, among the next ten results
+and while no file was changed. "Once" is a file that exactly one process can create.
 
 A reference pays as long as the model is content with it. One that is fetched back has cost more
 than it saved, so a call whose references come back again and again is left alone. What was learned
@@ -32,36 +32,36 @@ if TYPE_CHECKING:
 _SOURCE_CHARACTERS = 60
 # Hashes of the session's project, and of the tool with what its call is remembered by.
 _Call = tuple[str, str]
-# What is learned of a call: its output was replaced, passed, or was fetched back.
-_STUB, _PASSED, _RECALL = "stub", "passed", "recall"
+# What is learned of a call: its output was replaced, stayed, or was recalled.
+_STUB, _STAYED, _RECALL = "stub", "stayed", "recall"
 _EXPIRY_S = 30 * 86_400
 _DIGITS = 12
-# So many of the last stubs that came back make a call pass in its project.
+# So many of the last stubs that came back make the results of a call stay in its project.
 _CAME_BACK, _OF_THE_LAST = 3, 5
-# Of large outputs that pass, every fifth is offloaded all the same: else nothing could ever change.
+# Of large outputs that stay, every fifth is replaced all the same: else nothing could ever change.
 _PROBE_EVERY = 5
 
 
 def on_result(turn: Turn, result: ToolResult) -> Decision | None:
     """Answer a result of a known shape that may be large: a reference in its place, or nothing.
 
-    The questions, in their order; the first that says so lets the result pass. Before all of them
-    the client's own event tells whether it is a subagent's, and `hook` whether it can be large.
+    The questions, in their order; with the first yes the result stays. Before all of them the
+    client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
     1. Is its shape unknown? (`tool_results.read_result`)
-    2. Does it come from us? (`judge.fetches`)
+    2. Does it come from us? (`judge.recalls_asked_for`)
     3. Is replacing switched off?
-    4. Do the user's own lists name it? `offload.never` passes, `offload.always` skips 5 to 8.
+    4. Do the user's own lists name it? `offload.never` is a yes, `offload.always` skips 5 to 8.
     5. Is it too small for its kind: bulk, or content? (`kinds.kind_of`)
     6. Is it a page of a file, a file of settings or instructions, one that the session edited, a
        brief or interactive command, or one that failed?
-    7. Does experience say that its references always come back? (`_always_come_back`)
+    7. Does experience say that its references always come back? (`_is_always_recalled`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
     9. Is it the same call again, right after its preview? (`_claim_repeat`)
-    10. Would a reference save too little? (`judge.saves_enough`)
+    10. Would a reference save too little? (`judge.is_preview_worth_it`)
     """
     event = turn.event
-    if judge.fetches(event.tool, event.tool_input) is not None:
+    if judge.recalls_asked_for(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
@@ -69,9 +69,9 @@ def on_result(turn: Turn, result: ToolResult) -> Decision | None:
 
         looks.catch_up_from_transcript(turn)
     arrival = _Arrival(turn, result)
-    decision = None if arrival.must_stay() else arrival.swap()
+    decision = None if arrival.must_stay() else arrival.replace_by_reference()
     if decision is None:
-        arrival.note_passing()
+        arrival.note_result_that_stays()
     return decision
 
 
@@ -94,15 +94,15 @@ class _Arrival:
             clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         )
         agent = str(event.agent_id or "")
-        self.call = call_name(turn, agent, event.tool, event.tool_input, case.files)
+        self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
-        pattern = main.pattern if main else judge.pattern_of(event.tool, result.subject)
-        self.learned_as = _call_hashes(turn.project, event.tool, pattern)
+        pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
+        self.learned_as = _hashes_for_learning(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
     def must_stay(self) -> bool:
-        """Ask all but whether a reference saves enough, which `swap` asks."""
+        """Ask all but whether a reference saves enough, which `replace_by_reference` asks."""
         turn, values = self.turn, self.turn.values
         if values["offload.preset"] == "off":
             return True
@@ -110,9 +110,9 @@ class _Arrival:
         if judge.reason_to_stay(self.case, rules, lambda path: was_edited(turn, path)):
             return True
         if not self.case.is_listed:
-            if _always_come_back(turn.home, self.learned_as):
-                # That a result passed is experience too.
-                _learn_event(turn.home, _PASSED, self.learned_as, self.size_bytes)
+            if _is_always_recalled(turn.home, self.learned_as):
+                # That a result stayed is experience too.
+                _learn_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
                 return True
             is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
             mode = turn.event.payload.get("permission_mode")
@@ -121,7 +121,7 @@ class _Arrival:
         return self._claim_repeat()
 
     def _claim_repeat(self) -> bool:
-        """Take the offer that the same call may pass, which only one can; False without one."""
+        """Take the offer that the same call again stays, which only one can; False without one."""
         if self.case.is_cut:
             return False
         turn = self.turn
@@ -130,16 +130,16 @@ class _Arrival:
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
         _learn_event(turn.home, _RECALL, self.learned_as)
-        turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
+        turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
-    def swap(self) -> Decision | None:
+    def replace_by_reference(self) -> Decision | None:
         """Make the reference, unless it would save too little."""
         turn, case = self.turn, self.case
         shown = preview.make_preview(
             case.text, case.source, case.kind, case.tool, self.result.subject
         )
-        if not judge.saves_enough(case, shown):
+        if not judge.is_preview_worth_it(case, shown):
             return None
         key = self._store()
         if case.tool == "Read":
@@ -148,12 +148,12 @@ class _Arrival:
             total = self.result.lines[2] if self.result.lines else case.source.total
             looks.note_preview(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
-        while not case.is_cut and not open_offer(turn, self.call):
+        while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat():
                 return None
         _learn_event(turn.home, _STUB, self.learned_as, self.size_bytes, key)
         text = self._reference(key, shown)
-        turn.note(
+        turn.spool_event(
             "Offloaded",
             tool=case.tool,
             key=key,
@@ -163,12 +163,12 @@ class _Arrival:
         )
         return Decision(replacement=self.result.replaced(text))
 
-    def note_passing(self) -> None:
+    def note_result_that_stays(self) -> None:
         """Note of a result that stays: lines of a file, content for a pin that waits."""
         if self.tool == "Read" and self.result.lines:
             from brimline.offload import looks
 
-            looks.note_lines(self.turn, self.result.subject, self.result.lines)
+            looks.note_lines_shown(self.turn, self.result.subject, self.result.lines)
         if PINS_WAIT in self.turn.state.names and self.size_bytes >= LARGE_BYTES:
             self._store()
 
@@ -186,7 +186,7 @@ class _Arrival:
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 
-            pinning.on_result(key, turn.state, turn.home)
+            pinning.note_large_result(key, turn.state, turn.home)
         return key
 
     def _reference(self, key: str, shown: str) -> str:
@@ -197,34 +197,34 @@ class _Arrival:
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
-        rest = stub.way_back(key, _our_command(self.turn.home), *also)
+        rest = stub.way_back(key, _how_to_start_brimline(self.turn.home), *also)
         return preview.reference_text(stored, result.note, shown, rest)
 
 
-def _always_come_back(home_dir: str, call: _Call) -> bool:
-    """Tell whether experience lets the next large output of a call pass; every fifth does not.
+def _is_always_recalled(home_dir: str, call: _Call) -> bool:
+    """Tell whether experience lets the next large output of a call stay; every fifth does not.
 
     Raises:
         OSError: the file is there and cannot be read.
     """
     stubs: list[dict[str, Any]] = []
-    passed = 0
-    for line in _lately_learned(home_dir, call):
+    stayed = 0
+    for line in _events_of_last_month(home_dir, call):
         size, key = line["bytes"], line.get("key")
         if line["kind"] == _RECALL:
-            _count_recall(stubs, key, size)
-        elif line["kind"] == _PASSED:
-            passed += 1
+            _add_recall_to_stub(stubs, key, size)
+        elif line["kind"] == _STAYED:
+            stayed += 1
         else:
-            passed = 0
+            stayed = 0
             stubs.append({"key": key, "bytes": size or 0, "recalled": 0})
     # One of which half came back did not pay.
     lately = stubs[-_OF_THE_LAST:]
     came_back = [each for each in lately if 0 < each["bytes"] <= 2 * each["recalled"]]
-    return len(came_back) >= _CAME_BACK and passed < _PROBE_EVERY - 1
+    return len(came_back) >= _CAME_BACK and stayed < _PROBE_EVERY - 1
 
 
-def _lately_learned(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
+def _events_of_last_month(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
     """Return the events of a call within a month."""
     (same_project, same_call), now = call, time.time()
     for path in (f"{home_dir}/{LEARNED}.old", f"{home_dir}/{LEARNED}"):
@@ -239,7 +239,7 @@ def _lately_learned(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
                 yield line
 
 
-def _count_recall(stubs: list[dict[str, Any]], key: str | None, size: int | None) -> None:
+def _add_recall_to_stub(stubs: list[dict[str, Any]], key: str | None, size: int | None) -> None:
     """Count what came back for the last output that is meant: by its key, or not fetched yet."""
     for each in reversed(stubs):
         if each["key"] == key if key else not each["recalled"]:
@@ -250,7 +250,7 @@ def _count_recall(stubs: list[dict[str, Any]], key: str | None, size: int | None
 def _learn_event(
     home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
 ) -> None:
-    """Remember an event: a large output that was replaced or passed, or one that was fetched back.
+    """Remember an event: a large output that was replaced or stayed, or one that was recalled.
 
     Args:
         home_dir: the data folder.
@@ -267,17 +267,17 @@ def _learn_event(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _call_hashes(project: str | None, tool: str, pattern: str) -> _Call:
-    """Return what a call is remembered as."""
+def _hashes_for_learning(project: str | None, tool: str, pattern: str) -> _Call:
+    """Return what experience with a call is kept under: its project; its tool and pattern."""
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
     return project_hash, call_hash
 
 
-def call_name(
+def repeat_fingerprint(
     turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
 ) -> str:
-    """Return what tells a call from every other.
+    """Return what has to be the same for a call to be the same again.
 
     Who makes it, what goes into it, and the state of the files that it shows; where it names
     none, how many changes there were to any.
@@ -289,12 +289,12 @@ def call_name(
     state = []
     for file in files:
         try:
-            status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
+            status = io.system.stat(io.path_bytes(paths.normalised_path(file, turn.event.cwd)))
         except (OSError, ValueError):
             continue
         state.append([status.st_mtime_ns, status.st_size])
     if not state and EDITED in turn.state.names:
-        state = [[read_mark(turn, EDITED).count("\n")]]
+        state = [[read_session_file(turn, EDITED).count("\n")]]
     return paths.fingerprint(json.dumps([agent, tool, arguments, state]))
 
 
@@ -303,10 +303,10 @@ def was_edited(turn: Turn, path: str) -> bool:
     if EDITED not in turn.state.names:
         return False
     line = json.dumps(paths.resolve_links(path, turn.event.cwd))
-    return line in read_mark(turn, EDITED).split("\n")
+    return line in read_session_file(turn, EDITED).split("\n")
 
 
-def read_mark(turn: Turn, name: str) -> str:
+def read_session_file(turn: Turn, name: str) -> str:
     """Return what stands in a file of the session's folder; empty where there is none."""
     try:
         return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
@@ -314,8 +314,8 @@ def read_mark(turn: Turn, name: str) -> str:
         return ""
 
 
-def open_offer(turn: Turn, call: str) -> bool:
-    """Open the offer that the same call may pass; False where a parallel twin was first."""
+def create_repeat_offer(turn: Turn, call: str) -> bool:
+    """Offer that the same call again stays, once; False where a parallel twin was first."""
     start = f"{OFFER}{call}-"
     numbers = [name[len(start) :] for name in turn.state.names if name.startswith(start)]
     name = f"{start}{max(map(int, numbers), default=0) + 1}"
@@ -323,11 +323,11 @@ def open_offer(turn: Turn, call: str) -> bool:
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
 
 
-def _our_command(home_dir: str) -> str:
+def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         try:
-            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
+            if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
                 return "brimline"
         except (OSError, ValueError):
             continue
@@ -343,9 +343,13 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     from brimline.offload import looks
 
     event = turn.event
-    for key, meta, size, lines in looks.fetched(turn.home, event.tool, event.tool_input, result):
-        looks.note_recalled(turn, key, lines)
+    for key, meta, size, lines in looks.recalled_contents(
+        turn.home, event.tool, event.tool_input, result
+    ):
+        looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = _call_hashes(turn.project, tool, judge.pattern_of(tool, meta.get("source")))
+        call = _hashes_for_learning(
+            turn.project, tool, judge.pattern_for_learning(tool, meta.get("source"))
+        )
         _learn_event(turn.home, _RECALL, call, size, key)
-        turn.note("Recalled", tool=tool, key=key, shown=size)
+        turn.spool_event("Recalled", tool=tool, key=key, shown=size)

@@ -75,35 +75,37 @@ class Case:
 def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a result stays; empty where it is previewed.
 
-    Is it ours, do the user's lists name it, is it small, or of a kind that is spared?
+    Is it ours, do the user's lists name it, is it small, or is there another reason?
     """
-    if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse(case.text.partition("\n")[0]):
+    if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse_reference(
+        case.text.partition("\n")[0]
+    ):
         return OURS  # a program may print what looks like a reference, but for its form
-    if fetches(case.tool, case.arguments) is not None:
+    if recalls_asked_for(case.tool, case.arguments) is not None:
         return OURS
-    if not _may_be_previewed(case):
+    if not _may_tool_be_previewed(case):
         return OTHER_TOOL
-    if rules.never and is_named(rules.never, case.tool, case.arguments, case.line):
+    if rules.never and is_on_users_list(rules.never, case.tool, case.arguments, case.line):
         return NEVER
     if rules.always:
-        case.is_listed = is_named(rules.always, case.tool, case.arguments, case.line)
+        case.is_listed = is_on_users_list(rules.always, case.tool, case.arguments, case.line)
     least_bytes = rules.read_bytes
     if case.is_listed or case.was_read or case.is_bulk:
         least_bytes = min(rules.inline_bytes, rules.read_bytes)
     # The sources keep a file of exactly 25,000 bytes out, and leave 2,000 bytes of output in.
     if case.sent_bytes < least_bytes + (case.tool != "Read"):
         return SMALL
-    return "" if case.is_listed else _why_spared(case, rules, was_edited)
+    return "" if case.is_listed else _why_large_result_stays(case, rules, was_edited)
 
 
-def _may_be_previewed(case: Case) -> bool:
+def _may_tool_be_previewed(case: Case) -> bool:
     """Tell whether its tool answers; an edit's result echoes the file, which is bulk later on."""
     if case.tool in clienttools.EDITING:
         return case.was_read
     return case.tool in clienttools.ANSWERING or case.tool.startswith(clienttools.MCP_PREFIX)
 
 
-def is_named(
+def is_on_users_list(
     patterns: Sequence[str], tool: str, arguments: Mapping[str, Any], line: Line | None = None
 ) -> bool:
     """Tell whether a list of the user's holds the tool, the file or a command of a call."""
@@ -134,15 +136,15 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
     )
 
 
-def _why_spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
-    """Return why a large result is spared; empty where it is not."""
+def _why_large_result_stays(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
+    """Return why a large result stays all the same; empty where it is previewed."""
     is_fresh = not case.was_read
     if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
         return PAGE
     if any(map(was_edited, case.files)):
         return EDITED
     is_small = case.sent_bytes <= _LARGEST_CONFIGURATION_BYTES
-    if is_small and any(map(kinds.is_configuration, case.files)):
+    if is_small and any(map(kinds.is_settings_or_instructions, case.files)):
         return CONFIGURATION
     if case.line and case.line.is_exempt:
         return BRIEF
@@ -151,7 +153,7 @@ def _why_spared(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> 
     return FAILED if is_fresh and is_read_at_once and case.has_failed() else ""
 
 
-def saves_enough(case: Case, shown: str) -> bool:
+def is_preview_worth_it(case: Case, shown: str) -> bool:
     """Tell whether a reference with such a preview is worth its while."""
     saved = len(case.text) - len(shown) - _FRAME_CHARACTERS
     # The preview of a diff shows what there is to see, so that less need be saved.
@@ -159,7 +161,7 @@ def saves_enough(case: Case, shown: str) -> bool:
     return saved >= max(_LEAST_TOKENS * MOST_CHARACTERS_PER_TOKEN, len(case.text) * share)
 
 
-def pattern_of(tool: str, subject: Any) -> str:
+def pattern_for_learning(tool: str, subject: Any) -> str:
     """Return what a call is remembered by: two words of a command, a file, a host or the tool."""
     if not isinstance(subject, str) or not subject.strip():
         return tool
@@ -172,7 +174,7 @@ def pattern_of(tool: str, subject: Any) -> str:
     return f"WebFetch {host}" if tool == "WebFetch" else tool
 
 
-def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+def files_shown_by(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
     if tool == "Bash":
         return shell.read(str(arguments.get("command") or "")).files
@@ -180,31 +182,35 @@ def files_of(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     return [path] if path else []
 
 
-def fetches(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+def recalls_asked_for(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
 
     None where it does not ask us; the tools are those of our MCP server, under whatever name.
     """
     if tool == "Bash":
         text = arguments.get("command")
-        return _fetched_by(text) or None if isinstance(text, str) and "brimline" in text else None
+        return (
+            _recalls_in_command(text) or None
+            if isinstance(text, str) and "brimline" in text
+            else None
+        )
     if not tool.startswith(clienttools.MCP_PREFIX) or "brimline" not in tool.lower():
         return None
     key, lines = arguments.get("key"), arguments.get("lines")
     return [(key, lines if isinstance(lines, str) else "")] if key and isinstance(key, str) else []
 
 
-def _fetched_by(text: str) -> list[tuple[str, str]]:
+def _recalls_in_command(text: str) -> list[tuple[str, str]]:
     fetched = []
     for command in shell.split_commands(text):
         words = [word.rpartition("/")[2] for word in command.words]
         for at, word in enumerate(words[:-2]):
             if word == "brimline" and words[at + 1] == "store" and words[at + 2] in _FETCHING:
-                fetched.append(_key_and_lines(command.words[at + 3 :]))
+                fetched.append(_parse_key_and_lines(command.words[at + 3 :]))
     return fetched
 
 
-def _key_and_lines(words: tuple[str, ...]) -> tuple[str, str]:
+def _parse_key_and_lines(words: tuple[str, ...]) -> tuple[str, str]:
     name = lines = ""
     rest = iter(words)
     for word in rest:

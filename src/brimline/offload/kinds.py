@@ -160,9 +160,9 @@ def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
         return DIFF
-    if PATHS in (prints, usual) or _share(sample, _looks_like_path) > _PATHS_SHARE:
+    if PATHS in (prints, usual) or _share_of_lines(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
-    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
+    if tool == "Grep" or _share_of_lines(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
     return JSON if json_documents(text) else usual or prints
 
@@ -175,7 +175,7 @@ def says_failure(text: str) -> bool:
     return any(word in text for word in _FAILURE_WORDS) and bool(_FAILED.search(text))
 
 
-def is_configuration(path: str) -> bool:
+def is_settings_or_instructions(path: str) -> bool:
     """Tell whether a file is read to be obeyed: settings, instructions, lock files."""
     name = path.replace("\\", "/").rpartition("/")[2].lower()
     if name in _INSTRUCTION_FILES or name.startswith(_INSTRUCTION_STEMS):
@@ -183,19 +183,19 @@ def is_configuration(path: str) -> bool:
     return name.endswith(_CONFIGURATION) or ".env." in name
 
 
-def headings(lines: list[str], kind: str) -> list[int]:
+def heading_indices(lines: list[str], kind: str) -> list[int]:
     """The indices of lines under which the others can be filed, the outer ones first."""
     if kind == CODE:
-        places = [at for at, line in enumerate(lines) if _defines(line)]
+        places = [at for at, line in enumerate(lines) if _is_definition(line)]
     elif kind == PROSE:
-        places = list(_titles(lines))
+        places = list(_title_indices(lines))
     else:
-        places = list(_first_hits(lines))
+        places = list(_first_hit_indices(lines))
     first_of = {lines[place]: place for place in reversed(places)}
     return sorted(first_of.values(), key=lambda at: (len(lines[at]) - len(lines[at].lstrip()), at))
 
 
-def _titles(lines: list[str]) -> Iterator[int]:
+def _title_indices(lines: list[str]) -> Iterator[int]:
     is_fenced = False
     for at, line in enumerate(lines):
         is_fenced = is_fenced != bool(_FENCE.match(line))
@@ -203,7 +203,7 @@ def _titles(lines: list[str]) -> Iterator[int]:
             yield at
 
 
-def _first_hits(lines: list[str]) -> Iterator[int]:
+def _first_hit_indices(lines: list[str]) -> Iterator[int]:
     """The first hit in each file, which is spelt relative on one line and absolute on the next."""
     last = ""
     for at, line in enumerate(lines):
@@ -214,7 +214,7 @@ def _first_hits(lines: list[str]) -> Iterator[int]:
             last = name
 
 
-def without_numbers(text: str) -> str:
+def zero_numbers(text: str) -> str:
     """A form that lines share which differ in nothing but their numbers; takes many lines too."""
     return _NUMBER.sub("0", text)
 
@@ -264,11 +264,14 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return otherwise
     if sum(map(bool, map(_TITLE.match, sample))) >= _FEWEST_HEADINGS:
         return PROSE
-    if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
+    if (
+        _share_of_lines(sample, _TIME.match) > _TIMES_SHARE
+        or _share_of_lines(sample, _PASSED.match) > _PASSED_SHARE
+    ):
         return LOG
     if _is_table(sample):
         return DUMP
-    forms = {without_numbers(line[:_FORM_CHARACTERS]) for line in sample}
+    forms = {zero_numbers(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
 
 
@@ -283,11 +286,14 @@ def _is_minified(text: str, lines: list[str]) -> bool:
 
 
 def _is_code(sample: list[str]) -> bool:
-    definitions = _share(sample, _defines)
-    return definitions > _DEFINITIONS_SHARE and _share(sample, _STATEMENT.match) > _STATEMENTS_SHARE
+    definitions = _share_of_lines(sample, _is_definition)
+    return (
+        definitions > _DEFINITIONS_SHARE
+        and _share_of_lines(sample, _STATEMENT.match) > _STATEMENTS_SHARE
+    )
 
 
-def _share(sample: list[str], test: Callable[[str], object]) -> float:
+def _share_of_lines(sample: list[str], test: Callable[[str], object]) -> float:
     return sum(1 for line in sample if test(line)) / len(sample)
 
 
@@ -299,5 +305,5 @@ def _looks_like_path(line: str) -> bool:
     return marked and bool(_PATH.fullmatch(text))
 
 
-def _defines(line: str) -> bool:
+def _is_definition(line: str) -> bool:
     return bool(_DEFINITION.match(line) or _BINDING.match(line) or _METHOD.match(line))

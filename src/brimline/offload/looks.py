@@ -18,9 +18,8 @@ from brimline.decision import Decision
 from brimline.errors import BrimlineError
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
-from brimline.offload import hook, judge, tool_results
+from brimline.offload import hook, intercept, judge, tool_results
 from brimline.offload.hook import OFFERED_RESULTS, PAST, PREVIEWED
-from brimline.offload.intercept import call_name, open_offer, read_mark, was_edited
 from brimline.store import stub
 from brimline.transcript import row
 
@@ -52,68 +51,70 @@ _NUMBERING = " 0123456789\t→"
 
 def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
     """The model is shown a preview of a file: what it saw of it before counts no more."""
-    mark = _mark_file(turn, PREVIEWED, path)
+    mark = _mark_name(turn, PREVIEWED, path)
     io.replace_file(f"{turn.state.folder}/{mark}", f"{key} {total_lines}".encode())
     for kind in (_LINES, _WARNED):
-        io.remove(f"{turn.state.folder}/{_mark_file(turn, kind, path)}")
+        io.remove(f"{turn.state.folder}/{_mark_name(turn, kind, path)}")
     turn.state.names.append(mark)
 
 
-def note_lines(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
+def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
     if _was_previewed(turn, path):
         io.append_line(
-            f"{turn.state.folder}/{_mark_file(turn, _LINES, path)}", "{} {} {}".format(*lines)
+            f"{turn.state.folder}/{_mark_name(turn, _LINES, path)}", "{} {} {}".format(*lines)
         )
 
 
-def note_recalled(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
+def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
     """The model fetched lines of a stored output: of every file that it is the content of."""
     for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
-        previewed, _, total = read_mark(turn, name).partition(" ")
+        previewed, _, total = intercept.read_session_file(turn, name).partition(" ")
         if lines and previewed == key and total.isdecimal():
             seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
             io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
 
 
-def _claim_warning(turn: Turn, path: str) -> bool:
+def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if not _was_previewed(turn, path):
         return False
-    looks = _SPAN.findall(read_mark(turn, _mark_file(turn, _LINES, path)))
+    looks = _SPAN.findall(intercept.read_session_file(turn, _mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
         reached = max(reached, last) if first <= reached + 1 else reached
     if spans and reached >= spans[-1][2]:
         return False
-    return io.create_exclusively(f"{turn.state.folder}/{_mark_file(turn, _WARNED, path)}", b"")
+    return io.create_exclusively(f"{turn.state.folder}/{_mark_name(turn, _WARNED, path)}", b"")
 
 
 def _was_previewed(turn: Turn, path: str) -> bool:
     marked = any(name.startswith(PREVIEWED) for name in turn.state.names)
-    return marked and _mark_file(turn, PREVIEWED, path) in turn.state.names
+    return marked and _mark_name(turn, PREVIEWED, path) in turn.state.names
 
 
-def _mark_file(turn: Turn, kind: str, path: str) -> str:
+def _mark_name(turn: Turn, kind: str, path: str) -> str:
     return kind + paths.fingerprint(paths.resolve_links(path, turn.event.cwd))
 
 
-def before_write(turn: Turn) -> Decision | None:
+def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     """Refuse an overwrite, once, of a file that the model has seen as a preview only."""
     path = turn.event.tool_input.get("file_path")
     if not isinstance(path, str):
         return None
     if PAST not in turn.state.names:
         catch_up_from_transcript(turn, waits=True)
-    if not _claim_warning(turn, path):
+    if not _claim_overwrite_refusal(turn, path):
         return None
     # However long ago the preview was: who is told to read the file again shall see it.
-    open_offer(turn, call_name(turn, "", "Read", {"file_path": path}, [path]))
-    return Decision(permission="deny", reason=_refusal(path))
+    intercept.create_repeat_offer(
+        turn, intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
+    )
+    return Decision(permission="deny", reason=_refusal_text(path))
 
 
-def _refusal(path: str) -> str:
+def _refusal_text(path: str) -> str:
     """Say why an overwrite was refused, and the two ways on."""
     name = flatten(path, keep_end=True)
     return (
@@ -123,7 +124,7 @@ def _refusal(path: str) -> str:
     )
 
 
-def fetched(
+def recalled_contents(
     home_dir: str, tool: str, tool_input: dict[str, Any], result: ToolResult
 ) -> Iterator[tuple[str, dict[str, Any], int, tuple[int, int] | None]]:
     """The stored content that a call brought back, as far as the model was shown it.
@@ -137,7 +138,7 @@ def fetched(
     header, _, rest = result.text.partition("\n")
     text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
-    for name, wanted in judge.fetches(tool, tool_input) or ():
+    for name, wanted in judge.recalls_asked_for(tool, tool_input) or ():
         try:
             key = contents.resolve(home_dir, name)
             meta = contents.meta(home_dir, key)
@@ -146,11 +147,11 @@ def fetched(
             raw = contents.get(home_dir, key, touch=False) if is_compared else b""
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
-        lines = _shown_lines(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
+        lines = _find_shown_lines(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
         yield key, meta, len(shown.encode("utf-8", "replace")), lines
 
 
-def _shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
+def _find_shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
     """The first and last line of stored content that a text shows without a gap; None for none.
 
     Only the content itself counts: whatever else a command printed shows nothing of it. Blank lines
@@ -158,7 +159,7 @@ def _shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | Non
     """
     text = shown.strip("\n")
     lines = content.split("\n")
-    start = _offset_of(lines, wanted.partition(":")[0])
+    start = _offset_of_line(lines, wanted.partition(":")[0])
     start += len(content[start:]) - len(content[start:].lstrip("\n"))
     at = start if content.startswith(text, start) else content.find(text)
     above, below = content[:at], content[at + len(text) :]
@@ -168,7 +169,7 @@ def _shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | Non
     return first_line, len(lines) - below.lstrip("\n").count("\n") - bool(below.strip("\n"))
 
 
-def _offset_of(lines: list[str], number: str) -> int:
+def _offset_of_line(lines: list[str], number: str) -> int:
     """Return the place of a line that was asked for by its number; else the beginning."""
     if not number.isascii() or not number.isdigit() or int(number) > len(lines):
         return 0
@@ -185,14 +186,14 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         turn: the event at hand.
         waits: whether to wait for the call, and to leave it at that if it does not come.
     """
-    written = _is_written(turn)
+    written = _is_call_in_transcript(turn)
     for _ in range(_ATTEMPTS if waits and not written else 0):
         time.sleep(_PAUSE_S)
-        written = _is_written(turn)
+        written = _is_call_in_transcript(turn)
         if written:
             break
     try:
-        _replay(turn)
+        _replay_transcript(turn)
     except OSError:
         pass  # a session that has no transcript has no past that could be known
     if written or waits:
@@ -200,7 +201,7 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         turn.state.names.append(PAST)
 
 
-def _is_written(turn: Turn) -> bool:
+def _is_call_in_transcript(turn: Turn) -> bool:
     """Tell whether the end of the transcript holds the call at hand."""
     wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
     try:
@@ -215,7 +216,7 @@ def _is_written(turn: Turn) -> bool:
     return not wanted
 
 
-def _replay(turn: Turn) -> None:
+def _replay_transcript(turn: Turn) -> None:
     answers = list(_read_answers(turn.event.transcript))
     for answer in answers:
         _note_answer(turn, answer)
@@ -226,35 +227,37 @@ def _replay(turn: Turn) -> None:
         if answer.reference():
             open_offers[call] = answer
     for answer in open_offers.values():
-        files = judge.files_of(answer.tool, answer.arguments)
-        open_offer(turn, call_name(turn, "", answer.tool, answer.arguments, files))
+        files = judge.files_shown_by(answer.tool, answer.arguments)
+        intercept.create_repeat_offer(
+            turn, intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
+        )
 
 
 def _note_answer(turn: Turn, answer: _Answer) -> None:
     """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
     tool, arguments = answer.tool, answer.arguments
-    path = paths.client_path(clienttools.file_of(arguments), answer.cwd)
+    path = paths.normalised_path(clienttools.file_of(arguments), answer.cwd)
     if tool in clienttools.EDITING:
         # The past may be read again and again until the call at hand is in it.
-        if not was_edited(turn, path):
+        if not intercept.was_edited(turn, path):
             hook.note_edit(turn, path)
         return
     reference = answer.reference() if tool == "Read" else None
     if reference:
-        total = tool_results.total_lines(answer.head, reference.lines or 0)
+        total = tool_results.file_lines_by_reference(answer.head, reference.lines or 0)
         note_preview(turn, path, reference.key, total)
-    elif tool == "Read" or judge.fetches(tool, arguments):
+    elif tool == "Read" or judge.recalls_asked_for(tool, arguments):
         result = tool_results.read_result(tool, arguments, answer.response)
         if result:
-            _note_shown(turn, answer, path, result)
+            _note_lines_of_answer(turn, answer, path, result)
 
 
-def _note_shown(turn: Turn, answer: _Answer, path: str, result: ToolResult) -> None:
+def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str, result: ToolResult) -> None:
     """Mark the lines of a file, or of stored content, that a result showed."""
     if result.lines:
-        note_lines(turn, path, result.lines)
-    for key, _, _, lines in fetched(turn.home, answer.tool, answer.arguments, result):
-        note_recalled(turn, key, lines)
+        note_lines_shown(turn, path, result.lines)
+    for key, _, _, lines in recalled_contents(turn.home, answer.tool, answer.arguments, result):
+        note_recalled_lines(turn, key, lines)
 
 
 class _Answer(NamedTuple):
@@ -270,7 +273,7 @@ class _Answer(NamedTuple):
 
     def reference(self) -> stub.Stub | None:
         """The reference that it shows, if it does."""
-        return stub.parse(self.head) if self.head.startswith(stub.BEGINNINGS) else None
+        return stub.parse_reference(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
 
 def _read_answers(path: str) -> Iterator[_Answer]:
@@ -282,13 +285,13 @@ def _read_answers(path: str) -> Iterator[_Answer]:
         OSError: the file cannot be read, or is not a regular file.
     """
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
-    for line in reversed(_wanted_lines(path)):
+    for line in reversed(_lines_with_calls_or_results(path)):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line):
                 yield from _answers_in(calls, document)
 
 
-def _wanted_lines(path: str) -> list[bytes]:
+def _lines_with_calls_or_results(path: str) -> list[bytes]:
     """Lines with results, recent calls and older ones that name a mark, the last one first."""
     wanted: list[bytes] = []
     for _, line in io.lines_backward(path):
@@ -305,12 +308,12 @@ def _names_a_mark(line: bytes) -> bool:
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for used in row.tool_uses(line):
+    for used in row.any_thread_calls(line):
         calls[used.id] = (used.name, used.arguments)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
             response = line.get(row.COPY_FIELD) if len(results) == 1 else None
-            lines = row.result_text(block)[:_HEAD_CHARACTERS].split("\n")
+            lines = row.content_text(block.get("content"))[:_HEAD_CHARACTERS].split("\n")
             head = "\n".join([part.lstrip(_NUMBERING) for part in lines])
             yield _Answer(*call, response, head, row.cwd_of(line) or "")

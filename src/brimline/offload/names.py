@@ -79,20 +79,20 @@ class Name(NamedTuple):
     """One of the four above."""
 
 
-def clean(line: str) -> str:
+def clean_line(line: str) -> str:
     """The line without terminal escapes, control characters and the space around it."""
     line = line.strip()
     if line.isascii() and line.isprintable():
         return line
-    return _plain(last_state(line))
+    return _without_escapes(last_redraw(line))
 
 
-def last_state(line: str) -> str:
+def last_redraw(line: str) -> str:
     """Return a line as it looked in the end: a progress bar draws over what stood there before."""
     rest, mark = line, "\r"
     while mark:
         rest, mark, state = rest.rpartition("\r")
-        if mark and _plain(state):
+        if mark and _without_escapes(state):
             return state
     return line.partition("\r")[0]
 
@@ -117,19 +117,19 @@ def find_names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
     words = set(_WORD.findall(shown))
     chosen = []
-    places = _first_places(lines, shown)
+    places = _first_line_of_each_run(lines, shown)
     # The longer form of a symbol comes first: `store.ReadAll` shows `ReadAll` too.
     is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
     for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
         fresh = [word for word in _WORD.findall(run) if word not in words]
-        rank = _rank(run, fresh)
+        rank = _rank_name(run, fresh)
         if rank is not None:
             words.update(fresh)
             chosen.append(Name(number, run, rank))
     return chosen
 
 
-def _first_places(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
+def _first_line_of_each_run(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int]:
     """Runs of letters that `shown` does not hold, with the line in which each comes first."""
     runs = set(_RUN.findall(shown))
     places: dict[str, int] = {}
@@ -142,7 +142,7 @@ def _first_places(lines: Iterable[tuple[int, str]], shown: str) -> dict[str, int
     return places
 
 
-def mentions(text: str) -> frozenset[str]:
+def names_mentioned(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
@@ -159,7 +159,7 @@ def _names_within(run: str) -> Iterator[str]:
         yield from filter(_CODED.search, _WORD.findall(run))
 
 
-def choose_fitting(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
+def choose_names_that_fit(named: list[Name], room: int, worst: int = WORD) -> list[Name]:
     """As many names as there is room: the better kinds first, the shorter before the longer."""
     bought = []
     for name in sorted(named, key=lambda name: (name.rank, len(name.text))):
@@ -179,7 +179,7 @@ def alarm_level(line: str) -> int:
     return 1 if _WARNING_IN_LOWER_CASE.search(lowered) else 0
 
 
-def alarming_lines(text: str, start: int, end: int, number: int) -> dict[int, str]:
+def alarming_lines_between(text: str, start: int, end: int, number: int) -> dict[int, str]:
     """Lines between two offsets that hold an alarming word, by their numbers from `number` on."""
     # As bytes: there, lower case keeps every offset and takes a fraction of the time.
     raw = text.encode(*_ANY_TEXT)
@@ -203,11 +203,11 @@ def alarming_lines(text: str, start: int, end: int, number: int) -> dict[int, st
     return lines
 
 
-def _plain(text: str) -> str:
-    return foreign.visible(_ESCAPES.sub("", text)).strip()
+def _without_escapes(text: str) -> str:
+    return foreign.without_invisible(_ESCAPES.sub("", text)).strip()
 
 
-def _rank(run: str, fresh: list[str]) -> int | None:
+def _rank_name(run: str, fresh: list[str]) -> int | None:
     """One of the four ranks; None for what is worth no place."""
     if len(run) > LONGEST_NAME:
         return None

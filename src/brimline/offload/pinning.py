@@ -14,7 +14,7 @@ from brimline.fast import io, json
 from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, layout, pins, put, stub
-from brimline.transcript.row import forked_from, results
+from brimline.transcript.row import forked_from_session, main_thread_results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -25,9 +25,11 @@ _LOOK_BACK_BYTES = 32 << 20
 _OWN_ANSWER = "[brimline recall"
 
 
-def on_prompt(turn: Turn) -> Decision | None:
+def obey_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    notes = tuple([obey_directive(directive, turn) for directive in pins.parse(turn.event.prompt)])
+    notes = tuple(
+        [obey_directive(directive, turn) for directive in pins.parse_directives(turn.event.prompt)]
+    )
     return Decision(person_notes=notes) if notes else None
 
 
@@ -35,16 +37,16 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
     if directive.kind == pins.LAST:
         return _pin_last(directive, turn)
-    return _note_directive(directive, turn.state, turn.home)
+    return _note_directive_for_later(directive, turn.state, turn.home)
 
 
-def last_key(turn: Turn) -> str | None:
+def key_of_last_large_result(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            sessions = {turn.state.session_id, forked_from(row)}
-            for text in reversed([result.text for result in results(row)]):
-                key = _key_of(text, sessions, turn)
+            sessions = {turn.state.session_id, forked_from_session(row)}
+            for text in reversed([result.text for result in main_thread_results(row)]):
+                key = _key_of_shown_result(text, sessions, turn)
                 if key:
                     return key
     except OSError:
@@ -52,13 +54,13 @@ def last_key(turn: Turn) -> str | None:
     return None
 
 
-def on_result(key: str, state: SessionState, home_dir: str) -> None:
+def note_large_result(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
-    _append(state, {"key": key})
-    _pin_noted(state, home_dir)
+    _append_note(state, {"key": key})
+    _pin_what_notes_ask(state, home_dir)
 
 
-def before_compaction(state: SessionState, home_dir: str) -> int:
+def pin_open_ranges(state: SessionState, home_dir: str) -> int:
     """Pin what open ranges have gathered so far; returns how many results that are.
 
     What a directive names is in the store from the moment it came. After the compaction it is no
@@ -66,14 +68,14 @@ def before_compaction(state: SessionState, home_dir: str) -> int:
     """
     if PINS_WAIT not in state.names:
         return 0
-    gathered = pins.resolve(_read_notes(state)).gathered
+    gathered = pins.resolve_directives(_read_notes(state)).gathered
     _pin_all(home_dir, gathered)
     return len(gathered)
 
 
 def _pin_last(directive: pins.Directive, turn: Turn) -> str:
     try:
-        key = last_key(turn)
+        key = key_of_last_large_result(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
@@ -81,7 +83,7 @@ def _pin_last(directive: pins.Directive, turn: Turn) -> str:
     return _pin(turn.home, key, directive)
 
 
-def _key_of(text: str, sessions: set[str | None], turn: Turn) -> str | None:
+def _key_of_shown_result(text: str, sessions: set[str | None], turn: Turn) -> str | None:
     """Return the key of what a result shows; None where that is too small to be pinned.
 
     What a stub stands for and what was recalled is in the store already. A search through the store
@@ -90,8 +92,8 @@ def _key_of(text: str, sessions: set[str | None], turn: Turn) -> str | None:
     """
     home_dir = turn.home
     if text.startswith(_OWN_ANSWER):
-        return _recalled_key(text, home_dir)
-    reference = stub.parse(text[:1_000]) if "sha256:" in text[:1_000] else None
+        return _key_in_recall_header(text, home_dir)
+    reference = stub.parse_reference(text[:1_000]) if "sha256:" in text[:1_000] else None
     if reference:
         storing = contents.sessions_of_keys(home_dir).get(reference.key, {})
         if not sessions.isdisjoint(storing):
@@ -102,12 +104,12 @@ def _key_of(text: str, sessions: set[str | None], turn: Turn) -> str | None:
     # The client takes the last line break off what a command prints.
     for original in (content, content + b"\n"):
         key = layout.PREFIX + put.sha256(original)
-        if contents.matching(home_dir, layout.digest_of(key)):
+        if contents.digests_starting_with(home_dir, layout.digest_of(key)):
             return key
     return put.put(home_dir, content, {"session": turn.state.session_id})
 
 
-def _recalled_key(text: str, home_dir: str) -> str | None:
+def _key_in_recall_header(text: str, home_dir: str) -> str | None:
     """The key that the first line of our own answer names."""
     if not text.startswith(looks.RECALL_HEADER + layout.PREFIX):
         return None
@@ -118,19 +120,19 @@ def _recalled_key(text: str, home_dir: str) -> str | None:
         return None  # it is gone, or was never there: the results before it count
 
 
-def _note_directive(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
-    _append(state, directive._asdict())
+def _note_directive_for_later(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
+    _append_note(state, directive._asdict())
     if directive.kind == pins.END:
-        pinned = _pin_noted(state, home_dir)
+        pinned = _pin_what_notes_ask(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
     if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
-def _pin_noted(state: SessionState, home_dir: str) -> int:
+def _pin_what_notes_ask(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.resolve(_read_notes(state))
+    resolved = pins.resolve_directives(_read_notes(state))
     _pin_all(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
@@ -155,14 +157,14 @@ def _pin_all(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
 
 def _pin(home_dir: str, key: str, directive: pins.Directive) -> str:
     held = pins.level_of(home_dir, layout.digest_of(key))
-    if directive.level != pins.NONE and pins.rank(held) > pins.rank(directive.level):
-        return f"brimline: {layout.short(key)} stays pinned ({held}); /brim:unpin lets it go."
+    if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
+        return f"brimline: {layout.short_key(key)} stays pinned ({held}); /brim:unpin lets it go."
     try:
         pins.pin(home_dir, key, directive.level, directive.reason)
     except StoreError as error:
         return f"brimline: {error}"
-    return f"brimline: pinned {layout.short(key)} ({directive.level})."
+    return f"brimline: pinned {layout.short_key(key)} ({directive.level})."
 
 
-def _append(state: SessionState, line: dict[str, Any]) -> None:
+def _append_note(state: SessionState, line: dict[str, Any]) -> None:
     io.append_line(f"{state.folder}/{PINS_WAIT}", json.dumps(line))

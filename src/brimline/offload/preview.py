@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from brimline import clienttools
-from brimline.foreign import quote, visible
+from brimline.foreign import quote, without_invisible
 from brimline.offload import kinds, names
 from brimline.store import stub
 
@@ -69,7 +69,7 @@ def make_preview(text: str, source: Excerpt, kind: str, tool: str, subject: str)
     if kind == kinds.BINARY:
         return f"Binary data, not shown ({len(text):,} characters)."
     if kind == kinds.DIFF:
-        return changed_lines(text)
+        return preview_diff(text)
     # Such lines are too long to be asked for by their numbers.
     is_long = len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r"))
     hint = _LONG_LINES if is_long else ""
@@ -81,10 +81,10 @@ def make_preview(text: str, source: Excerpt, kind: str, tool: str, subject: str)
     if kind in (kinds.JSON, kinds.PATHS):
         from brimline.offload import dumps
 
-        described = dumps.describe(text, source, kind, budget)
+        described = dumps.describe_dump(text, source, kind, budget)
         if described:
             return described + hint
-    return source.render(_choose_lines(source, budget, kind, subject)) + hint + _LEGEND
+    return source.render(_pick_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
 
 
 def reference_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
@@ -94,15 +94,15 @@ def reference_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
-def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
+def preview_diff(text: str, budget: int = DIFF_CHARACTERS) -> str:
     """The changed lines of a diff under their files and hunks, and how many are missing."""
     shown: list[str] = []
     missing: dict[str, int] = {}
     left = budget - _FILES_CHARACTERS
-    for line, file, in_hunk in _without_context(text):
+    for line, file, in_hunk in _diff_lines_without_context(text):
         left -= len(line) + 1
         if left >= 0:
-            shown.append(visible(line))
+            shown.append(without_invisible(line))
         elif in_hunk and not line.startswith("@@"):
             missing[file] = missing.get(file, 0) + 1
     rest = "nothing is missing"
@@ -113,7 +113,7 @@ def changed_lines(text: str, budget: int = DIFF_CHARACTERS) -> str:
     return "\n".join([*shown, f"[changed lines only, without context; {rest}]"])
 
 
-def _without_context(text: str) -> Iterator[tuple[str, str, bool]]:
+def _diff_lines_without_context(text: str) -> Iterator[tuple[str, str, bool]]:
     """Lines of a diff that are worth showing, each with its file and whether it is in a hunk."""
     file, in_hunk = "", False
     for line in text.split("\n"):
@@ -128,7 +128,9 @@ def _without_context(text: str) -> Iterator[tuple[str, str, bool]]:
             yield line if _HEADER.match(line) else quote(line), file, False
 
 
-def _choose_lines(source: Excerpt, budget: int, kind: str, subject: str) -> list[names.Name]:
+def _pick_lines_and_names(
+    source: Excerpt, budget: int, kind: str, subject: str
+) -> list[names.Name]:
     """Pick both ends and what stands out; the names in what is not shown, as far as they fit."""
     lines = source.lines
     # What comes before the first line that is shown has a row of its own.
@@ -139,7 +141,7 @@ def _choose_lines(source: Excerpt, budget: int, kind: str, subject: str) -> list
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
         source.pick(position, _WIDTH)
-    headings = kinds.headings(lines, kind) if share else []
+    headings = kinds.heading_indices(lines, kind) if share else []
     # All headings, narrower if they are many; if they are too many, the outer ones.
     room = min(source.left, int(budget * share))
     width = max(_NARROWEST_HEADING, room // max(1, len(headings)) - source.frame)
@@ -149,7 +151,9 @@ def _choose_lines(source: Excerpt, budget: int, kind: str, subject: str) -> list
             break
     shown = "\n".join([subject, *source.picks.values()])
     named = names.find_names(source.unseen.items(), shown)
-    return names.choose_fitting(named if share else _fill_room(source, named), source.left)
+    return names.choose_names_that_fit(
+        named if share else _fill_room_with_lines(source, named), source.left
+    )
 
 
 def _pick_alarms(source: Excerpt, limit: int) -> None:
@@ -158,10 +162,10 @@ def _pick_alarms(source: Excerpt, limit: int) -> None:
     messages: dict[str, list[int]] = {}
     graver: dict[str, int] = {}
     for position, line in enumerate(source.lines):
-        text = names.clean(names.last_state(line)[:_ALARM_WITHIN_CHARACTERS])
+        text = names.clean_line(names.last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
         weight = names.alarm_level(text)
         if weight:
-            form = kinds.without_numbers(text[: 4 * _WIDTH])
+            form = kinds.zero_numbers(text[: 4 * _WIDTH])
             messages.setdefault(form, []).append(position)
             graver.setdefault(form, -weight)
     for form in sorted(messages, key=lambda form: (graver[form], messages[form])):
@@ -171,16 +175,16 @@ def _pick_alarms(source: Excerpt, limit: int) -> None:
             break
 
 
-def _fill_room(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
+def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[names.Name]:
     """Use room that better names leave for more lines, from both ends; the names that are left."""
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
-    shown = {kinds.without_numbers(source.lines[position]) for position in source.picks}
-    free = deque(source.free_lines())
+    shown = {kinds.zero_numbers(source.lines[position]) for position in source.picks}
+    free = deque(source.lines_not_shown())
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
-        form = kinds.without_numbers(source.lines[position])
+        form = kinds.zero_numbers(source.lines[position])
         if form not in shown:
             shown.add(form)
             source.pick(position, _WIDTH)
@@ -209,10 +213,10 @@ class Excerpt:
         if len(text) <= _HEAD_CHARACTERS + _TAIL_CHARACTERS:
             self.lines = text.split("\n")[: self.total]
         else:
-            self.lines, self.numbers = _head_and_tail(text, self.total)
+            self.lines, self.numbers = _lines_of_huge_text(text, self.total)
         for position, line in enumerate(self.lines):
             if len(line) > _LONGEST_LINE_CHARACTERS:
-                last = names.last_state(line)
+                last = names.last_redraw(line)
                 self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
                 self.beyond[position] = max(0, len(last) - _LONGEST_LINE_CHARACTERS)
         # By position: lines that are not shown to their ends.
@@ -222,7 +226,7 @@ class Excerpt:
         """Show a line; False where there is no room for it."""
         if position in self.picks:
             return True
-        line = names.clean(self.lines[position])
+        line = names.clean_line(self.lines[position])
         text = names.clip(line, width, self.beyond.get(position, 0))
         cost = len(text) + len(note) + self.frame
         if cost > self.left:
@@ -233,7 +237,7 @@ class Excerpt:
             del self.unseen[position]
         return True
 
-    def free_lines(self) -> list[int]:
+    def lines_not_shown(self) -> list[int]:
         """Lines with something in them of which nothing is shown yet."""
         unseen = [at for at, line in self.unseen.items() if line.strip()]
         return [at for at in unseen if at not in self.picks]
@@ -254,7 +258,7 @@ class Excerpt:
         return "\n".join(rows)
 
 
-def _head_and_tail(text: str, total: int) -> tuple[list[str], list[int]]:
+def _lines_of_huge_text(text: str, total: int) -> tuple[list[str], list[int]]:
     """Lines of a huge text, and their numbers."""
     end = len(text) - text.endswith("\n")
     head_end = text.rfind("\n", 0, _HEAD_CHARACTERS) + 1 or text.find("\n", 0, end) + 1 or end
@@ -263,6 +267,6 @@ def _head_and_tail(text: str, total: int) -> tuple[list[str], list[int]]:
     # A last line that is longer than all that is looked at is looked at from its beginning.
     tail_start = tail_start or max(head_end, text.rfind("\n", 0, end) + 1)
     tail = text[tail_start:end].split("\n") if tail_start < end else []
-    between = names.alarming_lines(text, head_end, tail_start, len(head))
+    between = names.alarming_lines_between(text, head_end, tail_start, len(head))
     numbers = [*range(len(head)), *between, *range(total - len(tail), total)]
     return [*head, *between.values(), *tail], numbers

@@ -26,34 +26,34 @@ class Saved(NamedTuple):
     recalled: int = 0
 
     @property
-    def kept_out(self) -> int:
+    def kept_out_characters(self) -> int:
         """The characters saved; below zero where previews show more than the client would have."""
         return self.client_shown_characters - self.shown - self.recalled
 
     @property
     def kept_out_tokens(self) -> int:
         """The same in tokens, estimated."""
-        return round(self.kept_out / MOST_CHARACTERS_PER_TOKEN)
+        return round(self.kept_out_characters / MOST_CHARACTERS_PER_TOKEN)
 
     @property
     def in_words(self) -> str:
         """The same as a text."""
         from brimline.state import lookback
 
-        return lookback.kept_out_words(self.kept_out_tokens)
+        return lookback.kept_out_tokens_text(self.kept_out_tokens)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells, as far as it can be read."""
     folder = paths.session_dir(home_dir, session_id)
     names = [name for name in sorted(io.names_in(folder)) if name.startswith("spool")]
-    rows = [row for name in names for row in _rows_in(f"{folder}/{name}")]
+    rows = [row for name in names for row in _rows_in_spool_file(f"{folder}/{name}")]
     # What a compaction moved out, or another session, and is fetched back was not kept out here.
     replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
-    return total(_tally_of_row(row) for row in rows if row.get("key") in replaced)
+    return add_up(_saved_by_row(row) for row in rows if row.get("key") in replaced)
 
 
-def _rows_in(path: str) -> Iterator[dict[str, Any]]:
+def _rows_in_spool_file(path: str) -> Iterator[dict[str, Any]]:
     """Read the rows of one file that count here; none of one that cannot be read."""
     try:
         raw = io.read_file(path).decode("utf-8", "replace")
@@ -64,13 +64,13 @@ def _rows_in(path: str) -> Iterator[dict[str, Any]]:
             yield from (row for row in json.loads_all(line) if isinstance(row, dict))
 
 
-def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
+def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
     """The savings of some sessions as a document: what the client would have shown, less ours.
 
     `gateway_tokens` is the most that a gateway kept out of one request.
     """
-    saved = total(saved_by(home_dir, name) for name in sessions)
-    by_gateway = (_kept_out_by_gateway(home_dir, name) for name in sessions)
+    saved = add_up(saved_by(home_dir, name) for name in sessions)
+    by_gateway = (_tokens_kept_out_by_gateway(home_dir, name) for name in sessions)
     return {
         "references": saved.references,
         "stored_bytes": saved.stored_bytes,
@@ -83,21 +83,21 @@ def kept_out(home_dir: str, sessions: list[str]) -> dict[str, int]:
     }
 
 
-def _kept_out_by_gateway(home_dir: str, session_id: str) -> int:
+def _tokens_kept_out_by_gateway(home_dir: str, session_id: str) -> int:
     from brimline.state import figures, history
 
     try:
-        return figures.gateway_savings(history.read_spool(home_dir, session_id))[0] or 0
+        return figures.gateway_saved_and_rewritten(history.read_spool(home_dir, session_id))[0] or 0
     except OSError:  # its spool cannot be read, which a note says
         return 0
 
 
-def total(savings: Iterable[Saved]) -> Saved:
+def add_up(savings: Iterable[Saved]) -> Saved:
     """All of them together."""
     return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _tally_of_row(row: dict[str, Any]) -> Saved:
+def _saved_by_row(row: dict[str, Any]) -> Saved:
     """Return what one row of a spool adds."""
     figures = [row.get(name) for name in ("bytes", "would", "shown")]
     size, client_shown, shown = (figure if isinstance(figure, int) else 0 for figure in figures)

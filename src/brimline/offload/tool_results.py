@@ -111,7 +111,7 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
         lines = first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
     return ToolResult(
         file["content"],
-        lambda text: _file_response(file, text),
+        lambda text: _file_response_with(file, text),
         str(tool_input.get("file_path") or file["filePath"]),
         note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
@@ -119,13 +119,13 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def total_lines(reference: str, stored_lines: int) -> int:
+def file_lines_by_reference(reference: str, stored_lines: int) -> int:
     """Count the lines of a file, of which a reference with its note stands for the first."""
     total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
     return int(total) if total.isascii() and total.isdigit() else stored_lines
 
 
-def _file_response(file: dict[str, Any], text: str) -> dict[str, Any]:
+def _file_response_with(file: dict[str, Any], text: str) -> dict[str, Any]:
     lines = text.count("\n") + 1
     shape = {"content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
     return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
@@ -144,7 +144,7 @@ def _notebook(file: dict[str, Any]) -> ToolResult | None:
     count = whole.count("\n") + 1
     return ToolResult(
         whole,
-        lambda text: _file_response(file, text),
+        lambda text: _file_response_with(file, text),
         str(file["filePath"]),
         lines=(1, count, count),
         note="The lines are those of the notebook's cells and outputs, one after the other.",
@@ -187,7 +187,7 @@ def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRes
 
 def _agent_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     blocks = response["content"]
-    if response["status"] != "completed" or not all(_is_text(block) for block in blocks):
+    if response["status"] != "completed" or not all(_is_text_block(block) for block in blocks):
         return None
     return ToolResult(
         "\n".join(block["text"] for block in blocks),
@@ -201,12 +201,12 @@ def _mcp_result(_: dict[str, Any], response: Any) -> ToolResult | None:
         return ToolResult(response, lambda text: text)
     if not isinstance(response, list):
         return None
-    texts = [block["text"] for block in response if _is_text(block)]
-    others = [block for block in response if not _is_text(block)]
+    texts = [block["text"] for block in response if _is_text_block(block)]
+    others = [block for block in response if not _is_text_block(block)]
     return ToolResult("\n".join(texts), lambda text: [{"type": "text", "text": text}, *others])
 
 
-def _is_text(block: dict[str, Any]) -> bool:
+def _is_text_block(block: dict[str, Any]) -> bool:
     return block.get("type") == "text" and isinstance(block.get("text"), str)
 
 

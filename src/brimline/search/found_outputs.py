@@ -30,7 +30,7 @@ def document(
     Raises:
         StoreError: the search cannot be used.
     """
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     result = stored.find_outputs(
         home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
     )
@@ -51,15 +51,20 @@ def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     parts = [f"{at + 1}: {stored.clip_line(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
     return {
         "key": layout.PREFIX + hit.document.ref,
-        "lines": [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
-        **output.fields(hit.document, "title project session at"),
+        "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
+        **output.attributes(hit.document, "title project session at"),
     }
 
 
 def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     return "\n".join(
-        "\n  ".join([f"{listing.short(row['key'])}  {output.line(row['title'])}", *row["lines"]])
+        "\n  ".join(
+            [
+                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
+                *row["lines"],
+            ]
+        )
         for row in document["outputs"]
     )
 
@@ -68,4 +73,4 @@ def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -
     """Say that no output holds the words."""
     outputs = output.count(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"
-    return f"none of {outputs} holds {output.line(query)}{more}"
+    return f"none of {outputs} holds {output.one_line(query)}{more}"

@@ -230,7 +230,7 @@ def is_within(cwd: object, project: str) -> bool:
 
 def _also_stored_in_project(home_dir: str, project: str) -> list[str]:
     """What another project had stored before this one did, by digest."""
-    told = [line for line in contents.trail(home_dir) if line.get("cwd")]
+    told = [line for line in contents.trail_rows(home_dir) if line.get("cwd")]
     inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
     keys = {str(line.get("key")) for line in told if line["cwd"] in inside}
     return [key.removeprefix(layout.PREFIX) for key in keys]
@@ -260,7 +260,7 @@ def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Docu
     documents.add(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
-    gone = [one.ref for one in batch if not os.path.lexists(layout.file(home_dir, one.ref))]
+    gone = [one.ref for one in batch if not os.path.lexists(layout.file_path(home_dir, one.ref))]
     if gone:
         documents.erase(connection, SOURCE, gone)
     if batch and documents.used_bytes(connection) > LARGEST_BYTES:

@@ -67,11 +67,11 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     """
     digest = layout.digest_of(key)
     try:
-        data = put.unpack(_packed_bytes(home_dir, digest))
+        data = put.unpack_blob(_read_blob_file(home_dir, digest))
         if put.sha256(data) != digest:
             raise ValueError("its content does not match the key")  # noqa: TRY301 - told below
     except FileNotFoundError:
-        raise _missing(key) from None
+        raise _missing_error(key) from None
     except OSError as error:
         raise StoreError(f"{key} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
@@ -82,7 +82,7 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
         ) from None
     if touch:
         with contextlib.suppress(OSError):  # a store that is read-only can be read
-            layout.touch(home_dir, digest)
+            layout.mark_as_used(home_dir, digest)
     return data
 
 
@@ -100,13 +100,13 @@ def resolve(home_dir: str, text: str) -> str:
         raise StoreError(
             f"{text!r} is no key: write sha256: and {shortest} to 64 hexadecimal digits"
         )
-    found = matching(home_dir, start)
+    found = digests_starting_with(home_dir, start)
     if len(found) > 1:
         raise StoreError(f"{len(found)} keys begin with {text!r}: write more digits")
     if not found:
-        if len(start) == layout.DIGEST_LENGTH and bring_back(home_dir, start):
+        if len(start) == layout.DIGEST_LENGTH and bring_back_from_aside(home_dir, start):
             return layout.PREFIX + start
-        raise _missing(layout.PREFIX + start)
+        raise _missing_error(layout.PREFIX + start)
     return layout.PREFIX + found[0]
 
 
@@ -125,8 +125,8 @@ def last_key(home_dir: str) -> str:
         if not all_blobs:
             raise StoreError("nothing has been stored yet") from None
         return max(all_blobs, key=lambda blob: blob.used_ns).key
-    if not os.path.lexists(layout.file(home_dir, digest)):
-        raise _missing(text)
+    if not os.path.lexists(layout.file_path(home_dir, digest)):
+        raise _missing_error(text)
     return text
 
 
@@ -134,17 +134,17 @@ def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
     try:
         return json.load_object(
-            layout.read_file(layout.file(home_dir, layout.digest_of(key), "json"))
+            layout.read_file(layout.file_path(home_dir, layout.digest_of(key), "json"))
         )
     except (OSError, ValueError):
         return {}
 
 
-def header(home_dir: str, digest: str) -> tuple[str, int] | None:
+def content_bytes(home_dir: str, digest: str) -> tuple[str, int] | None:
     """Method and content length of a blob; None where it is gone or damaged."""
     try:
-        raw = layout.read_file(layout.file(home_dir, digest), put.HEADER_BYTES)
-        return put.read_header(raw)
+        raw = layout.read_file(layout.file_path(home_dir, digest), put.HEADER_BYTES)
+        return put.read_blob_header(raw)
     except (OSError, ValueError):
         return None
 
@@ -156,7 +156,7 @@ def blobs(home_dir: str) -> list[Blob]:
         StoreError: a folder cannot be read.
     """
     found = []
-    for shard, entries in _shards(layout.root(home_dir) + "/blobs"):
+    for shard, entries in _entries_by_shard(layout.root(home_dir) + "/blobs"):
         for entry in entries:
             if not _REST.fullmatch(entry.name):
                 continue
@@ -175,13 +175,13 @@ def files_beside(home_dir: str) -> Iterator[tuple[str, str]]:
     Raises:
         StoreError: a folder cannot be read.
     """
-    for shard, entries in _shards(layout.root(home_dir) + "/meta"):
+    for shard, entries in _entries_by_shard(layout.root(home_dir) + "/meta"):
         for entry in entries:
             if name := _BESIDE.fullmatch(entry.name):
                 yield shard + name[1], name[2]
 
 
-def matching(home_dir: str, start: str) -> list[str]:
+def digests_starting_with(home_dir: str, start: str) -> list[str]:
     """The digests that begin with some digits, at least two.
 
     Raises:
@@ -190,24 +190,24 @@ def matching(home_dir: str, start: str) -> list[str]:
     folder = f"{layout.root(home_dir)}/blobs/{start[:2]}"
     return sorted(
         start[:2] + entry.name
-        for entry in _entries(folder)
+        for entry in _folder_entries(folder)
         if _REST.fullmatch(entry.name) and entry.name.startswith(start[2:])
     )
 
 
-def bring_back(home_dir: str, digest: str) -> bool:
+def bring_back_from_aside(home_dir: str, digest: str) -> bool:
     """Bring back what a removal that was killed left aside; whether the blob is there then."""
-    for path in moved_aside(home_dir, digest):
-        put_back(home_dir, path)
-    return os.path.lexists(layout.file(home_dir, digest))
+    for path in files_moved_aside(home_dir, digest):
+        put_back_from_aside(home_dir, path)
+    return os.path.lexists(layout.file_path(home_dir, digest))
 
 
-def put_back(home_dir: str, moved: str) -> None:
+def put_back_from_aside(home_dir: str, moved: str) -> None:
     """Return a file that was moved aside to its place, unless a newer one is there."""
     found = ASIDE.fullmatch(os.path.basename(moved))
     if found is None:
         return
-    place = layout.file(home_dir, *found.groups())
+    place = layout.file_path(home_dir, *found.groups())
     with contextlib.suppress(FileNotFoundError):
         if not os.path.lexists(place):
             try:
@@ -219,14 +219,14 @@ def put_back(home_dir: str, moved: str) -> None:
         os.unlink(moved)
 
 
-def moved_aside(home_dir: str, digest: str = "") -> list[str]:
+def files_moved_aside(home_dir: str, digest: str = "") -> list[str]:
     """What was moved aside, of one blob or of all."""
     folder = home_dir + layout.TMP
     names = [name for name in io.names_in(folder) if name.endswith(".gone")]
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
 
 
-def trail(home_dir: str) -> Iterator[dict[str, Any]]:
+def trail_rows(home_dir: str) -> Iterator[dict[str, Any]]:
     """Every line that tells what happened to a blob, as far as it can be read, oldest first."""
     for path in trail_files(home_dir):
         with contextlib.suppress(OSError):
@@ -242,27 +242,27 @@ def trail_files(home_dir: str) -> tuple[str, str]:
 def sessions_of_keys(home_dir: str) -> dict[str, dict[str, Any]]:
     """For every key the sessions that stored what is there, each with the last line about it."""
     found: dict[str, dict[str, Any]] = {}
-    for line in trail(home_dir):
+    for line in trail_rows(home_dir):
         key, session, event = line.get("key"), line.get("session"), line.get("event")
         if event in _REMOVALS:
             found.pop(str(key), None)
-        elif event == "put" and isinstance(key, str) and is_session(session):
+        elif event == "put" and isinstance(key, str) and is_session_id(session):
             found.setdefault(key, {})[str(session)] = line
     return found
 
 
-def is_session(name: object) -> bool:
+def is_session_id(name: object) -> bool:
     """Whether this is the id of a session; a forgotten one is dashes only."""
     return isinstance(name, str) and bool(name.strip("-"))
 
 
-def split(data: bytes) -> list[bytes]:
+def split_lines(data: bytes) -> list[bytes]:
     """The lines of some content without their line breaks."""
     lines = data.split(b"\n")
     return lines if lines[-1] else lines[:-1]
 
 
-def span(text: str, count: int, what: str = "line") -> Span:
+def parse_range(text: str, count: int, what: str = "line") -> Span:
     """The lines, or whatever else is counted, that `A:B`, `A:`, `:B`, `A` or `A-B` asks for.
 
     Numbers below 0 count from the end, and `A@C` begins at a character of a line.
@@ -275,8 +275,8 @@ def span(text: str, count: int, what: str = "line") -> Span:
     ends = [match["first"], match["last"]] if match else [None, None]
     if match is None or not any(ends) or any(len(end or "") > _MOST_DIGITS for end in ends):
         raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
-    first = _position(ends[0], 1, count)
-    last = _position(ends[1], count, count) if match["colon"] else first
+    first = _number_of_end(ends[0], 1, count)
+    last = _number_of_end(ends[1], count, count) if match["colon"] else first
     if first > count:
         raise StoreError(f"there is no {what} {first:,}: the last one is {count:,}")
     if last < first:
@@ -284,38 +284,38 @@ def span(text: str, count: int, what: str = "line") -> Span:
     return Span(first, min(last, count), int((match["after"] or "1")[:_MOST_DIGITS]) - 1)
 
 
-def _position(text: str | None, default: int, count: int) -> int:
+def _number_of_end(text: str | None, default: int, count: int) -> int:
     if text is None:
         return default
     number = int(text)
     return max(1, count + 1 + number if number < 0 else number)
 
 
-def _packed_bytes(home_dir: str, digest: str) -> bytes:
+def _read_blob_file(home_dir: str, digest: str) -> bytes:
     """Content as it is stored; what is gone from the store is brought back where that can be."""
-    path = layout.file(home_dir, digest)
+    path = layout.file_path(home_dir, digest)
     try:
         return layout.read_file(path)
     except FileNotFoundError:
-        if not bring_back(home_dir, digest):
+        if not bring_back_from_aside(home_dir, digest):
             raise
         return layout.read_file(path)
 
 
-def _missing(key: str) -> StoreError:
+def _missing_error(key: str) -> StoreError:
     return StoreError(
         f"{key} is not in the store: it was pruned, forgotten or never stored, and no session's"
         " file has it; run the command or read the file again"
     )
 
 
-def _shards(folder: str) -> Iterator[tuple[str, Iterable[os.DirEntry[str]]]]:
-    for shard in sorted(_entries(folder), key=lambda entry: entry.name):
+def _entries_by_shard(folder: str) -> Iterator[tuple[str, Iterable[os.DirEntry[str]]]]:
+    for shard in sorted(_folder_entries(folder), key=lambda entry: entry.name):
         if _SHARD.fullmatch(shard.name):
-            yield shard.name, _entries(shard.path)
+            yield shard.name, _folder_entries(shard.path)
 
 
-def _entries(folder: str) -> list[os.DirEntry[str]]:
+def _folder_entries(folder: str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)

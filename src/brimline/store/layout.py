@@ -54,14 +54,14 @@ def root(home_dir: str) -> str:
     return home_dir + "/store"
 
 
-def file(home_dir: str, digest: str, kind: str = "blob") -> str:
+def file_path(home_dir: str, digest: str, kind: str = "blob") -> str:
     """The file with the content, or the `json` or `pin` beside it."""
     if kind == "blob":
         return f"{home_dir}/store/blobs/{digest[:2]}/{digest[2:]}"
     return f"{home_dir}/store/meta/{digest[:2]}/{digest[2:]}.{kind}"
 
 
-def check_format(home_dir: str) -> None:
+def refuse_newer_format(home_dir: str) -> None:
     """See that this brimline knows the store's layout.
 
     Raises:
@@ -98,12 +98,12 @@ def is_hex(text: str) -> bool:
     return _HEX.issuperset(text)
 
 
-def short(key: str) -> str:
+def short_key(key: str) -> str:
     """As much of a key as people and models need."""
     return key[: len(PREFIX) + SHORT_DIGITS]
 
 
-def open_file(path: str, *, follow: bool = False) -> int:
+def open_to_read(path: str, *, follow: bool = False) -> int:
     """A descriptor for reading a file; links are refused unless they are to be followed.
 
     Raises:
@@ -111,7 +111,7 @@ def open_file(path: str, *, follow: bool = False) -> int:
     """
     # A link in the place of a file may lead anywhere.
     flags = _READ if follow else _READ | _system.O_NOFOLLOW
-    descriptor = io.system.open(io.to_bytes(path), flags)
+    descriptor = io.system.open(io.path_bytes(path), flags)
     if io.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
         io.system.close(descriptor)
         raise OSError(22, "it is not a regular file", path)
@@ -124,14 +124,14 @@ def read_file(path: str, limit: int | None = None) -> bytes:
     Raises:
         OSError: it cannot be read, or is a link, a folder, a pipe or a device.
     """
-    descriptor = open_file(path)
+    descriptor = open_to_read(path)
     try:
         return io.read_all(descriptor, limit)
     finally:
         io.system.close(descriptor)
 
 
-def place(
+def write_whole(
     home_dir: str, target: str, data: bytes, *, stamp_ns: int | None = None, sync: bool = False
 ) -> None:
     """Write a file beside its place and move it there; readers see all of it or none of it.
@@ -145,11 +145,11 @@ def place(
     system = io.system
     path = f"{home_dir}{TMP}/{system.getpid()}.{time.monotonic_ns()}.tmp"
     try:
-        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
+        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
     except FileNotFoundError:
         io.make_folders(home_dir + TMP)
         io.create_exclusively(home_dir + FORMAT_FILE, b"%d\n" % FORMAT)
-        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
+        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
     try:
         try:
             written = 0
@@ -160,37 +160,37 @@ def place(
         finally:
             system.close(descriptor)
         if stamp_ns is not None:
-            system.utime(io.to_bytes(path), ns=(stamp_ns, stamp_ns))
+            system.utime(io.path_bytes(path), ns=(stamp_ns, stamp_ns))
         try:
-            system.replace(io.to_bytes(path), io.to_bytes(target))
+            system.replace(io.path_bytes(path), io.path_bytes(target))
         except FileNotFoundError:
             io.make_folders(target.rpartition("/")[0])
-            system.replace(io.to_bytes(path), io.to_bytes(target))
+            system.replace(io.path_bytes(path), io.path_bytes(target))
     except OSError:
         io.remove(path)
         raise
 
 
-def now_ns(home_dir: str) -> int:
+def store_time_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
-        last = io.system.stat(io.to_bytes(home_dir + LAST_KEY)).st_mtime_ns
+        last = io.system.stat(io.path_bytes(home_dir + LAST_KEY)).st_mtime_ns
     except OSError:
         return now
     return last if last > now + _TOLERANCE_NS else now
 
 
-def note(home_dir: str, event: str, key: str, **fields: Any) -> None:
+def note_in_trail(home_dir: str, event: str, key: str, **fields: Any) -> None:
     """Add a line to the trail; what is told has happened, so that telling may fail."""
-    at = now_ns(home_dir) // 1_000_000 / 1_000
+    at = store_time_ns(home_dir) // 1_000_000 / 1_000
     try:
         json.append_line(home_dir + INDEX, {"at": at, "event": event, "key": key} | fields)
     except OSError:
         pass
 
 
-def touch(home_dir: str, digest: str) -> bool:
+def mark_as_used(home_dir: str, digest: str) -> bool:
     """Note that a blob is in use; False where it is not there.
 
     Its time always changes, so that whoever is about to remove it can tell.
@@ -198,13 +198,13 @@ def touch(home_dir: str, digest: str) -> bool:
     Raises:
         OSError: the time cannot be set.
     """
-    path = io.to_bytes(file(home_dir, digest))
+    path = io.path_bytes(file_path(home_dir, digest))
     try:
         found = io.system.lstat(path)
         if found.st_mode & _KIND_OF_FILE != _REGULAR:
             return False
         # A whole microsecond: some file systems keep no finer times.
-        moment = max(now_ns(home_dir), found.st_mtime_ns + 1_000)
+        moment = max(store_time_ns(home_dir), found.st_mtime_ns + 1_000)
         io.system.utime(path, ns=(moment, moment))
     except FileNotFoundError:
         return False

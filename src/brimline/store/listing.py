@@ -30,39 +30,39 @@ def document(
         SessionError: there is no such session.
         StoreError: the store is of a version that this one cannot read.
     """
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
-    held = pins.pinned(home_dir)
+    held = pins.all_pins(home_dir)
     with_pin = [blob for blob in blobs if blob.digest in held]
     levels = [held[blob.digest].level for blob in with_pin]
-    chosen = _of_session(with_pin if pinned else blobs, home_dir, session_id)
+    chosen = _blobs_of_session(with_pin if pinned else blobs, home_dir, session_id)
     return {
         "folder": layout.root(home_dir),
         "blobs": len(blobs),
         "disk_bytes": sum(blob.disk_bytes for blob in blobs),
         "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},
-        "outputs": [_output(home_dir, blob, held) for blob in chosen[: limit or None]],
+        "outputs": [_output_document(home_dir, blob, held) for blob in chosen[: limit or None]],
     }
 
 
-def _of_session(blobs: list[Blob], home_dir: str, session_id: str | None) -> list[Blob]:
+def _blobs_of_session(blobs: list[Blob], home_dir: str, session_id: str | None) -> list[Blob]:
     """Those of one session, or all where none is named."""
     if session_id is None:
         return blobs
-    keys = _keys_of(home_dir, session_id)
+    keys = _keys_of_session(home_dir, session_id)
     return [blob for blob in blobs if blob.key in keys]
 
 
-def _keys_of(home_dir: str, session_id: str) -> set[str]:
-    session = find.wanted_id(session_id, removal.sessions(home_dir))
-    stored = removal.of_session(home_dir, session)
+def _keys_of_session(home_dir: str, session_id: str) -> set[str]:
+    session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
+    stored = removal.stored_by_session(home_dir, session)
     return {*stored.keys, *stored.shared}
 
 
-def _output(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
+def _output_document(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
     """A stored output with its description; unknown is null."""
     described = contents.meta(home_dir, blob.key)
-    header = contents.header(home_dir, blob.digest)
+    header = contents.content_bytes(home_dir, blob.digest)
     pin = held.get(blob.digest, pins.Pin(pins.NONE))
     return {
         "key": blob.key,
@@ -94,7 +94,7 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
 
 def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     cells = [
-        short(row["key"]),
+        digits_to_type(row["key"]),
         "?" if row["bytes"] is None else output.size(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
         output.minute(row["used"]),
@@ -102,10 +102,10 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     ]
     if reasons:
         return [*cells, row["reason"] or ""]
-    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
-    return [*cells, tool, output.source(row["tool"], row["source"])]
+    tool = output.one_line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.tool_subject(row["tool"], row["source"])]
 
 
-def short(key: str) -> str:
+def digits_to_type(key: str) -> str:
     """As much of a key as a person types."""
-    return layout.short(key).removeprefix(layout.PREFIX)
+    return layout.short_key(key).removeprefix(layout.PREFIX)

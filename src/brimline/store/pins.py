@@ -77,7 +77,7 @@ class Resolved(NamedTuple):
     """Whether a range has no end yet, or a directive no result."""
 
 
-def rank(level: str) -> int:
+def level_rank(level: str) -> int:
     """Levels in order: a higher one holds more firmly."""
     return LEVELS.index(level)
 
@@ -92,24 +92,26 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
     if level not in LEVELS:
         raise StoreError(f"{level!r} is no pin level: use none, soft or hard")
     digest = layout.digest_of(key)
-    path = layout.file(home_dir, digest, "pin")
-    at = layout.now_ns(home_dir) // 1_000_000 / 1_000
+    path = layout.file_path(home_dir, digest, "pin")
+    at = layout.store_time_ns(home_dir) // 1_000_000 / 1_000
     if level == NONE:
         io.remove(path)
     else:
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
-        layout.place(home_dir, path, json.dumps(document).encode(), sync=True)
+        layout.write_whole(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
-    if not os.path.lexists(layout.file(home_dir, digest)):
+    if not os.path.lexists(layout.file_path(home_dir, digest)):
         io.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-    layout.note(home_dir, "pin", key, level=level, reason=reason)
+    layout.note_in_trail(home_dir, "pin", key, level=level, reason=reason)
 
 
-def read(home_dir: str, digest: str) -> Pin | None:
+def read_pin(home_dir: str, digest: str) -> Pin | None:
     """The pin of a blob, if any."""
     try:
-        text = layout.read_file(layout.file(home_dir, digest, "pin")).decode("utf-8", "replace")
+        text = layout.read_file(layout.file_path(home_dir, digest, "pin")).decode(
+            "utf-8", "replace"
+        )
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -126,28 +128,30 @@ def read(home_dir: str, digest: str) -> Pin | None:
 
 def level_of(home_dir: str, digest: str) -> str:
     """The pin level of a blob."""
-    found = read(home_dir, digest)
+    found = read_pin(home_dir, digest)
     return found.level if found else NONE
 
 
-def pinned(home_dir: str) -> dict[str, Pin]:
+def all_pins(home_dir: str) -> dict[str, Pin]:
     """Every pin, by the digest of its blob, whether the blob is there or not.
 
     Raises:
         StoreError: a folder cannot be read.
     """
     digests = [digest for digest, kind in contents.files_beside(home_dir) if kind == "pin"]
-    pins = {digest: read(home_dir, digest) for digest in digests}
+    pins = {digest: read_pin(home_dir, digest) for digest in digests}
     return {digest: found for digest, found in pins.items() if found}
 
 
-def parse(text: str) -> list[Directive]:
+def parse_directives(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
-    directives = [_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)]
+    directives = [
+        _directive_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)
+    ]
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
-def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
+def resolve_directives(conversation: Iterable[Said | Directive | Result]) -> Resolved:
     """The pins that a conversation asks for: what the user wrote and the large results, in order.
 
     Of several for one result the strongest counts, of equals the last. A `last` without a result
@@ -162,27 +166,27 @@ def resolve(conversation: Iterable[Said | Directive | Result]) -> Resolved:
         if isinstance(item, Result):
             results.append(item.name)
             for directive in waiting:
-                _raise_pin(found.wanted, [item.name], directive)
+                _raise_pins(found.wanted, [item.name], directive)
             waiting = []
             continue
-        for directive in [item] if isinstance(item, Directive) else parse(item.text):
+        for directive in [item] if isinstance(item, Directive) else parse_directives(item.text):
             if directive.kind == LAST:
-                _raise_pin(found.wanted, results[-1:], directive)
+                _raise_pins(found.wanted, results[-1:], directive)
             elif directive.kind == NEXT:
                 waiting.append(directive)
             elif directive.kind == START:
                 open_ranges.append((directive, len(results)))
             elif open_ranges:
                 start, first = open_ranges.pop()
-                _raise_pin(found.wanted, results[first:], start)
+                _raise_pins(found.wanted, results[first:], start)
     for start, first in open_ranges:
-        _raise_pin(found.gathered, results[first:], start)
+        _raise_pins(found.gathered, results[first:], start)
     return found._replace(waits=bool(waiting or open_ranges))
 
 
-def from_arguments(kind: str, arguments: str) -> Directive:
+def directive_from_arguments(kind: str, arguments: str) -> Directive:
     """What a slash command was given: options as in a directive, or a level and free words."""
-    directive = _from_options(kind, arguments)
+    directive = _directive_from_options(kind, arguments)
     rest = _LEVEL.sub("", _REASON.sub("", arguments)).strip()
     first = rest.split(maxsplit=1)[0] if rest else ""
     level = directive.level
@@ -192,22 +196,24 @@ def from_arguments(kind: str, arguments: str) -> Directive:
     return Directive(kind, level or SOFT, directive.reason or words)
 
 
-def _from_options(kind: str, options: str) -> Directive:
+def _directive_from_options(kind: str, options: str) -> Directive:
     """What the options of a directive say; the level is empty where they name none."""
     reason = _REASON.search(options)
     level = _LEVEL.search(_REASON.sub("", options))
     named = level[1].lower() if level else ""
-    return Directive(kind, named if named in LEVELS else "", _unescaped(reason) if reason else None)
+    return Directive(
+        kind, named if named in LEVELS else "", _reason_text(reason) if reason else None
+    )
 
 
-def _raise_pin(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
+def _raise_pins(wanted: dict[str, Directive], names: Sequence[str], directive: Directive) -> None:
     for name in names:
         before = wanted.get(name)
-        if before is None or rank(directive.level) >= rank(before.level):
+        if before is None or level_rank(directive.level) >= level_rank(before.level):
             wanted[name] = directive
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _reason_text(match: re.Match[str]) -> str:
     if match[1] is not None:
         return re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL)
     return match[2] if match[2] is not None else match[3]

@@ -63,18 +63,21 @@ def put(
         OSError: it could not be stored (full disk, no permission); no part of it is visible.
     """
     if not is_next:
-        layout.check_format(home_dir)
+        layout.refuse_newer_format(home_dir)
     digest = sha256(data)
-    blob, known = layout.file(home_dir, digest), False
-    if io.system.access(io.to_bytes(blob), 0):
+    blob, known = layout.file_path(home_dir, digest), False
+    if io.system.access(io.path_bytes(blob), 0):
         try:
             # Marked as used first: from then on nobody who found it unused will remove it.
-            known = layout.touch(home_dir, digest) and unpack(layout.read_file(blob)) == data
+            known = (
+                layout.mark_as_used(home_dir, digest)
+                and unpack_blob(layout.read_file(blob)) == data
+            )
         except (OSError, ValueError, ImportError):
             pass
     if not known:
-        now_ns = layout.now_ns(home_dir)
-        layout.place(home_dir, blob, pack(data), stamp_ns=now_ns, sync=is_synced)
+        now_ns = layout.store_time_ns(home_dir)
+        layout.write_whole(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
     try:
         _record_put(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
@@ -105,7 +108,7 @@ def count_lines(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") if data else 0)
 
 
-def pack(data: bytes) -> bytes:
+def pack_blob(data: bytes) -> bytes:
     """The file for some content; small content, and what does not shrink, stays as it is."""
     size = len(data).to_bytes(8, "big")
     middle = len(data) // 2
@@ -124,9 +127,9 @@ def _record_put(
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
     key, size = layout.PREFIX + digest, len(data)
-    moment_ns = layout.now_ns(home_dir)
-    sidecar = layout.file(home_dir, digest, "json")
-    if not again or not io.system.access(io.to_bytes(sidecar), 0):
+    moment_ns = layout.store_time_ns(home_dir)
+    sidecar = layout.file_path(home_dir, digest, "json")
+    if not again or not io.system.access(io.path_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         at = moment_ns // 1_000_000 / 1_000
         fields |= {
@@ -136,14 +139,14 @@ def _record_put(
             "lines": count_lines(data),
             "created": at,
         }
-        layout.place(home_dir, sidecar, json.dumps(fields).encode())
+        layout.write_whole(home_dir, sidecar, json.dumps(fields).encode())
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
     event |= {"cwd": meta.get("cwd")} if again else {}
-    layout.note(home_dir, "put", key, **event)
+    layout.note_in_trail(home_dir, "put", key, **event)
     if is_last:
         last = home_dir + layout.LAST_KEY
-        layout.place(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
+        layout.write_whole(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
 
 
 def client_folders(home_dir: str, *, noting: bool = False) -> list[str]:
@@ -166,14 +169,14 @@ def client_folders(home_dir: str, *, noting: bool = False) -> list[str]:
     return [present, *[client for client in known if client not in ("", present)]]
 
 
-def unpack(raw: bytes) -> bytes:
+def unpack_blob(raw: bytes) -> bytes:
     """The content of a blob file.
 
     Raises:
         ValueError: it is damaged; one phrase says how.
         ImportError: it needs zstd, which this interpreter does not have.
     """
-    method, size = read_header(raw)
+    method, size = read_blob_header(raw)
     data = raw[HEADER_BYTES:]
     try:
         if method == "gzip":
@@ -189,7 +192,7 @@ def unpack(raw: bytes) -> bytes:
     return data
 
 
-def read_header(raw: bytes) -> tuple[str, int]:
+def read_blob_header(raw: bytes) -> tuple[str, int]:
     """Method and content length.
 
     Raises:

@@ -40,7 +40,7 @@ def move_aside(home_dir: str, kind: str, digest: str) -> str | None:
     io.make_folders(folder)  # without it, a blob would seem to be gone
     aside = f"{folder}/{digest}.{kind}.{os.getpid()}.{time.monotonic_ns()}.gone"
     try:
-        os.rename(layout.file(home_dir, digest, kind), aside)
+        os.rename(layout.file_path(home_dir, digest, kind), aside)
     except FileNotFoundError:
         return None
     return aside
@@ -58,30 +58,30 @@ def delete_aside(home_dir: str, digest: str, aside: str) -> bool:
             continue
         # Whoever stores the content again writes its sidecar after the blob. So if there is still
         # no blob once the sidecar is aside, it is the old one.
-        if os.path.lexists(layout.file(home_dir, digest)):
-            contents.put_back(home_dir, moved)
+        if os.path.lexists(layout.file_path(home_dir, digest)):
+            contents.put_back_from_aside(home_dir, moved)
         else:
             io.remove(moved)
     io.remove(aside)
-    return not os.path.lexists(layout.file(home_dir, digest))
+    return not os.path.lexists(layout.file_path(home_dir, digest))
 
 
-def sweep(home_dir: str, oldest: float) -> int:
+def put_back_or_delete_tmp_files(home_dir: str, oldest: float) -> int:
     """Put back what was left aside, and delete unfinished writes older than a time; how many.
 
     Raises:
         OSError: something cannot be deleted.
     """
-    aside = contents.moved_aside(home_dir)
+    aside = contents.files_moved_aside(home_dir)
     # Blobs first: a sidecar that is back before its blob would be taken for a lone one.
     for path in sorted(aside, key=lambda path: ".blob." not in path):
-        contents.put_back(home_dir, path)
+        contents.put_back_from_aside(home_dir, path)
     folder = home_dir + layout.TMP
     names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
-    return len(aside) + sum(delete_old(path, oldest) for path in names)
+    return len(aside) + sum(delete_if_older(path, oldest) for path in names)
 
 
-def delete_old(path: str, oldest: float) -> bool:
+def delete_if_older(path: str, oldest: float) -> bool:
     """Delete a file that was not written since; False where it was, or is gone."""
     try:
         if os.stat(path).st_mtime > oldest:
@@ -100,12 +100,12 @@ def forget_key(home_dir: str, key: str) -> bool:
         OSError: it cannot be deleted.
     """
     digest = layout.digest_of(key)
-    aside = contents.moved_aside(home_dir, digest)
-    found = bool(aside) or os.path.lexists(layout.file(home_dir, digest))
-    for path in [*(layout.file(home_dir, digest, kind) for kind in _KINDS), *aside]:
+    aside = contents.files_moved_aside(home_dir, digest)
+    found = bool(aside) or os.path.lexists(layout.file_path(home_dir, digest))
+    for path in [*(layout.file_path(home_dir, digest, kind) for kind in _KINDS), *aside]:
         io.remove(path)
     if found:
-        layout.note(home_dir, "forget", key)
+        layout.note_in_trail(home_dir, "forget", key)
     last = home_dir + layout.LAST_KEY
     try:
         is_last = layout.read_file(last).strip() == key.encode()
@@ -113,19 +113,19 @@ def forget_key(home_dir: str, key: str) -> bool:
         return found
     if is_last:
         # The file stays: its time is the one that store time must not fall behind.
-        layout.place(home_dir, last, b"", stamp_ns=layout.now_ns(home_dir))
+        layout.write_whole(home_dir, last, b"", stamp_ns=layout.store_time_ns(home_dir))
     return found
 
 
-def sessions(home_dir: str) -> set[str]:
+def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
-    names = [line.get("session") for line in contents.trail(home_dir)]
+    names = [line.get("session") for line in contents.trail_rows(home_dir)]
     beside = [digest for digest, kind in contents.files_beside(home_dir) if kind == "json"]
     names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
-    return {str(name) for name in names if contents.is_session(name)}
+    return {str(name) for name in names if contents.is_session_id(name)}
 
 
-def of_session(home_dir: str, session: str) -> Forgotten:
+def stored_by_session(home_dir: str, session: str) -> Forgotten:
     """What a session stored, by the sidecars and the trail; changes nothing.
 
     Raises:
@@ -148,7 +148,7 @@ def promised_keys(home_dir: str, but: str = "") -> set[str]:
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.trace_functions("promised_keys") for key in kept(home_dir, but)}
+    return {key for kept in table.traces_named("promised_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:
@@ -158,7 +158,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         StoreError: a folder cannot be read.
         OSError: something cannot be deleted or written.
     """
-    stored = of_session(home_dir, session)
+    stored = stored_by_session(home_dir, session)
     for key in stored.keys:
         forget_key(home_dir, key)
     by_key = contents.sessions_of_keys(home_dir)
@@ -166,7 +166,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         if contents.meta(home_dir, key).get("session") == session:
             _redescribe(home_dir, key, by_key.get(key, {}), session)
     for path in contents.trail_files(home_dir):
-        json.redact_lines(path, "session", session)
+        json.blank_out_value(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     return stored
@@ -179,5 +179,5 @@ def _redescribe(home_dir: str, key: str, by_session: dict[str, Any], session: st
     described = contents.meta(home_dir, key)
     document = {name: described.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
-    path = layout.file(home_dir, layout.digest_of(key), "json")
-    layout.place(home_dir, path, json.dumps(document).encode())
+    path = layout.file_path(home_dir, layout.digest_of(key), "json")
+    layout.write_whole(home_dir, path, json.dumps(document).encode())

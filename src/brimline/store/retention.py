@@ -128,9 +128,9 @@ def tidy(
     marker = layout.root(home_dir) + "/tidied"
     if not _is_due(marker, moment):
         return None
-    layout.check_format(home_dir)
+    layout.refuse_newer_format(home_dir)
     # Marked before the work: sessions that start together do it once.
-    layout.place(home_dir, marker, f"{moment:.3f}\n".encode())
+    layout.write_whole(home_dir, marker, f"{moment:.3f}\n".encode())
     limits = Limits(max_age_days * DAY_S, int(max_mb * MEGABYTE), GRACE_S)
     done = prune(home_dir, limits, Pass(until=until), now=moment)
     if not done.finished:
@@ -156,23 +156,23 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
     moment = now or time.time()
     # The blobs are listed first: what is stored while the search goes on is not among them.
     blobs = contents.blobs(home_dir)
-    levels = {digest: pin.level for digest, pin in pins.pinned(home_dir).items()}
+    levels = {digest: pin.level for digest, pin in pins.all_pins(home_dir).items()}
     holds = Holds(levels)
-    chosen, done = choose(blobs, holds, limits, int(moment * _SECOND_NS))
+    chosen, done = choose_removals(blobs, holds, limits, int(moment * _SECOND_NS))
     if chosen:
-        found = referenced(home_dir, [blob.digest for blob in blobs], how)
+        found = digests_referenced(home_dir, [blob.digest for blob in blobs], how)
         if found is None:
             return Outcome(left_bytes=done.left_bytes, finished=False)
         holds = holds._replace(references=found)
-        chosen, done = choose(blobs, holds, limits, int(moment * _SECOND_NS))
-    _remove(home_dir, chosen, holds, done, how)
+        chosen, done = choose_removals(blobs, holds, limits, int(moment * _SECOND_NS))
+    _remove_chosen(home_dir, chosen, holds, done, how)
     if done.finished and not how.dry_run:
-        done.swept = removal.sweep(home_dir, moment - GRACE_S)
-        done.swept += 0 if how.is_late() else _delete_lone(home_dir, moment - GRACE_S)
+        done.swept = removal.put_back_or_delete_tmp_files(home_dir, moment - GRACE_S)
+        done.swept += 0 if how.is_late() else _delete_lone_sidecars(home_dir, moment - GRACE_S)
     return done
 
 
-def choose(
+def choose_removals(
     blobs: Sequence[Blob], holds: Holds, limits: Limits, now_ns: int
 ) -> tuple[list[Blob], Outcome]:
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
@@ -235,26 +235,28 @@ def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
 
 
 def _removal_order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
-    level = pins.rank(holds.levels.get(blob.digest, pins.NONE))
+    level = pins.level_rank(holds.levels.get(blob.digest, pins.NONE))
     return level, blob.used_ns, -blob.disk_bytes
 
 
-def _remove(home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass) -> None:
+def _remove_chosen(
+    home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass
+) -> None:
     for blob in chosen:
         if how.is_late():
             done.finished = False
             return
         if not how.dry_run:
-            if not _discard(home_dir, blob, holds.levels.get(blob.digest, pins.NONE)):
+            if not _delete_unless_used(home_dir, blob, holds.levels.get(blob.digest, pins.NONE)):
                 done.came_into_use += 1
                 continue
-            layout.note(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
+            layout.note_in_trail(home_dir, "prune", blob.key, disk_bytes=blob.disk_bytes)
         done.keys.append(blob.key)
         done.freed_bytes += blob.disk_bytes
         done.left_bytes -= blob.disk_bytes
 
 
-def _discard(home_dir: str, seen: Blob, level: str) -> bool:
+def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
     """Delete a blob, unless it was used, or pinned more strongly, since it was seen."""
     aside = removal.move_aside(home_dir, "blob", seen.digest)
     if aside is None:
@@ -263,18 +265,18 @@ def _discard(home_dir: str, seen: Blob, level: str) -> bool:
         used = os.lstat(aside).st_mtime_ns != seen.used_ns
     except FileNotFoundError:  # a reader found it aside and brought it back
         return False
-    if used or pins.rank(pins.level_of(home_dir, seen.digest)) > pins.rank(level):
-        contents.put_back(home_dir, aside)
+    if used or pins.level_rank(pins.level_of(home_dir, seen.digest)) > pins.level_rank(level):
+        contents.put_back_from_aside(home_dir, aside)
         return False
     return removal.delete_aside(home_dir, seen.digest, aside)
 
 
-def _delete_lone(home_dir: str, oldest: float) -> int:
+def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
     beside = list(contents.files_beside(home_dir))
     present = {blob.digest for blob in contents.blobs(home_dir)}
-    lone = [layout.file(home_dir, *name) for name in beside if name[0] not in present]
-    return sum(removal.delete_old(path, oldest) for path in lone)
+    lone = [layout.file_path(home_dir, *name) for name in beside if name[0] not in present]
+    return sum(removal.delete_if_older(path, oldest) for path in lone)
 
 
 def _is_due(marker: str, now: float) -> bool:
@@ -286,7 +288,7 @@ def _is_due(marker: str, now: float) -> bool:
     return not 0 <= now - last < DAY_S
 
 
-def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
+def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | None:
     """Of some digests those that are mentioned anywhere; None where the time was up first.
 
     Raises:
@@ -297,12 +299,12 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
     mentions = {key.removeprefix(layout.PREFIX) for key in removal.promised_keys(home_dir)}
     unreadable: list[str] = []
     finished = True
-    for path in sources(home_dir, unreadable):
+    for path in files_that_may_mention_keys(home_dir, unreadable):
         if how.is_late():
             finished = False
             break
         try:
-            mentions |= _mentioned(path, known, fresh, how)
+            mentions |= _mentions_in_file(path, known, fresh, how)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -313,7 +315,7 @@ def referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[str] | N
         with contextlib.suppress(OSError):  # it only costs the next search time
             _save_mentions(home_dir, remembered)
     _require_all_read(unreadable)
-    return _match_mentions(digests, mentions) if finished else None
+    return _digests_mentioned(digests, mentions) if finished else None
 
 
 def _require_all_read(unreadable: Sequence[str]) -> None:
@@ -324,7 +326,7 @@ def _require_all_read(unreadable: Sequence[str]) -> None:
         )
 
 
-def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
+def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterator[str]:
     """Every file that may mention a key, once; folders that could not be read are added."""
     seen: set[tuple[int, int]] = set()
     present, *others = put.client_folders(home_dir)
@@ -334,8 +336,8 @@ def sources(home_dir: str, unreadable: list[str]) -> Iterator[str]:
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    passing = tuple(itertools.chain(*table.trace_functions("PASSING")))
-    for folder in itertools.chain(*table.trace_functions("MENTIONS")):
+    passing = tuple(itertools.chain(*table.traces_named("PASSING")))
+    for folder in itertools.chain(*table.traces_named("MENTIONS")):
         for path in _files_below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:
@@ -363,11 +365,13 @@ def _files_below(folder: str, seen: set[tuple[int, int]], unreadable: list[str])
         yield from (entry.path for entry in found if entry.is_file())
 
 
-def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
+def _mentions_in_file(
+    path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass
+) -> set[str]:
     now_ns = time.time_ns()
     if not stat.S_ISREG(os.stat(path).st_mode):
         return set()
-    descriptor = layout.open_file(path, follow=True)
+    descriptor = layout.open_to_read(path, follow=True)
     try:
         status = os.fstat(descriptor)
         identity = [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns]
@@ -375,7 +379,7 @@ def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pas
         if isinstance(entry, list) and entry[:-1] == identity:
             mentions = set(entry[-1])
         else:
-            mentions = _keys_in(descriptor)
+            mentions = _read_mentions(descriptor)
         if status.st_mtime_ns < now_ns - _SETTLED_NS:
             fresh[path] = [*identity, sorted(mentions)]
         how.progress(status.st_size)
@@ -384,7 +388,7 @@ def _mentioned(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pas
         os.close(descriptor)
 
 
-def _keys_in(descriptor: int) -> set[str]:
+def _read_mentions(descriptor: int) -> set[str]:
     found: set[bytes] = set()
     block, data = b"-", b""
     while block:
@@ -398,7 +402,7 @@ def _keys_in(descriptor: int) -> set[str]:
     return {digits.decode("ascii") for digits in found}
 
 
-def _match_mentions(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
+def _digests_mentioned(digests: Iterable[str], mentions: Iterable[str]) -> set[str]:
     """The digests that are mentioned; first digits that several have in common hold them all."""
     ordered = sorted(digests)
     found = set()
@@ -422,4 +426,4 @@ def _load_mentions(home_dir: str) -> dict[str, Any]:
 
 def _save_mentions(home_dir: str, files: dict[str, Any]) -> None:
     text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
-    layout.place(home_dir, home_dir + layout.REFERENCES, text.encode())
+    layout.write_whole(home_dir, home_dir + layout.REFERENCES, text.encode())

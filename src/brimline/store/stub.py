@@ -80,7 +80,7 @@ def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str 
     subject = subject.replace("sha256:", "sha256 ")
     about = flatten(subject, _SUBJECT_CHARACTERS, keep_end=tool == "Read")
     called = f"{flatten(tool, _SUBJECT_CHARACTERS)} {about}".strip()
-    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short(key)}{note}]"
+    return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short_key(key)}{note}]"
 
 
 def bytes_in_line(text: str) -> int | None:
@@ -101,7 +101,7 @@ def way_back(key: str, program: str = "brimline", *also: str) -> str:
     return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 
-def parse(text: str) -> Stub | None:
+def parse_reference(text: str) -> Stub | None:
     """The first reference in a text, in any form; None without one."""
     for match in _REFERENCE.finditer(text):
         told: dict[str, Any] = match.groupdict()

@@ -24,7 +24,7 @@ FILES = {
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that stored something."""
-    for name in removal.sessions(home):
+    for name in removal.sessions_in_store(home):
         yield name, "", 0.0
 
 
@@ -33,6 +33,6 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     outputs = 0
     if os.path.isdir(layout.root(home)):
         for name in asked.sessions:
-            act = removal.of_session if dry_run else removal.forget_session
+            act = removal.stored_by_session if dry_run else removal.forget_session
             outputs += len(act(home, name).keys)
     return {"outputs": outputs}

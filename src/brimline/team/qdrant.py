@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 try:
     import httpx2
 except ImportError as error:
-    raise TeamError(extras.hint("a team's memory needs httpx2")) from error
+    raise TeamError(extras.installation_hint("a team's memory needs httpx2")) from error
 
 # A write waits for its copies, one of which may have died a moment ago.
 TIMEOUT_S = 20.0

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.errors import TeamError
 from brimline.fast import io
 from brimline.masking import clean
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.team import points
 from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_strange_answers
 
@@ -65,7 +65,7 @@ class Queue:
         self.place, self.home = place, _home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = deep.open_memory(home_dir)
+        self._memory = hits.open_memory(home_dir)
         self._labels: dict[str, str] = {}
 
     def find_waiting(self) -> Waiting:

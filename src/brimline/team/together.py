@@ -73,12 +73,12 @@ def document(
     Raises:
         StoreError: the search here cannot be used.
     """
-    from brimline.memory import hits, overview
+    from brimline.memory import hits
     from brimline.search import stored
     from brimline.search.documents import EVERYWHERE, Within
 
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
-    memory = overview.open_search(home_dir)
+    memory = hits.open_memory(home_dir)
     found, problem = search(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
