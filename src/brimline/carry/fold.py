@@ -147,7 +147,7 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
 def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> None:
     """Keep the first folder and the last branch, and which session the rows were copied from."""
     ledger.folder = ledger.folder or row.cwd_of(fields) or ""
-    origin = "" if ledger.forked_from else row.forked_from(fields)
+    origin = "" if ledger.forked_from else row.forked_from_session(fields)
     if origin:
         ledger.forked_from = paths.safe_session_id(origin)
     branch = row.branch_of(fields)
@@ -156,7 +156,7 @@ def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> No
 
 
 def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
-    for call in row.calls(fields):
+    for call in row.main_thread_calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
             for name, value in call.arguments.items()
@@ -166,23 +166,23 @@ def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | No
 
 
 def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.message(fields), at)
-    for result in row.results(fields):
+    _keep_message(ledger, words.user_message(fields), at)
+    for result in row.main_thread_results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
             _fold_tool_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.message(fields), at)
+    _keep_message(ledger, words.user_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
-    ledger.plan = clean(row.plan_of(fields)) or ledger.plan
+    ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation(fields)
-    said = words.own_words(text)
+    said = words.without_added_text(text)
     if operation == "enqueue" and not said.startswith("/"):
         kept = _keep_message(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
@@ -230,8 +230,8 @@ def has_marked_notes(text: str) -> bool:
 
 def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
-    refusal = words.refusal(answer.tool, answer.result)
-    reply = words.answer(answer.tool, answer.result)
+    refusal = words.refusal_words(answer.tool, answer.result)
+    reply = words.answer_words(answer.tool, answer.result)
     if refusal or reply:
         kind = _refusal_label(answer) if refusal else "answer"
         add_message(ledger, refusal or reply, answer.at, kind)
@@ -243,12 +243,12 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
 
 
 def _refusal_label(answer: _Answer) -> str:
-    command = flatten(clean(row.text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    command = flatten(clean(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
 def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
-    command, result = clean(row.text_of(answer.arguments.get("command"))), answer.result
+    command, result = clean(row.as_text(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
@@ -282,25 +282,25 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _note_plan(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(row.text_of(answer.result.record.get("filePath"))) or ledger.plan
+    ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
 def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
-    text, reason = (row.text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
+    text, reason = (row.as_text(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
 
 
 def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
-    number = row.text_of(task.get("id")) if isinstance(task, dict) else ""
+    number = row.as_text(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
     _update_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _update_task(ledger, row.text_of(answer.arguments.get("taskId")), answer.arguments)
+        _update_task(ledger, row.as_text(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
@@ -338,9 +338,9 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     if not number:
         return
     state, subject = ledger.tasks.get(number, ["pending", ""])
-    state = row.text_of(fields.get("status")) or state
+    state = row.as_text(fields.get("status")) or state
     subject = clean(
-        row.text_of(fields.get("subject")) or row.text_of(fields.get("content")) or subject
+        row.as_text(fields.get("subject")) or row.as_text(fields.get("content")) or subject
     )
     if state == "deleted" or not subject:
         ledger.tasks.pop(number, None)

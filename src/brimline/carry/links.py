@@ -108,7 +108,7 @@ def adopt_origin_of_fork(home_dir: str, record: ledger.Ledger, transcript: str |
     if not transcript or record.adopted or not (record.compactions or record.forked_from):
         return False
     beside = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
-    path = beside if record.forked_from else find.origin(transcript)
+    path = beside if record.forked_from else find.transcript_it_went_on_from(transcript)
     record.adopted = "-"
     if path and find.session_id_of(path) != record.session:
         source = ledger.load(home_dir, find.session_id_of(path))
@@ -190,7 +190,7 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
 
 
 def _is_recent_file(path: str) -> bool:
-    return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
+    return clock.now() - find.modified_at(path) < _OLDEST_CLIENT_S
 
 
 def _unfinished_file(home_dir: str, project_dir: str) -> str:

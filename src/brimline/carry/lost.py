@@ -99,15 +99,15 @@ class _Reader:
         self._boundary, self._requests_since = "", 0
 
     def _note_row(self, fields: dict[str, Any]) -> None:
-        if message := words.message(fields):
+        if message := words.user_message(fields):
             put_last(self._messages, message, None, _MOST_KEPT)
-        for result in row.results(fields):
+        for result in row.main_thread_results(fields):
             is_preview = result.text.startswith(stub.BEGINNINGS)
             preview = stub.parse_reference(result.text) if is_preview else None
             if preview:
                 subject = preview.source or preview.tool or ""
                 put_last(self._outputs, preview.key, subject, _MOST_KEPT)
-        calls = list(row.calls(fields))
+        calls = list(row.main_thread_calls(fields))
         if calls:
             self._repeated.append(0)
             self._requests_since += 1

@@ -32,16 +32,16 @@ def choose_session(home_dir: str, named: str | None) -> Place:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return session_by_id(find.wanted_id(named, recorded))
+    return session_by_id(find.wanted_session_id(named, recorded))
 
 
 def session_by_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
-        transcript = find.by_id(session_id)
+        transcript = find.transcript_with_id(session_id)
     except SessionError:
         return Place(session_id, None, os.getcwd())
-    return Place(session_id, transcript, find.project_of(transcript) or os.getcwd())
+    return Place(session_id, transcript, find.folder_it_began_in(transcript) or os.getcwd())
 
 
 def read_whole_record(home_dir: str, session: Place) -> ledger.Ledger:

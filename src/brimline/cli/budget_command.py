@@ -49,7 +49,7 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
       brimline budget evict --in ambient_knowledge
       brimline budget list --in active_task
     """
-    session = find.wanted_id(session_id)
+    session = find.wanted_session_id(session_id)
     arguments = given | {"id": given.pop("item_id")}
     if arguments["text"]:
         arguments["text"] = clean(arguments["text"])

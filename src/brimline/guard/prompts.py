@@ -16,7 +16,7 @@ from brimline import clock
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.transcript.find import modified
+from brimline.transcript.find import modified_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,8 +86,8 @@ def _active_plan(state: SessionState) -> str | None:
     """The plan file that was written last, if that was since this session began."""
     begun = state.begun_at()
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
-    recent = [plan for plan in plans if begun is not None and modified(plan) >= begun]
-    return max(recent, key=modified, default=None)
+    recent = [plan for plan in plans if begun is not None and modified_at(plan) >= begun]
+    return max(recent, key=modified_at, default=None)
 
 
 def _fingerprint(text: str) -> str:

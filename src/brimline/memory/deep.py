@@ -87,7 +87,7 @@ def index_sources(
         StoreError: the search cannot be used.
     """
     by_path = {source.path: source for source in sources(home_dir, project_dir)}
-    if not by_path and not os.path.isdir(stored.folder(home_dir)):
+    if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
@@ -201,7 +201,7 @@ class _Speech:
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif text := words.message(fields):
+        elif text := words.user_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.end_turn()
             self._turn_at = offset
@@ -209,9 +209,9 @@ class _Speech:
         elif row.kind_of(fields) == "assistant":
             self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
         else:
-            for result in row.results(fields):
+            for result in row.main_thread_results(fields):
                 tool = self._tools.get(result.call_id, "")
-                text = words.refusal(tool, result) or words.answer(tool, result)
+                text = words.refusal_words(tool, result) or words.answer_words(tool, result)
                 if text:
                     yield self._turn_at, Entry(uuid, text, "", at, USER)
 
@@ -225,7 +225,7 @@ class _Speech:
     def _note_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation(fields)
-        text = words.own_words(whole)
+        text = words.without_added_text(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_of(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
@@ -233,7 +233,7 @@ class _Speech:
             self._queued.pop(text, None)
 
     def _note_reply(self, fields: dict[str, Any], entry: Entry) -> None:
-        calls = list(row.calls(fields))
+        calls = list(row.main_thread_calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
             self._steps += self._closing
@@ -338,11 +338,11 @@ class _Intake:
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
+                turns.remove_entries(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded_project(project, self._refused.folders):
-                    turns.remove(connection, "project = ?", (project,))
+                    turns.remove_entries(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.use(remove_rows)
@@ -379,13 +379,13 @@ def _drop_outdated_parts(connection: sqlite3.Connection, path: str, refs: set[st
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
-            turns.remove(connection, "ref = ?", (ref,))
+            turns.remove_entries(connection, "ref = ?", (ref,))
 
 
 def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.place(find.project_of(path))
+    session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
     with read.open_regular(path) as file:
         file.seek(max(0, start - 1))
         if start and file.read(1) != b"\n":
@@ -393,7 +393,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
         file.seek(start)
         offset = start
         rows = _rows_that_may_speak(read.lines(file, offset=start))
-        goes_on = start == 0 and find.origin(path) is not None
+        goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
@@ -416,18 +416,18 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     project = project_dir
     if folder != hot.folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
-        project = next((one for one in map(find.project_of, sessions) if one), "")
+        project = next((one for one in map(find.folder_it_began_in, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
+    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.real_folder(project))
 
 
 def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge_notes_into(home_dir, ledger.load(home_dir, session))
-    project = stored.place(record.folder)
+    project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
             at = clock.parse(str(note["at"]))
@@ -448,4 +448,4 @@ def _add_missing_vectors(connection: sqlite3.Connection) -> int:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return turns.make_vectors(connection, table)
+        return turns.make_missing_vectors(connection, table)

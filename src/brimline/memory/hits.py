@@ -31,12 +31,13 @@ _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 def open_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
-    return turns.Memory(stored.folder(home_dir), derived=True)
+    return turns.Memory(stored.search_folder(home_dir), derived=True)
 
 
 def ask_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
     """What a task finds in the memory; where there is none yet, none is made."""
-    return open_memory(home_dir).use(task) if os.path.isdir(stored.folder(home_dir)) else nothing
+    is_there = os.path.isdir(stored.search_folder(home_dir))
+    return open_memory(home_dir).use(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:

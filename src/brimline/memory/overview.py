@@ -62,7 +62,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.missing()),
+        ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
     ]
 
 

@@ -44,7 +44,7 @@ def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove(connection, how, values) for how, values in _conditions(asked))
+    return sum(turns.remove_entries(connection, how, values) for how, values in _conditions(asked))
 
 
 def _conditions(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -133,7 +133,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
-        nothing = found_outputs.nothing(stored, arguments, everywhere=False)
+        nothing = found_outputs.none_found_text(stored, arguments, everywhere=False)
         parts = [f"{hits.NOTHING}\nbrimline: {nothing}"]
     if said["reading"]:
         parts.append(f"note: {hits.progress_text(said['reading'])}")
@@ -158,8 +158,8 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     document = session_documents.purge(path, planned)
     if planned.is_empty:
         return f"{session_text.purge(document)}\nNothing to purge."
-    document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, ["brimline", "session", "purge", path])
+    document["changes"] = session_documents.purged_results(planned)
+    preview = session_text.purge_preview(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 
