@@ -30,8 +30,8 @@ def status(
     """
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
-    path = find.require_transcript(transcript or find.wanted(session_id))
-    folder = find.project_of(path)
+    path = find.require_transcript(transcript or find.wanted_transcript(session_id))
+    folder = find.folder_it_began_in(path)
     if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
         output.note(f"this session is of {output.one_line(folder, 200)}")
     if composition:

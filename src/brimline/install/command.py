@@ -104,7 +104,7 @@ def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     sessions = output.count(state["sessions"] - state["read"], "past session")
     question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
-        output.note(hits.reading_text(state))
+        output.note(hits.progress_text(state))
         return
     exclude = config.load(home_dir, project_dir).values["memory.exclude"]
     try:

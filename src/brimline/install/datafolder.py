@@ -84,7 +84,7 @@ class Stored:
         self._keys: dict[str, set[str]] = {}
         noted = self._read_rewrite_notes()
         beside = [backup for path in (*self._keys, *noted) for backup in restore.backups_of(path)]
-        known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
+        known = {backup.path: backup.session for backup in [*restore.all_backups(), *beside]}
         # A session may have moved away from its backup.
         there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
         self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
@@ -93,10 +93,10 @@ class Stored:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
         for name in restore.noted_sessions(self.home_dir):
-            notes, damaged = restore.notes(self.home_dir, name)
+            notes, damaged = restore.read_notes(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
-                places = note.places()
+                places = note.session_files()
                 noted[note.path] = bool(places)
                 for path in places:
                     self._keys.setdefault(path, set()).update(note.keys)
@@ -121,7 +121,7 @@ class Stored:
         restored = []
         for path, keys in sorted(self._keys.items()):
             try:
-                plan = restore.plan(path, self.home_dir)
+                plan = restore.plan_restore(path, self.home_dir)
                 if plan.undone:
                     done = restore.restore(plan, forgets=False)
                     io.remove(done.backup or "")  # of what the purge had left
