@@ -142,8 +142,8 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        is_loaded_whole = found.size_bytes < LOADED_WHOLE_BYTES
-        found.is_undone = is_loaded_whole and self.context.links.is_compaction_undone
+        is_undone = self.context.links.is_compaction_undone
+        found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
         found.compactions = self.scan.compactions
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)

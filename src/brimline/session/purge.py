@@ -21,6 +21,7 @@ from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, encode_row, line_checksum, take_survey
+from brimline.session.swap import changed_meanwhile_error
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
@@ -283,7 +284,7 @@ def purge(
         RewrittenError: it was done, but the work after the swap was cut short.
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
-    purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
+    purged = _PurgedCopy(plan, home_dir, path, progress)
     steps = (purged.make_new, purged.verify, purged.write_note)
     return rewrite(Order(path, home_dir, *steps, quiet_s))
 
@@ -291,9 +292,9 @@ def purge(
 class _PurgedCopy:
     """The steps of a purge in the order in which `rewrite` takes them."""
 
-    def __init__(self, plan: Plan, home_dir: str, session: str, progress: Progress) -> None:
+    def __init__(self, plan: Plan, home_dir: str, path: str, progress: Progress) -> None:
         self._plan = plan
-        self._home_dir, self._session = home_dir, session
+        self._home_dir, self._path = home_dir, path
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
 
@@ -311,7 +312,7 @@ class _PurgedCopy:
             raw = old.read(mark.length)
             at = mark.offset + mark.length
             if at > length or line_checksum(raw) != mark.check:
-                raise _changed_meanwhile_error()
+                raise changed_meanwhile_error(self._path)
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
@@ -336,7 +337,7 @@ class _PurgedCopy:
         while count > 0:
             block = old.read(min(count, BLOCK_BYTES))
             if not block:
-                raise _changed_meanwhile_error()
+                raise changed_meanwhile_error(self._path)
             new.write(block)
             self._progress(len(block))
             count -= len(block)
@@ -358,11 +359,12 @@ class _PurgedCopy:
             place = place[step]
         text = place[item.path[-1]]
         place[item.path[-1]] = replacement(item)
-        about = {"tool": item.call.tool, "source": item.call.subject, "session": self._session}
+        about = {"tool": item.call.tool, "source": item.call.subject}
+        about["session"] = find.session_id_of(self._path)
         meta = {name: value for name, value in about.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
-            raise _changed_meanwhile_error()
+            raise changed_meanwhile_error(self._path)
         self._keys[key] = None
 
     def write_note(self, done: Rewritten) -> str:
@@ -387,10 +389,3 @@ class _PurgedCopy:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )
-
-
-def _changed_meanwhile_error() -> RewriteError:
-    return RewriteError(
-        "the session was changed by another program while it was being read: nothing was changed, "
-        "try again"
-    )

@@ -160,10 +160,8 @@ class _Surveyor:
     def close(self) -> Survey:
         """Say what was found."""
         found = self.found
-        is_loaded_whole = found.length < LOADED_WHOLE_BYTES
-        found.sent = (
-            self._undone if is_loaded_whole and self._links.is_compaction_undone else self._now
-        )
+        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.is_compaction_undone
+        found.sent = self._undone if is_undone else self._now
         found.last_mark = _mark_if_changeable(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
