@@ -21,7 +21,7 @@ from typing import Any
 from brimline.memory import hits
 from brimline.search.documents import Within
 from brimline.team import together
-from brimline.team.place import parse
+from brimline.team.place import parse_place
 from brimline.team.qdrant import Server
 
 
@@ -39,7 +39,7 @@ def main() -> None:
         try:
             measure(conversations, folder)
         finally:
-            Server(parse(url)).of_collection("DELETE")
+            Server(parse_place(url)).ask_collection("DELETE")
 
 
 def measure(conversations: list[Any], folder: str) -> None:
@@ -47,9 +47,9 @@ def measure(conversations: list[Any], folder: str) -> None:
     writer, empty = hits.open_memory(f"{folder}/here"), hits.open_memory(f"{folder}/there")
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
-    queue = together.queue_of(f"{folder}/here", folder)
+    queue = together.open_queue(f"{folder}/here", folder)
     assert queue is not None  # noqa: S101
-    print(queue.drain(queue.compared()))
+    print(queue.drain(queue.compare_with_server()))
     shares: dict[str, list[list[float]]] = {"here": [], "there": []}
     times = []
     for number, one in enumerate(conversations):

@@ -83,7 +83,7 @@ def test_a_project_is_excluded_with_all_below_it(project: str, excluded: bool) -
 def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
     """Without any nothing is made; what is unread is known by its size."""
     assert deep.index_sources(home_dir, project_dir) == deep.Taken(0, 0)
-    assert not os.path.exists(stored.folder(home_dir))
+    assert not os.path.exists(stored.search_folder(home_dir))
     session = talked(project_dir)
     assert deep.unread_bytes(home_dir, project_dir) == os.path.getsize(session.path)
     sizes: list[int] = []

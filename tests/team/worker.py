@@ -24,7 +24,7 @@ _PAUSE_S = 0.05
 def write(count: int, deadline_s: float) -> dict[str, int]:
     """Say something and send it, again and again, until nothing waits."""
     home, memory = paths.home(), hits.open_memory(paths.home())
-    queue = together.queue_of(home, os.getcwd())
+    queue = together.open_queue(home, os.getcwd())
     assert queue is not None
     until = time.monotonic() + deadline_s
     said, failures, waiting = 0, 0, 1
@@ -35,12 +35,12 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
         memory.add({"id": text, "text": text, "group": session} for text in texts)
         said += number
         try:
-            waiting = queue.drain(queue.compared())["waiting"]
+            waiting = queue.drain(queue.compare_with_server())["waiting"]
             print(said, flush=True)
         except TeamError:
             failures += 1
             time.sleep(_PAUSE_S)
-    return {"said": said, "failures": failures, "waiting": queue.waiting().total}
+    return {"said": said, "failures": failures, "waiting": queue.find_waiting().total}
 
 
 def search(deadline_s: float) -> dict[str, object]:

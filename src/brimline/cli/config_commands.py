@@ -76,7 +76,8 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     if key == "memory.url":
         from brimline.team import place
 
-        place.parse(value)  # before anything could repeat what is wrong with it: it may hold a key
+        # Before anything could repeat what is wrong with it: it may hold a key.
+        place.parse_place(value)
     written = config.change_setting(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}

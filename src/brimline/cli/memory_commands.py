@@ -49,7 +49,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
-        output.note(vectors.missing())
+        output.note(vectors.words_alone_text())
     if document["reading"]:
         output.note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
@@ -198,7 +198,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _tell_search_was_renewed()
     if not vectors.load():
-        output.note(vectors.missing())
+        output.note(vectors.words_alone_text())
     total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
     told = f"{_entries_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
@@ -219,11 +219,11 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     from brimline.settings import config
 
     home_dir, project = paths.home(), os.getcwd()
-    queue = together.queue_of(home_dir, project)
+    queue = together.open_queue(home_dir, project)
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
     deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
-    waiting = queue.compared(rebuild=rebuild)
+    waiting = queue.compare_with_server(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.update)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."
@@ -310,7 +310,7 @@ def _choose_sessions(
         return Asked(tuple(older), before=moment)
     if not project or not project.strip():
         raise StateError("--project is empty: name a folder")
-    place = stored.place(os.path.abspath(os.path.expanduser(project)))
+    place = stored.real_folder(os.path.abspath(os.path.expanduser(project)))
     inside = [name for name, kept in sessions.items() if stored.is_within(kept.project, place)]
     return Asked(tuple(inside), project=place)
 

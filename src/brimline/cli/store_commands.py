@@ -138,7 +138,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["pending"]:
         output.note(f"not indexed yet: {output.count(document['pending'], 'output')}; ask again")
     if not document["outputs"]:
-        raise StoreError(found_outputs.nothing(document, words, everywhere=everywhere))
+        raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 
 
 @output.command("pin")

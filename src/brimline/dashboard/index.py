@@ -211,7 +211,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
         "last_at": session.last_at,
         "requests": len(session.moments),
         "peak": session.peak_tokens,
-        "window": session.now.window.tokens if session.now else None,
+        "window": session.now.window.tokens,
         "curve": output.peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
         "compacted": [output.attributes(past, _COMPACTION) for past in session.figures.compactions],

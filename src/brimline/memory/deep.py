@@ -87,7 +87,7 @@ def index_sources(
         StoreError: the search cannot be used.
     """
     by_path = {source.path: source for source in sources(home_dir, project_dir)}
-    if not by_path and not os.path.isdir(stored.folder(home_dir)):
+    if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
@@ -341,11 +341,11 @@ class _Intake:
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
+                turns.remove_entries(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
                 if is_excluded_project(project, self._refused.folders):
-                    turns.remove(connection, "project = ?", (project,))
+                    turns.remove_entries(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.use(remove_rows)
@@ -382,13 +382,13 @@ def _drop_outdated_parts(connection: sqlite3.Connection, path: str, refs: set[st
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
-            turns.remove(connection, "ref = ?", (ref,))
+            turns.remove_entries(connection, "ref = ?", (ref,))
 
 
 def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.place(find.folder_it_began_in(path))
+    session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
     with read.open_regular(path) as file:
         file.seek(max(0, start - 1))
         if start and file.read(1) != b"\n":
@@ -424,13 +424,13 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
+    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.real_folder(project))
 
 
 def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
     record = notes.merge_notes_into(home_dir, ledger.load(home_dir, session))
-    project = stored.place(record.folder)
+    project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
             at = clock.parse(str(note["at"]))
@@ -452,4 +452,4 @@ def _add_missing_vectors(connection: sqlite3.Connection) -> int:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return turns.make_vectors(connection, table)
+        return turns.make_missing_vectors(connection, table)

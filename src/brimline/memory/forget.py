@@ -29,7 +29,7 @@ def kept_sessions(home_dir: str) -> dict[str, Kept]:
 
     def add(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
-        kept[name] = Kept(before.project or stored.place(project), max(before.last_at, at))
+        kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
     for known_to in table.traces_named("sessions"):
         for name, project, at in known_to(home_dir):

@@ -30,7 +30,7 @@ _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 def open_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
-    return turns.Memory(stored.folder(home_dir), derived=True)
+    return turns.Memory(stored.search_folder(home_dir), derived=True)
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
     near = []
-    if os.path.isdir(stored.folder(home_dir)):
+    if os.path.isdir(stored.search_folder(home_dir)):
         near = open_memory(home_dir).use(lambda base: turns.entries_around(base, number))
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
@@ -135,7 +135,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     None where all were.
     """
     facts: dict[str, str] = {}
-    if os.path.isdir(stored.folder(home_dir)):
+    if os.path.isdir(stored.search_folder(home_dir)):
         facts = open_memory(home_dir).use(lambda base: dict(base.execute(_FILES).fetchall()))
     own = list(readable_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]

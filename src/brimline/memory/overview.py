@@ -51,7 +51,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
         "entries": {},
         "sessions": 0,
     }
-    if os.path.isdir(stored.folder(home_dir)):
+    if os.path.isdir(stored.search_folder(home_dir)):
         document |= hits.open_memory(home_dir).use(count_entries)
     return document | {"vectors": vectors.load() is not None}
 
@@ -63,7 +63,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.missing()),
+        ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
     ]
 
 

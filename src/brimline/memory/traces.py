@@ -21,7 +21,7 @@ _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
-    if not os.path.isdir(stored.folder(home)):
+    if not os.path.isdir(stored.search_folder(home)):
         return
     rows = hits.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
     for group, project, at in rows:
@@ -31,7 +31,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete entries of the search."""
-    if not os.path.isdir(stored.folder(home)):
+    if not os.path.isdir(stored.search_folder(home)):
         return {}
 
     work = _count_entries if dry_run else _delete_entries
@@ -50,7 +50,7 @@ def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove(connection, how, values) for how, values in _conditions(asked))
+    return sum(turns.remove_entries(connection, how, values) for how, values in _conditions(asked))
 
 
 def _conditions(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:

@@ -133,7 +133,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
-        nothing = found_outputs.nothing(stored, arguments, everywhere=False)
+        nothing = found_outputs.none_found_text(stored, arguments, everywhere=False)
         parts = [f"{hits.NOTHING}\nbrimline: {nothing}"]
     if said["reading"]:
         parts.append(f"note: {hits.progress_text(said['reading'])}")
