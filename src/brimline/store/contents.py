@@ -69,17 +69,13 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     try:
         data = put.unpack_blob(_read_blob_file(home_dir, digest))
         if put.sha256(data) != digest:
-            raise ValueError("its content does not match the key")  # noqa: TRY301 - told below
+            raise ValueError("it is damaged, its content does not match the key")  # noqa: TRY301 - told below
     except FileNotFoundError:
         raise _missing_error(key) from None
     except OSError as error:
         raise StoreError(f"{key} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise StoreError(f"{key} is damaged and was not returned ({error})") from None
-    except ImportError:
-        raise StoreError(
-            f"{key} is compressed with zstd: pip install zstandard to read it"
-        ) from None
+        raise StoreError(f"{key} cannot be returned: {error}") from None
     if touch:
         with contextlib.suppress(OSError):  # a store that is read-only can be read
             layout.mark_as_used(home_dir, digest)
@@ -140,11 +136,11 @@ def meta(home_dir: str, key: str) -> dict[str, Any]:
         return {}
 
 
-def content_bytes(home_dir: str, digest: str) -> tuple[str, int] | None:
-    """Method and content length of a blob; None where it is gone or damaged."""
+def content_bytes(home_dir: str, digest: str) -> int | None:
+    """The length of a blob's content; None where it is gone or damaged."""
     try:
         raw = layout.read_file(layout.file_path(home_dir, digest), put.HEADER_BYTES)
-        return put.read_blob_header(raw)
+        return put.read_blob_header(raw)[1]
     except (OSError, ValueError):
         return None
 

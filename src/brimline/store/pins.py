@@ -120,7 +120,7 @@ def read_pin(home_dir: str, digest: str) -> Pin | None:
         stored = json.loads(text)
         level, reason, at = stored["level"], stored["reason"], stored["at"]
     except (ValueError, KeyError, TypeError):
-        return Pin(HARD, "the pin is damaged")
+        level = ""
     if level not in LEVELS:
         return Pin(HARD, "the pin is damaged")
     return Pin(level, reason if isinstance(reason, str) else None, at)

@@ -2,10 +2,9 @@
 
 Fast path: imports only `sys`, `zlib`, `fast.io`, `fast.json`, `fast.paths` and `store.layout`.
 
-A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip, `z` zstd), the
-content's length in eight bytes. So it can be read with its sidecar lost, and without brimline:
-`tail -c +14 FILE | gunzip`. Content is compressed once, when it is put; zstd is only read, because
-another interpreter may have none.
+A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip), the content's
+length in eight bytes. So it can be read with its sidecar lost, and without brimline:
+`tail -c +14 FILE | gunzip`. Content is compressed once, when it is put.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _LARGE_BYTES = 1_500_000
 _SAMPLE_BYTES = 1 << 15
 _WORTH_RATIO = 0.9
 _LEVEL = 1
-_METHODS = {b"n": "none", b"g": "gzip", b"z": "zstd"}
+NONE, GZIP = b"n", b"g"
 _GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
 
@@ -73,7 +72,7 @@ def put(
                 layout.mark_as_used(home_dir, digest)
                 and unpack_blob(layout.read_file(blob)) == data
             )
-        except (OSError, ValueError, ImportError):
+        except (OSError, ValueError):
             pass
     if not known:
         now_ns = layout.store_time_ns(home_dir)
@@ -118,8 +117,8 @@ def pack_blob(data: bytes) -> bytes:
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_CONTAINER)
         payload = packer.compress(data) + packer.flush()
         if len(payload) < len(data):
-            return MAGIC + b"g" + size + payload
-    return MAGIC + b"n" + size + data
+            return MAGIC + GZIP + size + payload
+    return MAGIC + NONE + size + data
 
 
 def _record_put(
@@ -173,58 +172,32 @@ def unpack_blob(raw: bytes) -> bytes:
     """The content of a blob file.
 
     Raises:
-        ValueError: it is damaged; one phrase says how.
-        ImportError: it needs zstd, which this interpreter does not have.
+        ValueError: it is damaged, or compressed in a way that is not known; one phrase says so.
     """
     method, size = read_blob_header(raw)
     data = raw[HEADER_BYTES:]
-    try:
-        if method == "gzip":
+    if method not in (NONE, GZIP):
+        raise ValueError("its compression is unknown to this brimline; a newer one may know it")
+    if method == GZIP:
+        unpacker = zlib.decompressobj(_GZIP_CONTAINER)
+        try:
             # Never more than was promised: a damaged length must not fill the memory.
-            unpacker = zlib.decompressobj(_GZIP_CONTAINER)
-            data = _unpack_whole(unpacker, unpacker.decompress(data, size + 1))
-        elif method == "zstd":
-            data = _unpack_zstd(data, size)
-    except (zlib.error, OverflowError, MemoryError) as error:
-        raise ValueError(f"it cannot be decompressed ({error})") from None
+            data = unpacker.decompress(data, size + 1)
+        except (zlib.error, OverflowError, MemoryError) as error:
+            raise ValueError(f"it is damaged and cannot be decompressed ({error})") from None
+        if not unpacker.eof or unpacker.unused_data:
+            raise ValueError("it is damaged, its compressed data is cut off or too long")
     if len(data) != size:
-        raise ValueError(f"it holds {len(data)} bytes instead of {size}")
+        raise ValueError(f"it is damaged and holds {len(data)} bytes instead of {size}")
     return data
 
 
-def read_blob_header(raw: bytes) -> tuple[str, int]:
-    """Method and content length.
+def read_blob_header(raw: bytes) -> tuple[bytes, int]:
+    """The letter of the method, and the content's length.
 
     Raises:
         ValueError: it is no blob file.
     """
-    method = _METHODS.get(raw[len(MAGIC) : len(MAGIC) + 1])
-    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC) or method is None:
-        raise ValueError("its header is broken")
-    return method, int.from_bytes(raw[len(MAGIC) + 1 : HEADER_BYTES], "big")
-
-
-def _unpack_zstd(payload: bytes, size: int) -> bytes:
-    """By Python's own zstd (3.14), or by the library `zstandard`."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        import zstandard as zstd
-    module: Any = zstd
-    try:
-        if not hasattr(module, "frame_content_size"):
-            unpacker = module.ZstdDecompressor()
-            return _unpack_whole(unpacker, unpacker.decompress(payload, size + 1))
-        # The library has no limit of its own; what was written says how long it will be.
-        if module.frame_content_size(payload) != size:
-            raise ValueError("its length is contradicted")
-        unpacker = module.ZstdDecompressor().decompressobj()
-        return _unpack_whole(unpacker, unpacker.decompress(payload))
-    except module.ZstdError as error:
-        raise ValueError(f"it cannot be decompressed ({error})") from None
-
-
-def _unpack_whole(unpacker: Any, data: bytes) -> bytes:
-    if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("its compressed data is cut off or too long")
-    return data
+    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
+        raise ValueError("it is damaged, its header is broken")
+    return raw[4:5], int.from_bytes(raw[5:HEADER_BYTES], "big")
