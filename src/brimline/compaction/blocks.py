@@ -228,10 +228,8 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
     return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
 
 
-def estimate_block_tokens(block: Block, fields: Mapping[str, Any] | None) -> float:
-    """Tokens of a block, or of the same block with other fields."""
-    if fields is None:
-        return block.tokens
+def estimate_block_tokens(block: Block, fields: Mapping[str, Any]) -> float:
+    """Tokens of a block with other fields."""
     if block.kind == CALL:
         return len(_to_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
     if block.kind == RESULT:
