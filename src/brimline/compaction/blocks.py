@@ -98,18 +98,12 @@ def _message_parts(message: Any) -> list[dict[str, Any]] | None:
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
-def rebuild_with_fields(
-    body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]
-) -> dict[str, Any]:
+def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
     """The request with other fields in some blocks, by message and place; the rest is shared."""
     messages = list(body["messages"])
-    by_message: dict[int, dict[int, Any]] = {}
     for (number, place), fields in standing.items():
-        by_message.setdefault(number, {})[place] = fields
-    for number, places in by_message.items():
         content = list(messages[number]["content"])
-        for place, fields in places.items():
-            content[place] = {**_as_dict(content[place]), **fields}
+        content[place] = {**_as_dict(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
@@ -142,11 +136,11 @@ def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> 
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
             place = block.message, block.place
-            marked = rebuild_with_fields(body, {place: {_MARKER: {"type": "ephemeral"}}})
+            marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
             # A longer lifetime may not come behind a shorter one: ours is as the next marker.
             places = [where for where, _ in _cache_markers(marked)]
             nearest = _cache_markers(body)[min(places.index(place), len(places) - 2)][1]
-            return rebuild_with_fields(marked, {place: {_MARKER: nearest}})
+            return rebuild(marked, {place: {_MARKER: nearest}})
     return body
 
 

@@ -427,7 +427,7 @@ class _Case:
                 fields[block.message, block.place] = standing.fields
         if not fields and not thoughts:
             return
-        outcome.body, outcome.is_changed = blocks.rebuild_with_fields(self.body, fields), True
+        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
                 blocks.add_cache_marker(outcome.body, self.found, marked),

@@ -69,7 +69,7 @@ def preview_of(
     if judge.reason_to_stay(case, rules, clock.was_changed):
         return None
     subject = subject_of(block)
-    shown = preview.make_preview(text, case.source, case.kind, case.tool, subject)
+    shown = preview.make_preview(case, subject)
     if not judge.is_preview_worth_it(case, shown):
         return None
     key = key_of(block.text)

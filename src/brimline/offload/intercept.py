@@ -86,18 +86,14 @@ class _Arrival:
         self.case = case = judge.Case(event.tool, event.tool_input, result.text, sent_bytes)
         case.failed = result.failed
         # A command's output is whole, or in the file that the client keeps it in.
-        case.is_cut = result.was_persisted or (
-            event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
-        )
+        is_long = len(result.text) > clienttools.most_shown_whole(event.tool)
+        case.is_cut = result.was_persisted or (is_long and event.tool != "Bash")
         # How many characters the client shows of the result by itself.
-        self.client_shown_characters = (
-            clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
-        )
+        shown_characters = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        self.client_shown_characters = shown_characters
         agent = str(event.agent_id or "")
-        self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
-        main = case.line.main if case.line else None
-        pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
-        self.learned_as = _hashes_for_learning(turn.project, event.tool, pattern)
+        self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input)
+        self.learned_as = _hashes_for_learning(turn.project, event.tool, result.subject)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -136,9 +132,7 @@ class _Arrival:
     def replace_by_reference(self) -> Decision | None:
         """Make the reference, unless it would save too little."""
         turn, case = self.turn, self.case
-        shown = preview.make_preview(
-            case.text, case.source, case.kind, case.tool, self.result.subject
-        )
+        shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
         key = self._store()
@@ -267,16 +261,14 @@ def _learn_event(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _hashes_for_learning(project: str | None, tool: str, pattern: str) -> _Call:
+def _hashes_for_learning(project: str | None, tool: str, subject: Any) -> _Call:
     """Return what experience with a call is kept under: its project; its tool and pattern."""
-    texts = json.dumps(project), json.dumps([tool, pattern])
+    texts = json.dumps(project), json.dumps([tool, judge.pattern_for_learning(tool, subject)])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
     return project_hash, call_hash
 
 
-def repeat_fingerprint(
-    turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
-) -> str:
+def repeat_fingerprint(turn: Turn, agent: str, tool: str, tool_input: dict[str, Any]) -> str:
     """Return what has to be the same for a call to be the same again.
 
     Who makes it, what goes into it, and the state of the files that it shows; where it names
@@ -287,7 +279,7 @@ def repeat_fingerprint(
     if tool == "Read" and isinstance(path, str):
         arguments["file_path"] = paths.resolve_links(path, turn.event.cwd)
     state = []
-    for file in files:
+    for file in judge.files_shown_by(tool, tool_input):
         try:
             status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
         except (OSError, ValueError):
@@ -343,13 +335,10 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     from brimline.offload import looks
 
     event = turn.event
-    for key, meta, size, lines in looks.recalled_contents(
-        turn.home, event.tool, event.tool_input, result
-    ):
+    recalled = looks.recalled_contents(turn.home, event.tool, event.tool_input, result)
+    for key, meta, size, lines in recalled:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = _hashes_for_learning(
-            turn.project, tool, judge.pattern_for_learning(tool, meta.get("source"))
-        )
+        call = _hashes_for_learning(turn.project, tool, meta.get("source"))
         _learn_event(turn.home, _RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

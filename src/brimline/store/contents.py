@@ -128,10 +128,9 @@ def last_key(home_dir: str) -> str:
 
 def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
+    path = layout.file_path(home_dir, layout.digest_of(key), "json")
     try:
-        return json.load_object(
-            layout.read_file(layout.file_path(home_dir, layout.digest_of(key), "json"))
-        )
+        return json.load_object(layout.read_file(path))
     except (OSError, ValueError):
         return {}
 

@@ -130,14 +130,8 @@ def _record_put(
     sidecar = layout.file_path(home_dir, digest, "json")
     if not again or not io.system.access(io.to_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
-        at = moment_ns // 1_000_000 / 1_000
-        fields |= {
-            "v": FORMAT,
-            "key": key,
-            "bytes": size,
-            "lines": count_lines(data),
-            "created": at,
-        }
+        fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
+        fields["created"] = moment_ns // 1_000_000 / 1_000
         layout.write_whole(home_dir, sidecar, json.dumps(fields).encode())
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
