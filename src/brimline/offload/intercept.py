@@ -86,14 +86,17 @@ class _Arrival:
         self.case = case = judge.Case(event.tool, event.tool_input, result.text, sent_bytes)
         case.failed = result.failed
         # A command's output is whole, or in the file that the client keeps it in.
-        is_long = len(result.text) > clienttools.most_shown_whole(event.tool)
-        case.is_cut = result.was_persisted or (is_long and event.tool != "Bash")
+        case.is_cut = result.was_persisted
+        if event.tool != "Bash":
+            case.is_cut |= len(result.text) > clienttools.most_shown_whole(event.tool)
         # How many characters the client shows of the result by itself.
         shown_characters = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         self.client_shown_characters = shown_characters
         agent = str(event.agent_id or "")
-        self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input)
-        self.learned_as = _hashes_for_learning(turn.project, event.tool, result.subject)
+        self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
+        main = case.line.main if case.line else None
+        pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
+        self.learned_as = _hashes_for_learning(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -261,14 +264,16 @@ def _learn_event(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _hashes_for_learning(project: str | None, tool: str, subject: Any) -> _Call:
+def _hashes_for_learning(project: str | None, tool: str, pattern: str) -> _Call:
     """Return what experience with a call is kept under: its project; its tool and pattern."""
-    texts = json.dumps(project), json.dumps([tool, judge.pattern_for_learning(tool, subject)])
+    texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
     return project_hash, call_hash
 
 
-def repeat_fingerprint(turn: Turn, agent: str, tool: str, tool_input: dict[str, Any]) -> str:
+def repeat_fingerprint(
+    turn: Turn, agent: str, tool: str, tool_input: dict[str, Any], files: list[str]
+) -> str:
     """Return what has to be the same for a call to be the same again.
 
     Who makes it, what goes into it, and the state of the files that it shows; where it names
@@ -279,7 +284,7 @@ def repeat_fingerprint(turn: Turn, agent: str, tool: str, tool_input: dict[str, 
     if tool == "Read" and isinstance(path, str):
         arguments["file_path"] = paths.resolve_links(path, turn.event.cwd)
     state = []
-    for file in judge.files_shown_by(tool, tool_input):
+    for file in files:
         try:
             status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
         except (OSError, ValueError):
@@ -339,6 +344,7 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     for key, meta, size, lines in recalled:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = _hashes_for_learning(turn.project, tool, meta.get("source"))
+        pattern = judge.pattern_for_learning(tool, meta.get("source"))
+        call = _hashes_for_learning(turn.project, tool, pattern)
         _learn_event(turn.home, _RECALL, call, size, key)
         turn.note("Recalled", tool=tool, key=key, shown=size)

@@ -106,7 +106,7 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     if not _claim_overwrite_refusal(turn, path):
         return None
     # However long ago the preview was: who is told to read the file again shall see it.
-    call = intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path})
+    call = intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
     intercept.create_repeat_offer(turn, call)
     return Decision(permission="deny", reason=_refusal_text(path))
 
@@ -222,7 +222,8 @@ def _replay_transcript(turn: Turn) -> None:
         if answer.reference():
             open_offers[call] = answer
     for answer in open_offers.values():
-        call = intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments)
+        files = judge.files_shown_by(answer.tool, answer.arguments)
+        call = intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
         intercept.create_repeat_offer(turn, call)
 
 

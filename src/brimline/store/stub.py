@@ -96,7 +96,7 @@ def way_back(key: str, program: str = "brimline", *also: str) -> str:
         program: how the model starts our command.
         also: sentences that name other ways.
     """
-    command = f"{program} store get {layout.short_key(key)} --lines A:B"
+    command = f"{program} store get {key[: layout.SHORT_CHARACTERS]} --lines A:B"
     return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 
