@@ -174,16 +174,13 @@ def stand_in_fields(block: Block, text: str, shortened: Mapping[str, Any] | None
 
 def session_of(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
-    metadata = body.get("metadata")
-    told = metadata.get("user_id") if isinstance(metadata, dict) else None
     try:
-        named = json.loads(told).get("session_id") if isinstance(told, str) else None
-    except (ValueError, AttributeError):
+        named = json.loads(body["metadata"]["user_id"])["session_id"]
+    except (KeyError, TypeError, ValueError):
         named = None
     if isinstance(named, str) and named:
         return named
-    messages = body.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
+    first = _as_list(body.get("messages"))[:1]
     return _hash_parts(_to_json(body.get("system")), _to_json(first))
 
 
@@ -218,8 +215,10 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
     markers = [marker for _, marker in _cache_markers(body)]
-    hour = markers and isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
-    return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
+    if not markers:
+        return None
+    is_hour = isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
+    return _LIFETIMES_S["1h" if is_hour else "5m"]
 
 
 def estimate_block_tokens(block: Block, fields: Mapping[str, Any]) -> float:
@@ -334,14 +333,15 @@ def _result_text(content: Any) -> str | None:
     """What a result says; None where it says it in more than text."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not all(map(_is_text, content)):
         return None
-    texts = [
-        part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
-        for part in content
-    ]
-    known = [text for text in texts if isinstance(text, str)]
-    return "\n".join(known) if len(known) == len(texts) else None
+    return "\n".join(part["text"] for part in content)
+
+
+def _is_text(part: Any) -> bool:
+    return (
+        isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    )
 
 
 def _hash_parts(*parts: object) -> str:

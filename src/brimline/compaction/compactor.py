@@ -207,12 +207,10 @@ def compact_harder(
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    history = (
-        blocks.read_blocks(body)
-        if refusal and not is_open and not blocks.is_helper_request(body)
-        else None
-    )
-    if refusal is None or history is None:
+    if refusal is None or is_open or blocks.is_helper_request(body):
+        return None
+    history = blocks.read_blocks(body)
+    if history is None:
         return None
     _look_up_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
@@ -249,9 +247,8 @@ def drop_thinking(
     None where nothing of ours is in it, or no thinking is left.
     """
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
-    first = 0 if all_of_it or not edited else edited[0]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_thinking(first)
+    thoughts = case.leave_out_thinking(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
     fresh = outcome.fresh | thoughts
@@ -295,11 +292,12 @@ class _Case:
         self.warm = self._count_warm_blocks()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
-        is_hard = hot is not None
-        if not is_hard and settings.is_bound and is_near:
-            hot = settings.bound_hot_requests
-        past_counts = not settings.is_bound or is_near or is_hard
-        first = 0 if past_counts else self._first_behind_sent_and_thinking()
+        is_hard, first = hot is not None, 0
+        if settings.is_bound and not is_hard:
+            if is_near:
+                hot = settings.bound_hot_requests
+            else:
+                first = self._first_behind_sent_and_thinking()
         for position in filter(self._may_be_changed, range(first, len(self.found))):
             look = self._make_look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
@@ -319,16 +317,18 @@ class _Case:
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
     ) -> Look:
         block, state = self.found[position], self.state
+        standing, clock = state.standing.get(block.id), state.clock
+        age = self.steps - clock.last_step(block)
         is_new = position >= self.warm and not self._repeats_replaced_call(position)
         return Look(
             block,
-            state.standing.get(block.id),
-            self.steps - state.clock.last_step(block),
+            standing,
+            age,
             hot,
             is_new,
             is_near_brim,
             is_hard,
-            state.clock,
+            clock,
             self.rules,
             state.drafts,
         )
@@ -399,10 +399,8 @@ class _Case:
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_thinking(first)
         report.sent_tokens = sum(self.tokens)
-        if first < self.warm:
-            report.reason = reason
-            report.rewritten_tokens = sum(self.tokens[first : self.warm])
-        elif reason == "expired" and applied:
+        report.rewritten_tokens = sum(self.tokens[first : self.warm])
+        if first < self.warm or (applied and reason == "expired"):
             report.reason = reason
         self.write_body(outcome, first if first < self.warm else None)
         return outcome

@@ -42,10 +42,7 @@ class Pending(NamedTuple):
 
 
 def first_due_position(
-    pending: Sequence[Pending],
-    warm_tokens: Sequence[float],
-    break_price: float,
-    waiting_weight: float,
+    pending: Sequence[Pending], warm_tokens: Sequence[float], price: float, waiting_weight: float
 ) -> int | None:
     """The position from which on changes are due, or None.
 
@@ -55,7 +52,7 @@ def first_due_position(
     Args:
         pending: changes, the first one first.
         warm_tokens: of each block that the cache holds, as it is sent now.
-        break_price: of a token that is written again.
+        price: of a token that is written again.
         waiting_weight: how much waiting counts: it fills the window too, which no price tells.
     """
     best, due = 0.0, None
@@ -66,7 +63,7 @@ def first_due_position(
         at = change.position
         waited += change.waited
         saved += change.saved_tokens
-        gain = waiting_weight * waited - break_price * max(0.0, behind - saved)
+        gain = waiting_weight * waited - price * max(0.0, behind - saved)
         if gain >= best:
             best, due = gain, change.position
     return due

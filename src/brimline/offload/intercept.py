@@ -148,16 +148,10 @@ class _Arrival:
         while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        _learn_event(turn.home, _STUB, self.learned_as, self.size_bytes, key)
+        size, would = self.size_bytes, self.client_shown_characters
+        _learn_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._reference(key, shown)
-        turn.note(
-            "Offloaded",
-            tool=case.tool,
-            key=key,
-            bytes=self.size_bytes,
-            would=self.client_shown_characters,
-            shown=len(text),
-        )
+        turn.note("Offloaded", tool=case.tool, key=key, bytes=size, would=would, shown=len(text))
         return Decision(replacement=self.result.replaced(text))
 
     def note_result_that_stays(self) -> None:
@@ -172,13 +166,8 @@ class _Arrival:
     def _store(self) -> str:
         """Keep the content, pinned where that waits; returns its key."""
         turn, result = self.turn, self.result
-        meta = {
-            "tool": self.tool,
-            "source": result.subject or None,
-            "exit": result.exit_code,
-            "session": turn.state.session_id,
-            "cwd": turn.event.cwd,
-        }
+        meta = {"tool": self.tool, "source": result.subject or None, "exit": result.exit_code}
+        meta |= {"session": turn.state.session_id, "cwd": turn.event.cwd}
         key = put.put(turn.home, result.data, meta)
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
@@ -323,11 +312,8 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
 def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
-        try:
-            if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
-                return "brimline"
-        except (OSError, ValueError):
-            continue
+        if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
+            return "brimline"
     try:
         noted = io.read_file(paths.command_file(home_dir), 4_096)
     except OSError:

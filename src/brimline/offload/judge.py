@@ -106,11 +106,9 @@ def is_on_users_list(
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
     line = line or shell.read(command)
     texts = [tool, command, clienttools.file_of(arguments), *line.files]
-    commands = [
-        words
-        for each in line.commands
-        for words in (each.words, each.own, (each.program, *each.own[1:]))
-    ]
+    commands = []
+    for each in line.commands:
+        commands += [each.words, each.own, (each.program, *each.own[1:])]
     return any(
         _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
         for pattern in patterns

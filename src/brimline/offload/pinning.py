@@ -34,9 +34,15 @@ def obey_prompt(turn: Turn) -> Decision | None:
 
 def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
-    if directive.kind == pins.LAST:
-        return _pin_last(directive, turn)
-    return _note_directive_for_later(directive, turn.state, turn.home)
+    if directive.kind != pins.LAST:
+        return _note_directive_for_later(directive, turn.state, turn.home)
+    try:
+        key = key_of_last_large_result(turn)
+    except StoreError as error:
+        return f"brimline: {error}"
+    if key is None:
+        return "brimline: there is no large result to pin yet."
+    return _pin(turn.home, key, directive)
 
 
 def key_of_last_large_result(turn: Turn) -> str | None:
@@ -66,16 +72,6 @@ def pin_open_ranges(state: SessionState, home_dir: str) -> None:
     longer in sight, and a session may end without the word that closes its range.
     """
     _pin_all(home_dir, pins.resolve_directives(_read_notes(state)).gathered)
-
-
-def _pin_last(directive: pins.Directive, turn: Turn) -> str:
-    try:
-        key = key_of_last_large_result(turn)
-    except StoreError as error:
-        return f"brimline: {error}"
-    if key is None:
-        return "brimline: there is no large result to pin yet."
-    return _pin(turn.home, key, directive)
 
 
 def _key_of_shown_result(text: str, sessions: set[str | None], turn: Turn) -> str | None:

@@ -174,7 +174,8 @@ def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[name
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
     shown = {kinds.zero_numbers(source.lines[position]) for position in source.picks}
-    free = deque(source.lines_not_shown())
+    filled = [at for at, line in source.unseen.items() if line.strip()]
+    free = deque(at for at in filled if at not in source.picks)
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
@@ -230,11 +231,6 @@ class Excerpt:
         if text == line:
             del self.unseen[position]
         return True
-
-    def lines_not_shown(self) -> list[int]:
-        """Lines with something in them of which nothing is shown yet."""
-        unseen = [at for at, line in self.unseen.items() if line.strip()]
-        return [at for at in unseen if at not in self.picks]
 
     def render(self, named: list[names.Name]) -> str:
         """Lines and names in their order; what comes before the first line has a row of its own."""

@@ -130,9 +130,11 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
     Raises:
         StoreError: a folder cannot be read.
     """
-    digests = [digest for digest, kind in contents.files_beside(home_dir) if kind == "pin"]
-    pins = {digest: read_pin(home_dir, digest) for digest in digests}
-    return {digest: found for digest, found in pins.items() if found}
+    pins = {}
+    for digest, kind in contents.files_beside(home_dir):
+        if kind == "pin" and (found := read_pin(home_dir, digest)):
+            pins[digest] = found
+    return pins
 
 
 def parse_directives(text: str) -> list[Directive]:

@@ -89,17 +89,14 @@ def put(
 
 def sha256(data: bytes) -> str:
     """The digest of some content, by the cheapest way for its size."""
-    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
+    name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
     if len(data) >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
-        names.insert(0, "_hashlib")
-    for name in names:
-        try:
-            module = __import__(name)
-        except ImportError:
-            continue
-        make: Any = module.openssl_sha256 if name == "_hashlib" else module.sha256
-        return str(make(data).hexdigest())
-    raise ImportError("this Python has no SHA-256")
+        name = "hashlib"
+    try:
+        make: Any = __import__(name).sha256
+    except ImportError:  # not every Python is built with all of them
+        make = __import__("hashlib").sha256
+    return str(make(data).hexdigest())
 
 
 def count_lines(data: bytes) -> int:

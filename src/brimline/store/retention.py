@@ -23,7 +23,6 @@ import json
 import math
 import os
 import re
-import stat
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -176,21 +175,22 @@ def choose_removals(
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
     held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
+    free.sort(key=lambda blob: _removal_order(blob, holds))
     old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
-    old.sort(key=lambda blob: blob.used_ns)
-    total = sum(blob.disk_bytes for blob in blobs)
-    done = Outcome(left_bytes=total)
+    done = Outcome(left_bytes=_disk_bytes(blobs))
     if limits.max_bytes is None:
         return old, done
-    gone = {blob.digest for blob in old}
-    excess = total - sum(blob.disk_bytes for blob in old) - limits.max_bytes
-    staying = [blob for blob in free if blob.digest not in gone]
-    staying.sort(key=lambda blob: _removal_order(blob, holds))
-    large = _choose_by_size(staying, excess)
-    done.shortfall_bytes = max(excess - sum(blob.disk_bytes for blob in large), 0)
+    gone = set(old)
+    excess = done.left_bytes - _disk_bytes(old) - limits.max_bytes
+    large = _choose_by_size([blob for blob in free if blob not in gone], excess)
+    done.shortfall_bytes = max(excess - _disk_bytes(large), 0)
     if done.shortfall_bytes:
         done.held_bytes = _held_bytes(blobs, held)
     return old + large, done
+
+
+def _disk_bytes(blobs: Iterable[Blob]) -> int:
+    return sum(blob.disk_bytes for blob in blobs)
 
 
 def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
@@ -366,8 +366,6 @@ def _files_below(folder: str, seen: set[tuple[int, int]], unreadable: list[str])
 
 def _mentions_in(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
     now_ns = time.time_ns()
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        return set()
     descriptor = layout.open_to_read(path, follow=True)
     try:
         status = os.fstat(descriptor)
