@@ -190,7 +190,9 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.summarise([(_generation(other), other.occupancies) for other in others])
+    statistics = forecasts.mean_log_speeds(
+        [(_generation(other), other.occupancies) for other in others]
+    )
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
     operations = sum(len(other.occupancies) - 1 for other in others)
     usual = forecasts.usual_speed(_generation(segments[index]), statistics, shipped={})

@@ -131,7 +131,7 @@ class _Player(demo.Player):
 
 def _session(lines: list[tuple[str, str]], told: story.Story) -> str:
     """The status line at every tier, and the chart of the session's page."""
-    plot = chart.occupancy_plot(told, chart.choose_moments(told.moments), chart.SIZES[0])
+    plot = chart.occupancy_plot(told, chart.fullest_moments(told.moments), chart.SIZES[0])
     top = 46 + _LINE_HEIGHT * len(lines)
     parts = [_caption(22, "Below the prompt, as the window fills")]
     parts.append(f'<rect y="32" width="1000" height="{top - 38}" rx="6" fill="{_SCREEN}"/>')
@@ -198,7 +198,7 @@ def _chart(plot: chart.Plot) -> str:
             label = "compacted, no model asked"
             parts.append(f'<text x="{mark.x + 6}" y="28" fill="{_INK}">{label}</text>')
     for x, number in plot.below:
-        label = f"request {number}" if x == plot.x(0) else number
+        label = f"request {number}" if x == plot.x_of_column(0) else number
         parts.append(f'<text x="{x}" y="{size.height - 6}" fill="{_SOFT}">{label}</text>')
     return "\n".join(parts)
 

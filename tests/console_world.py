@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from brimline.fast import paths
+from brimline.hooks import statusline
 from brimline.hooks.entry import respond
 from brimline.mod import request
 from brimline.testing import SessionBuilder, event, statusline_event, text_block
@@ -80,7 +81,7 @@ class Play:
 
     def __init__(self, session_id: str, project: Path, hours_ago: float) -> None:
         """Begin it."""
-        place = f"{paths.project_transcripts(str(project))}/{session_id}.jsonl"
+        place = f"{paths.project_transcripts_dir(str(project))}/{session_id}.jsonl"
         now = _NOW - hours_ago * 3_600
         self.session = SessionBuilder(place, session_id, str(project), _MODEL, now=now)
         time.time = lambda: self.session.now
@@ -99,7 +100,7 @@ class Play:
     def status(self, tokens: int | None) -> None:
         """The status line is drawn."""
         payload = json.dumps(statusline_event(self.session, 200_000, tokens)).encode()
-        respond("statusline", payload, paths.home())
+        statusline.respond(payload, paths.home())
 
     def say(self, text: str) -> None:
         """The user writes something."""

@@ -14,10 +14,11 @@ from click.testing import CliRunner
 
 from brimline.cli.surface import COMMANDS, program
 from brimline.guard import monitor
+from brimline.hooks import statusline
 from brimline.hooks.table import EVENTS
 from brimline.mcp.tools import TOOLS
 from brimline.settings import presets
-from brimline.settings.values import SETTINGS
+from brimline.settings.catalogue import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
 if TYPE_CHECKING:
@@ -233,8 +234,8 @@ def _live(session: SessionBuilder, home_dir: str) -> None:
     """One session with all that leaves a trace: limits, a ceiling, tiers, a compaction."""
     from brimline.hooks.entry import respond
 
-    def tell(payload: dict[str, Any], name: str = "") -> None:
-        respond(name or payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
+    def tell(payload: dict[str, Any]) -> None:
+        respond(payload["hook_event_name"], json.dumps(payload).encode(), home_dir)
 
     skill = {"tool_name": "Skill", "tool_input": {"skill": "docs:writer"}}
     tell(event("SessionStart", session, source="startup"))
@@ -242,7 +243,7 @@ def _live(session: SessionBuilder, home_dir: str) -> None:
     session.tool_call(60_000, command="make test")
     told = statusline_event(session, 200_000, None)
     told["rate_limits"] = {"five_hour": {"used_percentage": 95, "resets_at": 4_000_000_000}}
-    tell(told, "statusline")
+    statusline.respond(json.dumps(told).encode(), home_dir)
     tell(event("UserPromptSubmit", session, prompt="go on"))
     for tokens in (90_000, 163_000, 165_000):
         session.tool_result(session.tool_call(tokens, command="make test"), "ok")

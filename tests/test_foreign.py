@@ -59,7 +59,7 @@ def test_ordinary_words_of_any_language_stay_as_they_are(text: str) -> None:
 @given(texts)
 def test_what_is_visible_of_a_line_is_one_line(text: str) -> None:
     """Tabs aside."""
-    seen = foreign.visible(text.replace("\t", " "))
+    seen = foreign.without_invisible(text.replace("\t", " "))
 
     assert len(seen.splitlines()) <= 1
     assert not any(is_invisible(letter) for letter in seen)
@@ -79,12 +79,12 @@ def test_of_all_letters_the_invisible_ones_are_dropped_and_no_others() -> None:
         for code in range(0x110000)
         if unicodedata.category(letter := chr(code)) not in ("Cn", "Co")
         and letter != "\t"
-        and (foreign.visible(letter) == letter) is is_invisible(letter)
+        and (foreign.without_invisible(letter) == letter) is is_invisible(letter)
     ]
 
     assert wrong == []
-    assert foreign.visible("a\tb\x00") == "a\tb"
-    assert foreign.visible("\ud800") == "?"
+    assert foreign.without_invisible("a\tb\x00") == "a\tb"
+    assert foreign.without_invisible("\ud800") == "?"
 
 
 def test_a_text_that_fits_exactly_is_not_cut() -> None:

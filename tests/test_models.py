@@ -64,7 +64,7 @@ def test_prices_can_depend_on_the_prompt() -> None:
 def test_every_shipped_row_is_one_that_a_user_could_write() -> None:
     """The table passes its own check, holds every field, and its families run newest first."""
     newest: dict[str, Any] = {}
-    for row in models.table():
+    for row in models.shipped_rows():
         assert values.complete_model(row) == {"prices_above": None} | row
         version = max([int(number) for number in text.split(".")] for text in row["versions"])
         assert version < newest.get(row["families"][0], [99])
@@ -85,7 +85,7 @@ def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
     assert models.lookup("claude-opus-5-5", rows).window_tokens == 1_000_000
     compiled = policy.load(home_dir, project).models
     assert compiled is not None
-    assert models.pick("claude-opus-6-1", compiled).window_tokens == 2_000_000
+    assert models.lookup_in("claude-opus-6-1", compiled).window_tokens == 2_000_000
     assert not any("prices" in row for row in compiled)
 
 
@@ -160,10 +160,10 @@ def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
         *("window_tokens", "compacts_up_to_tokens", "characters_per_token", "generation"),
         "binds_thinking",
     )
-    for row in models.table():
+    for row in models.shipped_rows():
         for version in row["versions"]:
             name = f"claude-{row['families'][0]}-{version.replace('.', '-')}"
-            taken_for = models.pick(name, [])
+            taken_for = models.lookup_in(name, [])
             assert [getattr(taken_for, key) for key in keys] == [row[key] for key in keys], name
 
 
@@ -205,6 +205,6 @@ def test_the_price_of_writing_goes_by_the_lifetime() -> None:
 
 def test_a_row_without_versions_holds_for_all_of_its_family() -> None:
     """And is not an assumption."""
-    found = models.pick("our-zephyr-3", [{"families": ["zephyr"], "versions": []}])
+    found = models.lookup_in("our-zephyr-3", [{"families": ["zephyr"], "versions": []}])
 
     assert (found.label, found.is_assumed, found.is_known) == ("zephyr", False, True)

@@ -42,8 +42,8 @@ def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
 def test_a_text_is_printed_without_orders_for_the_terminal(text: str) -> None:
     """Only line breaks are left of what is not printable."""
     assert output.printable(text).replace("\n", "").isprintable()
-    assert output.line(text, 20).isprintable()
-    assert len(output.line(text, 20)) <= 20
+    assert output.one_line(text, 20).isprintable()
+    assert len(output.one_line(text, 20)) <= 20
 
 
 def test_letters_that_the_output_does_not_know_do_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,22 +136,25 @@ def test_a_time_is_told_to_the_minute() -> None:
 )
 def test_a_line_is_cut_where_it_has_no_room(text: object, characters: int, shown: str) -> None:
     """At its end, a path at its beginning."""
-    assert output.line(text, characters) == shown
+    assert output.one_line(text, characters) == shown
 
 
 def test_a_line_has_room_for_sixty_characters() -> None:
     """Where nobody says otherwise."""
-    assert output.line("x" * 60) == "x" * 60
-    assert output.line("x" * 61) == "x" * 59 + "…"
+    assert output.one_line("x" * 60) == "x" * 60
+    assert output.one_line("x" * 61) == "x" * 59 + "…"
 
 
 def test_a_file_is_a_path_and_a_command_is_none() -> None:
     """A path is told by its end, a command by how it begins."""
-    assert isinstance(output.source("Read", "/a/b"), output.Path)
-    assert (output.source("Read", "/a"), output.source("Grep", "word")) == ("/a", "word")
-    assert not isinstance(output.source("Bash", "/a/b"), output.Path)
-    assert not isinstance(output.source("Grep", "word"), output.Path)
-    assert output.source(None, None) == ""
+    assert isinstance(output.tool_subject("Read", "/a/b"), output.Path)
+    assert (output.tool_subject("Read", "/a"), output.tool_subject("Grep", "word")) == (
+        "/a",
+        "word",
+    )
+    assert not isinstance(output.tool_subject("Bash", "/a/b"), output.Path)
+    assert not isinstance(output.tool_subject("Grep", "word"), output.Path)
+    assert output.tool_subject(None, None) == ""
 
 
 def test_a_path_is_told_from_where_the_command_runs() -> None:

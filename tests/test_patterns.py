@@ -47,7 +47,7 @@ def test_matching_agrees_with_an_ignore_file(
 )
 def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
     """Not a folder above it."""
-    assert patterns.parse(line).means_whole(path.split("/")) is expected
+    assert patterns.parse(line).matches_exactly(path.split("/")) is expected
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_a_mark_before_a_line_makes_an_exception() -> None:
     assert not patterns.parse("build").negated
     assert patterns.parse(r"a\*b").matches(["a*b"])
     assert not patterns.parse(r"a\*b").matches(["axb"])
-    assert not patterns.parse("src/**").means_whole(["src"])
-    assert patterns.parse("src/**").means_whole(["src", "a"])
+    assert not patterns.parse("src/**").matches_exactly(["src"])
+    assert patterns.parse("src/**").matches_exactly(["src", "a"])

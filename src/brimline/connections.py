@@ -22,9 +22,9 @@ class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
     def connection_made(self, transport: Any) -> None:
         """Give it some time, unless too many others wait already: then the oldest goes."""
         super().connection_made(transport)
-        self.waiting[self] = self.loop.call_later(PATIENCE_S, self.leave)
+        self.waiting[self] = self.loop.call_later(PATIENCE_S, self.close_if_unused)
         if len(self.waiting) > MOST_WAITING:
-            next(iter(self.waiting)).leave()
+            next(iter(self.waiting)).close_if_unused()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting for a connection that is gone."""
@@ -36,7 +36,7 @@ class Impatient(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         self._stop_waiting()
         super().on_response_complete()
 
-    def leave(self) -> None:
+    def close_if_unused(self) -> None:
         """Close it, if it still has not sent anything."""
         self._stop_waiting()
         if self.cycle is None:  # no head of a request has come

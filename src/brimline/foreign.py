@@ -32,7 +32,7 @@ def flatten(text: str, most: int = NAME_CHARACTERS, *, keep_end: bool = False) -
         keep_end: whether its end stays rather than its beginning: that of a path tells most.
     """
     plain = " ".join(text.split())
-    plain = plain if plain.isprintable() else visible(plain)
+    plain = plain if plain.isprintable() else without_invisible(plain)
     if len(plain) <= most:
         return plain
     return "…" + plain[1 - most :] if keep_end else plain[: most - 1].rstrip() + "…"
@@ -44,11 +44,11 @@ def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
     Whatever a reader or a terminal may take for the end of a line ends one here.
     """
     shown = text if len(text) <= most else text[:most].rstrip() + "…"
-    lines = [visible(line.expandtabs()).rstrip() for line in shown.splitlines()]
+    lines = [without_invisible(line.expandtabs()).rstrip() for line in shown.splitlines()]
     return "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
 
 
-def visible(line: str) -> str:
+def without_invisible(line: str) -> str:
     """Drop what cannot be seen from one line of a text; tabs stay."""
     if line.isprintable():
         return line

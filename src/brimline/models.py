@@ -8,7 +8,7 @@
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no
 row has is taken for the nearest older one of its family, and marked as assumed. Commands call
-`lookup`; hooks call `pick` with the rows that the compiled settings hold.
+`lookup`; hooks call `lookup_in` with the rows that the compiled settings hold.
 
 Fast path: imports only `launch`.
 """
@@ -98,12 +98,12 @@ class Model:
 
 def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
     """The model of that name, the user's rows first."""
-    return pick(name, [*user_rows, *table()])
+    return lookup_in(name, [*user_rows, *shipped_rows()])
 
 
-def pick(name: str | None, rows: Sequence[Row]) -> Model:
+def lookup_in(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows; before settings are compiled there are none."""
-    family, is_new = _family_rows((name or "").lower(), rows or table())
+    family, is_new = _family_rows((name or "").lower(), rows or shipped_rows())
     if not family:
         return Model({}, name)
     version = version_of(name)
@@ -124,7 +124,11 @@ def _family_rows(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
 def _nearest_older(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest_version, reverse=True)
-    older = [row for row in newest_first if not version or _newest_version(row) < _numbers(version)]
+    older = [
+        row
+        for row in newest_first
+        if not version or _newest_version(row) < _version_numbers(version)
+    ]
     return older[0] if older else newest_first[-1]
 
 
@@ -136,14 +140,14 @@ def version_of(name: str | None) -> str:
 
 
 def _newest_version(row: Row) -> list[int]:
-    return max(map(_numbers, row["versions"]))
+    return max(map(_version_numbers, row["versions"]))
 
 
-def _numbers(version: str) -> list[int]:
+def _version_numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
 
-def table() -> list[Row]:
+def shipped_rows() -> list[Row]:
     """All rows as they are shipped."""
     if not _table:
         import tomllib
@@ -156,7 +160,7 @@ def table() -> list[Row]:
 def rows_for_hooks(user_rows: Iterable[Row]) -> list[Row]:
     """The rows as hooks need them: without prices, and without what is assumed of any model."""
     rows = []
-    for row in [*user_rows, *table()]:
+    for row in [*user_rows, *shipped_rows()]:
         told = {key: row[key] for key in row if row[key] != UNKNOWN[key] or key == "versions"}
         rows.append({key: told[key] for key in told if not key.startswith("prices")})
     return rows

@@ -113,7 +113,7 @@ def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) ->
         say(text if isinstance(text, str) else text(document))
 
 
-def fields(found: Any, names: str) -> dict[str, Any]:
+def attributes(found: Any, names: str) -> dict[str, Any]:
     """Attributes of a thing under their names, for a document."""
     return {name: getattr(found, name) for name in names.split()}
 
@@ -130,7 +130,7 @@ def say(text: str, *, err: bool = False) -> None:
     encoding = stream.encoding or "ascii"
     shown = printable(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
-    with writing():
+    with reporting_write_errors():
         stream.write(told)
         stream.flush()
 
@@ -156,7 +156,7 @@ def complain(text: str) -> None:
 
 
 @contextlib.contextmanager
-def writing() -> Iterator[None]:
+def reporting_write_errors() -> Iterator[None]:
     """Blame standard output, and nothing of ours, where it cannot be written.
 
     Raises:
@@ -177,17 +177,17 @@ def writing() -> Iterator[None]:
 def printable(text: str) -> str:
     """A text of several lines without anything that a terminal would obey."""
     rows = text.split("\n")
-    return "\n".join([row if row.isprintable() else _plain(row) for row in rows])
+    return "\n".join([row if row.isprintable() else _plain_row(row) for row in rows])
 
 
-def _plain(row: str) -> str:
+def _plain_row(row: str) -> str:
     shown = row.expandtabs(4)
     return "".join(
         [c if c.isprintable() or c in _MARKS else " " if c.isspace() else "?" for c in shown]
     )
 
 
-def drawn(marks: str, plain: str) -> str:
+def marks_or_plain(marks: str, plain: str) -> str:
     """Marks to draw with, or plain ones where the output does not know them."""
     try:
         marks.encode(sys.stdout.encoding or "ascii")
@@ -198,7 +198,7 @@ def drawn(marks: str, plain: str) -> str:
 
 def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
-    blocks = drawn(_BLOCKS, _PLAIN_BLOCKS)
+    blocks = marks_or_plain(_BLOCKS, _PLAIN_BLOCKS)
     top = max(full or 0, *values)
     largest = peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
@@ -221,9 +221,9 @@ def peaks(values: Sequence[int], most: int) -> list[int]:
     return [max(values[low:high]) for low, high in itertools.pairwise(edges)]
 
 
-def line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
+def one_line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
     """A foreign text on one line, shortened; of a path the end is kept."""
-    words = _plain(" ".join(str(text).split())) if text is not None else ""
+    words = _plain_row(" ".join(str(text).split())) if text is not None else ""
     if len(words) <= characters:
         return words
     room = characters - 1
@@ -240,7 +240,7 @@ class Path(str):
         return super().__new__(cls, text.removeprefix(os.getcwd() + os.sep))
 
 
-def source(tool: str | None, text: str | None) -> str:
+def tool_subject(tool: str | None, text: str | None) -> str:
     """What a tool was asked for: a file is a path, a command is told by how it begins."""
     return Path(text or "") if tool != "Bash" and (text or "").startswith("/") else text or ""
 
@@ -280,7 +280,7 @@ def minute(timestamp: str | None) -> str:
     """A time to the minute, in UTC as documents have it."""
     if timestamp is None:
         return "unknown"
-    return line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
+    return one_line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
 
 
 def span(first: str | None, last: str | None) -> str:
@@ -344,9 +344,9 @@ def table(
         right: the columns that are aligned to the right.
         indent: how many blanks stand before each row.
     """
-    lines = [[_plain(cell) for cell in row] for row in ([head, *rows] if head else rows)]
+    lines = [[_plain_row(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     ends = [isinstance(row[-1], Path) for row in ([head, *rows] if head else rows)]
-    widths = [max(map(_columns, column)) for column in zip(*lines, strict=True)]
+    widths = [max(map(_column_count, column)) for column in zip(*lines, strict=True)]
     room = width() - indent - len(_GAP) * (len(widths) - 1)
     widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), _LEAST_CELL))
     while sum(widths) > room:
@@ -362,16 +362,16 @@ def table(
 def _cell(text: str, room: int, *, right: bool, keeps_end: bool = False) -> str:
     """A text in exactly that many columns: filled up, or cut with a mark; of a path the end."""
     shown = text
-    if _columns(text) > room:
+    if _column_count(text) > room:
         shown = text[::-1] if keeps_end else text
-        while _columns(shown) >= room:
+        while _column_count(shown) >= room:
             shown = shown[:-1]
         shown = "…" + shown[::-1] if keeps_end else shown + "…"
-    blanks = " " * (room - _columns(shown))
+    blanks = " " * (room - _column_count(shown))
     return blanks + shown if right else shown + blanks
 
 
-def _columns(text: str) -> int:
+def _column_count(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)

@@ -29,13 +29,16 @@ class Pattern(NamedTuple):
 
     def matches(self, names: list[str], *, folder: bool = False) -> bool:
         """Whether a path, or a folder that it lies in, is meant."""
-        return any(end < len(names) or folder or not self.folders_only for end in self._ends(names))
+        return any(
+            end < len(names) or folder or not self.folders_only
+            for end in self._matched_lengths(names)
+        )
 
-    def means_whole(self, names: list[str]) -> bool:
+    def matches_exactly(self, names: list[str]) -> bool:
         """Whether exactly this path is meant."""
-        return len(names) in self._ends(names)
+        return len(names) in self._matched_lengths(names)
 
-    def _ends(self, names: list[str]) -> set[int]:
+    def _matched_lengths(self, names: list[str]) -> set[int]:
         """With how many of the leading names it can be done."""
         ends = {0}
         for part in self.parts:

@@ -105,8 +105,8 @@ def files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str
     found = {command.name: _answered_file(command, has_mod=has_mod) for command in ANSWERED}
     run = line(*CARD.words)
     if run:
-        head = f"{_head(CARD)}allowed-tools: {_quoted(f'Bash({run})')}\n"
-        found[CARD.name] = _document(head, f"!`{run}`\n\n{_CARD_TEXT}")
+        head = f"{_front_matter(CARD)}allowed-tools: {_yaml_quoted(f'Bash({run})')}\n"
+        found[CARD.name] = _markdown(head, f"!`{run}`\n\n{_CARD_TEXT}")
     return {f"{name}.md": _signed(text.encode()) for name, text in found.items()}
 
 
@@ -132,18 +132,18 @@ def _answered_file(command: SlashCommand, *, has_mod: bool) -> str:
     if has_mod:
         same = f"Same as /{NAMESPACE}-{command.name}. {command.description}"
         command = command._replace(description=same)
-    return _document(_head(command), f"{_UNANSWERED}{instead} Tell the user, no more.")
+    return _markdown(_front_matter(command), f"{_UNANSWERED}{instead} Tell the user, no more.")
 
 
-def _document(head: str, body: str) -> str:
+def _markdown(head: str, body: str) -> str:
     return f"---\n{head}disable-model-invocation: true\n---\n{body}\n"
 
 
-def _head(command: SlashCommand) -> str:
-    hint = f"argument-hint: {_quoted(command.hint)}\n" if command.hint else ""
-    return f"description: {_quoted(command.description)}\n{hint}"
+def _front_matter(command: SlashCommand) -> str:
+    hint = f"argument-hint: {_yaml_quoted(command.hint)}\n" if command.hint else ""
+    return f"description: {_yaml_quoted(command.description)}\n{hint}"
 
 
-def _quoted(text: str) -> str:
+def _yaml_quoted(text: str) -> str:
     escaped = text.replace("'", "''")
     return f"'{escaped}'"

@@ -45,7 +45,7 @@ class SessionBuilder:
         **extra: Any,
     ) -> list[dict[str, Any]]:
         """A model request that took `tokens` on the prompt side; one row per content block."""
-        message_id = message_id or f"msg_{self._next():06d}"
+        message_id = message_id or f"msg_{self._next_number():06d}"
         cached = max(0, tokens - 1_010)
         if self.sent_tokens:
             cached = min(cached, self.sent_tokens)
@@ -77,7 +77,7 @@ class SessionBuilder:
         self, tokens: int, name: str = "Bash", output_tokens: int = 120, **tool_input: Any
     ) -> str:
         """A model request that ends in a tool call; returns the call's id."""
-        call_id = f"toolu_{self._next():06d}"
+        call_id = f"toolu_{self._next_number():06d}"
         block = {"type": "tool_use", "id": call_id, "name": name, "input": tool_input}
         self.reply(tokens, block, output_tokens=output_tokens)
         return call_id
@@ -119,7 +119,7 @@ class SessionBuilder:
             "sessionId": self.session_id,
             "version": self.version,
             "type": kind,
-            "uuid": str(uuid.UUID(int=self._next())),
+            "uuid": str(uuid.UUID(int=self._next_number())),
             "timestamp": clock.format_utc(self.now),
         } | fields
         self.parent = row["uuid"]
@@ -133,7 +133,7 @@ class SessionBuilder:
         with open(self.path, "ab") as file:
             file.write(data)
 
-    def _next(self) -> int:
+    def _next_number(self) -> int:
         self.counter += 1
         return self.counter
 

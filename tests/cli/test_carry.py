@@ -23,7 +23,7 @@ RULE = "Never touch the billing tables."
 
 def conversation(project_dir: str, name: str = SESSION) -> SessionBuilder:
     """A session in the client's folder, with a rule and a task."""
-    path = f"{paths.project_transcripts(project_dir)}/{name}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{name}.jsonl"
     session = SessionBuilder(path, session_id=name, cwd=project_dir)
     session.prompt(f"Make the nightly import faster. {RULE}")
     call = session.tool_call(40_000, "TaskCreate", subject="Write the regression test")
@@ -178,7 +178,7 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
 ) -> None:
     """A session that was just begun has nothing of its own to show."""
     brimline("carry", "show")
-    links.note_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
+    links.note_or_clear_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
 
     assert "Write the regression test" in brimline("carry", "card").out

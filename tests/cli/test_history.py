@@ -131,7 +131,7 @@ def test_an_unknown_or_ambiguous_session_is_told_in_a_sentence(
 ) -> None:
     """Exit 1, nothing on the standard output."""
     for one in ("abc1", "abc2"):
-        SessionState(home_dir, one).add_line("SessionStart", {})
+        SessionState(home_dir, one).spool_event("SessionStart", {})
     told = f"no session {name!r} is known: `brimline history` lists them"
     told = "2 sessions begin with 'abc': write more of the id" if name == "abc" else told
 
@@ -172,7 +172,7 @@ def test_long_tables_end_with_the_latest(home_dir: str, world: Path, brimline: R
     """Their titles say how many there are in all."""
     for number in range(40):
         fields = {"occupancy": 1_000 + number, "offset": number}
-        SessionState(home_dir, "abc").add_line("UserPromptSubmit", fields)
+        SessionState(home_dir, "abc").spool_event("UserPromptSubmit", fields)
     builder = transcript(world, "abc")
     for _ in range(50):
         builder.now += 10_000
@@ -243,12 +243,12 @@ def test_the_messages_that_a_summary_holds_stand_beside_its_compaction(
 def test_what_was_kept_out_is_told_per_session_and_in_total(home_dir: str, brimline: Run) -> None:
     """What would have been shown, less references, less what came back."""
     spool = SessionState(home_dir, NAME)
-    spool.add_line("SessionStart", {"cwd": "/home/dev/importer", "source": "startup"})
+    spool.spool_event("SessionStart", {"cwd": "/home/dev/importer", "source": "startup"})
     given = {"tool": "Bash", "key": "sha256:1", "shown": 2_000}
-    spool.add_line("Offloaded", given | {"bytes": 100_000, "would": 2_300})
-    spool.add_line("Offloaded", given | {"bytes": 40_000, "would": 40_000})
-    spool.add_line("Recalled", {"tool": "Bash", "shown": 1_000})
-    SessionState(home_dir, "other").add_line("SessionStart", {"cwd": "/home/dev/website"})
+    spool.spool_event("Offloaded", given | {"bytes": 100_000, "would": 2_300})
+    spool.spool_event("Offloaded", given | {"bytes": 40_000, "would": 40_000})
+    spool.spool_event("Recalled", {"tool": "Bash", "shown": 1_000})
+    SessionState(home_dir, "other").spool_event("SessionStart", {"cwd": "/home/dev/website"})
     told = "~13,088 tokens, 2 results replaced, 1 of them fetched back\n"
 
     assert brimline("history", "--json").document["kept_out"] == SAVED
@@ -263,7 +263,7 @@ def test_a_figure_that_only_the_status_line_knew_is_shown(world: Path, brimline:
     session = transcript(world, NAME)
     session.now = time.time() - 60
     line = {"occupancy": 31_000, "window": 200_000, "transcript_path": session.path}
-    SessionState(f"{world}/brimline", NAME).add_line("UserPromptSubmit", line | {"spoke": 1})
+    SessionState(f"{world}/brimline", NAME).spool_event("UserPromptSubmit", line | {"spoke": 1})
     session.now = time.time() + 60
     session.prompt("go on")
     session.reply(40_000)

@@ -30,7 +30,7 @@ for number in range(10):
 @pytest.fixture
 def folder(project_dir: str) -> Path:
     """The client's memory of this project."""
-    return Path(paths.project_transcripts(project_dir), "memory")
+    return Path(paths.project_transcripts_dir(project_dir), "memory")
 
 
 def add(brimline: Run, name: str, text: str = "", kind: str = "project") -> None:
@@ -241,14 +241,14 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     # Anybody can name a repository: it has to know of the worktree.
     for told in (None, f"{world}/other/.git\n"):
         back.write_text(told, encoding="utf-8") if told else None
-        assert hot.folder(f"{worktree}") == f"{paths.project_transcripts(str(worktree))}/memory"
+        assert hot.folder(f"{worktree}") == f"{paths.project_transcripts_dir(str(worktree))}/memory"
     back.write_text(f"{worktree}/.git\n", encoding="utf-8")
     assert hot.folder(str(worktree)) == str(folder)
 
     part = project / "part"
     part.mkdir()
     (part / ".git").write_text("gitdir: ../.git/modules/part\n", encoding="utf-8")
-    assert hot.folder(str(part)) == f"{paths.project_transcripts(str(part))}/memory"
+    assert hot.folder(str(part)) == f"{paths.project_transcripts_dir(str(part))}/memory"
 
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
@@ -287,7 +287,7 @@ def test_what_goes_is_counted(entries: int, text: str) -> None:
     """Each kind in its own number."""
     document = {"sessions": 2, "entries": entries, "outputs": 1, "backups": 0}
 
-    assert memory_commands._count_text(document) == text
+    assert memory_commands._deleted_counts_text(document) == text
 
 
 def test_a_day_is_one_of_the_calendar() -> None:

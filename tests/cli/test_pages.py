@@ -53,7 +53,7 @@ PAGES = (
 @pytest.fixture
 def hostile(world: Path, home_dir: str, project_dir: str) -> SessionBuilder:
     """A session, a store and a repository whose every text tries to drive the terminal."""
-    path = f"{paths.project_transcripts(project_dir)}/{NAME}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{NAME}.jsonl"
     session = SessionBuilder(path, session_id=NAME, cwd="/home/dev/project", now=START)
     session.model = f"claude-sonnet-4-5{EVIL}"
     session.prompt(f"Never deploy on Fridays. {EVIL} " + "and so on " * 30)

@@ -32,7 +32,7 @@ INSPECTION = (
 
 def in_project(project_dir: str, name: str) -> SessionBuilder:
     """An empty session in the client's folder for a project."""
-    path = f"{paths.project_transcripts(project_dir)}/{name}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{name}.jsonl"
     return SessionBuilder(path, session_id=name, cwd=project_dir)
 
 

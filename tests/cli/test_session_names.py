@@ -36,7 +36,7 @@ def session(world: Path, monkeypatch: pytest.MonkeyPatch) -> SessionBuilder:
     project = world / "named"
     project.mkdir()
     monkeypatch.chdir(project)
-    folder = paths.project_transcripts(str(project))
+    folder = paths.project_transcripts_dir(str(project))
     for number, session_id in enumerate((OTHER_ID, SESSION_ID)):
         path = f"{folder}/{session_id}.jsonl"
         made = SessionBuilder(path, session_id, str(project), now=1_790_000_000.0 + number)

@@ -12,7 +12,7 @@ import pytest
 from tests.transcript import reference
 
 from brimline.fast import paths
-from brimline.hooks.entry import respond
+from brimline.hooks import statusline
 from brimline.testing import SessionBuilder, statusline_event, text_block
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def test_without_arguments_it_is_the_running_session_else_the_projects_newest(
     project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The usual call, from the project's folder; or any session by its id."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     for age, name in enumerate(("newer", "older")):
         session = SessionBuilder(f"{folder}/{name}.jsonl", session_id=name)
         session.reply(50_000 + age)
@@ -170,7 +170,7 @@ def test_a_session_of_a_folder_above_is_told_with_its_folder(
     project_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody takes it for one of the folder he is in."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     SessionBuilder(f"{folder}/s1.jsonl", session_id="s1", cwd=project_dir).reply(50_000)
     assert "this session is of" not in brimline("status").err
     Path(project_dir, "below").mkdir()
@@ -214,7 +214,7 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
     project_dir: str, home_dir: str, brimline: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not written to before the next prompt, but its hooks and status line are heard of."""
-    folder = Path(paths.project_transcripts(project_dir))
+    folder = Path(paths.project_transcripts_dir(project_dir))
     folder.mkdir(parents=True)
     for name, tokens, moment in (("old", 120_000, 1_000_000_000), ("later", 30_000, 1_500_000_000)):
         session = SessionBuilder(str(folder / f"{name}.jsonl"), "first", project_dir)
@@ -226,7 +226,7 @@ def test_a_resumed_session_is_the_one_that_its_status_line_shows(
 
     payload = json.dumps(statusline_event(old, 1_000_000, None)).encode()
     monkeypatch.setenv("NO_COLOR", "1")
-    shown = respond("statusline", payload, home_dir).decode()
+    shown = statusline.respond(payload, home_dir).decode()
 
     found = brimline("status", "--json").document
     assert found["session_id"] == "old", "named by its file, as the client does"

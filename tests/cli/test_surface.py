@@ -201,7 +201,7 @@ def session_file(project_dir: str) -> str:
     from brimline.fast import paths
     from brimline.testing import SessionBuilder
 
-    path = f"{paths.project_transcripts(project_dir)}/abc.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/abc.jsonl"
     session = SessionBuilder(path, session_id="abc", cwd=project_dir)
     session.prompt("begin")
     session.reply(40_000)

@@ -92,7 +92,7 @@ def test_every_door_shows_the_same_figures(
         live.say("/brim-pane")
         shown = pane_of(live.wait_for("What the 123,457 tokens are"))
         report = installed.status(transcript.stem)
-        parts = wording.status_line(report)
+        parts = wording.status_line_parts(report)
         live.wait_for(lambda screen: parts["distance"] in screen and parts["used"] in screen)
         kept = installed.data / "sessions" / transcript.stem / "statusline.json"
         assert json.loads(kept.read_bytes())["occupancy_tokens"] == 123_457

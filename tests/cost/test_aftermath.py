@@ -39,7 +39,7 @@ def test_a_compaction_costs_its_summary_and_what_is_written_again(
     prices = MODEL.prices(made["pre_tokens"])
     assert prices is not None
 
-    aftermath.price([made])
+    aftermath.fill_in_dollars([made])
 
     dollars = read * prices.read + put_out * prices.output + written * prices.write_5m
     assert made["dollars"] == pytest.approx(dollars / 1_000_000, abs=1e-6)
@@ -52,7 +52,7 @@ def test_what_is_not_known_of_a_compaction_has_no_price(fields: dict[str, Any]) 
     """None, not zero; those after it have theirs."""
     unknown, known = compaction(**fields), compaction()
 
-    aftermath.price([unknown, known])
+    aftermath.fill_in_dollars([unknown, known])
 
     assert unknown["dollars"] is None
     assert known["dollars"] > 0
@@ -63,6 +63,6 @@ def test_a_history_without_compactions_stays_as_it_is(document: dict[str, Any]) 
     """Of sessions or savings alone."""
     before = dict(document)
 
-    aftermath.complete_history(document)
+    aftermath.add_costs_and_losses(document)
 
     assert document == before

@@ -27,7 +27,7 @@ DAY_S = 86_400
 
 def built(project_dir: str, session_id: str = FIRST, model: str = "claude-opus-5-5") -> Any:
     """A session where the client keeps those of a project."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir, model)
 
 
@@ -48,7 +48,7 @@ def ask(
 
 def spent(home_dir: str) -> list[spending.Spending]:
     """What all transcripts tell."""
-    return spending.read_all(home_dir, spending.transcripts())
+    return spending.read_spendings(home_dir, spending.all_transcripts())
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_compaction_has_a_price(figures: dict[str, Any], dollars: float | None
     """Without a summary no model was asked; where a size is unknown there is none."""
     compaction = {"model": "claude-opus-5-5", "dollars": None, "rewritten_tokens": None} | figures
 
-    aftermath.price([compaction])
+    aftermath.fill_in_dollars([compaction])
 
     assert compaction["dollars"] == pytest.approx(dollars)
 

@@ -135,7 +135,7 @@ def test_a_compaction_without_a_model_is_offered_where_one_would_be_made(
     if has_mod:
         state = SessionState(talk.home_dir, talk.session.session_id)
         Path(state.folder).mkdir(parents=True)
-        state.save(MOD_ALIVE, {"at": 1.0, "inside": "balanced"})
+        state.save_document(MOD_ALIVE, {"at": 1.0, "inside": "balanced"})
     talk.use(compaction__inside=inside)
     talk.session.tool_result(talk.session.tool_call(9_000, command="old"), "x" * 900_000)
     talk.session.compact(9_000)

@@ -6,7 +6,7 @@ import json
 import time
 from typing import Any
 
-from brimline.hooks.entry import ask_rooms, open_turn
+from brimline.hooks.entry import respond
 from brimline.testing import SessionBuilder, bash_event, event, text_block
 
 NAME = "1f0c2d3e-aaaa-4bbb-8ccc-000000000001"
@@ -37,8 +37,7 @@ class Played:
     def send(self, payload: dict[str, Any]) -> dict[str, Any]:
         """One event, at the session's own time; returns the answer."""
         raw = json.dumps(payload).encode()
-        turn = open_turn(payload["hook_event_name"], raw, self.home_dir)
-        answer = ask_rooms(turn) if turn else b""
+        answer = respond(payload["hook_event_name"], raw, self.home_dir)
         is_document = answer.startswith(b"{")
         found: dict[str, Any] = json.loads(answer) if is_document else {}
         return found

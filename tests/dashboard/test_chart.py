@@ -41,7 +41,7 @@ def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_fo
     days = [f"2026-11-{day:02d}" for day in range(1, 31)]
     series = [(f"model-{number}", [0.8] * len(days)) for number in range(10)]
 
-    wide, narrow = chart.daily_plots(days, series, "$")
+    wide, narrow = chart.daily_bar_plots(days, series, "$")
 
     styles = [f"fill s{number}" for number in (0, 1, 2, 3, 4, 5, 6, 7, 8, 8)]
     assert [shape.style for shape in wide.shapes] == styles
@@ -49,7 +49,7 @@ def test_a_bar_for_each_day_has_its_colour_and_as_many_dates_as_there_is_room_fo
     assert [label for _, label in narrow.below] == [f"11-{day:02d}" for day in range(1, 30, 6)]
     assert wide.below[:2] == [(58.0, "11-01"), (152.2, "11-04")]
     assert wide.rules == [(106.0, "$0"), (55.1, "$5")]
-    (few, _) = chart.daily_plots(days[:2], [("one", [0.1, 0.2])])
+    (few, _) = chart.daily_bar_plots(days[:2], [("one", [0.1, 0.2])])
     assert [label for _, label in few.rules] == ["0.0", "0.2", "0.4"]
 
 
@@ -58,24 +58,17 @@ def test_a_date_that_would_be_cut_is_left_out() -> None:
     days = [f"2026-11-{day:02d}" for day in range(1, 11)]
     for size, shown in ((964, 9), (963, 10), (965, 9)):
         plot = chart.Plot(chart.Size("wide", 1000, 130, 1000 - (1000 - size) * 10), 10, 1.0)
-        chart._add_days(plot, days)
-        assert (plot.x(9), len(plot.below)) == (size, shown), size
-
-
-def test_a_number_is_short() -> None:
-    """One digit behind the point below ten of a unit."""
-    values = (0, 999, 1_000, 1_949, 9_999, 10_000, 999_999, 1_000_000, 12_500_000)
-    shown = ["0", "999", "1.0k", "1.9k", "10.0k", "10k", "1000k", "1M", "12M"]
-    assert [chart.short_number(value) for value in values] == shown
+        chart._label_days(plot, days)
+        assert (plot.x_of_column(9), len(plot.below)) == (size, shown), size
 
 
 def test_a_plot_leaves_room_for_its_labels_and_keeps_values_within_its_edges() -> None:
     """Columns begin behind the labels on the left, values end above those below."""
     plot = chart.Plot(chart.Size("wide", 110, 60, 10, 2), 2, 10.0)
 
-    assert [plot.x(column) for column in (0, 0.5, 1, 2)] == [10, 35, 60, 110]
-    assert [plot.y(value) for value in (0, 5, 10, 99, -3)] == [58, 38, 18, 18, 58]
-    assert chart.Plot(chart.Size("wide", 110, 60, 10), 0, 1.0).x(0) == 10
+    assert [plot.x_of_column(column) for column in (0, 0.5, 1, 2)] == [10, 35, 60, 110]
+    assert [plot.y_of_value(value) for value in (0, 5, 10, 99, -3)] == [58, 38, 18, 18, 58]
+    assert chart.Plot(chart.Size("wide", 110, 60, 10), 0, 1.0).x_of_column(0) == 10
 
 
 def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
@@ -83,7 +76,7 @@ def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
     days = ["2026-11-01", "2026-11-02"]
     series = [("a", [1.0, 3.0]), ("none", [0.0, 0.0]), ("b", [1.0, 0.0])]
 
-    wide, narrow = chart.daily_plots(days, series, "$")
+    wide, narrow = chart.daily_bar_plots(days, series, "$")
 
     assert [(shape.name, shape.style, shape.path) for shape in wide.shapes] == [
         ("a", "fill s0", "M58.0 78.8H192.6V24.5H327.1V106.0H192.6V106.0H58.0Z"),
@@ -97,7 +90,7 @@ def test_bars_stand_upon_each_other_and_what_is_nothing_is_not_drawn() -> None:
 def test_nine_models_have_nine_colours() -> None:
     """The stylesheet fills each of them otherwise."""
     series = [(str(number), [1.0]) for number in range(9)]
-    wide, _ = chart.daily_plots(["2026-11-01"], series)
+    wide, _ = chart.daily_bar_plots(["2026-11-01"], series)
     rules = resources.files("brimline.dashboard").joinpath("static/page.css").read_text()
     fills = dict(re.findall(r"\.(s\d) { fill: (.*?); }", rules))
 
@@ -110,7 +103,7 @@ def test_ticks_are_round_numbers_and_about_four() -> None:
     """Whatever the values are; below one they have a digit behind the point."""
     labels = []
     for top in (0.0, 1.0, 4.0, 7.0, 18.0, 30.0, 90.0, 450.0, 167_000.0, 3_000_000.0):
-        wide, _ = chart.daily_plots(["2026-11-01"], [("a", [top])])
+        wide, _ = chart.daily_bar_plots(["2026-11-01"], [("a", [top])])
         labels.append(" ".join(label for _, label in wide.rules))
 
     assert labels == [
@@ -129,9 +122,9 @@ def test_ticks_are_round_numbers_and_about_four() -> None:
 
 def test_a_small_curve_is_as_high_as_its_share_of_the_window() -> None:
     """Of the fullest that it was where nothing more is known."""
-    assert chart.small_curve([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
-    assert chart.small_curve([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
-    assert chart.small_curve([0], 0) == "M0 28V28.0H120.0V28Z"
+    assert chart.small_curve_path([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
+    assert chart.small_curve_path([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
+    assert chart.small_curve_path([0], 0) == "M0 28V28.0H120.0V28Z"
 
 
 def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
@@ -197,8 +190,8 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
     plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
 
     (came,) = [shape.path for shape in plot.shapes if shape.style == "line came"]
-    heights = [plot.y(left) for left in (2, 1, 0)]
-    columns = [plot.x(column) for column in range(4)]
+    heights = [plot.y_of_value(left) for left in (2, 1, 0)]
+    columns = [plot.x_of_column(column) for column in range(4)]
     assert came == (
         f"M{columns[0]} {heights[0]}H{columns[1]}V{heights[1]}H{columns[2]}"
         f"V{heights[2]}H{columns[3]}"
@@ -221,10 +214,15 @@ def test_a_drawing_leaves_room_for_its_labels(
     plot = chart.Plot(size, 4, 100.0)
     left, right, bottom, middle = corners
 
-    assert (plot.x(0), plot.x(4), plot.y(0), plot.y(50)) == (left, right, bottom, middle)
-    assert (plot.y(100), plot.y(200), plot.y(-5)) == (18, 18, bottom)
+    assert (plot.x_of_column(0), plot.x_of_column(4), plot.y_of_value(0), plot.y_of_value(50)) == (
+        left,
+        right,
+        bottom,
+        middle,
+    )
+    assert (plot.y_of_value(100), plot.y_of_value(200), plot.y_of_value(-5)) == (18, 18, bottom)
     empty = chart.Plot(size, 0, 1.0)
-    assert (empty.x(0), empty.x(1)) == (left, right)
+    assert (empty.x_of_column(0), empty.x_of_column(1)) == (left, right)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +240,7 @@ def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) ->
     """Of all names together, each upon the others."""
     series = [(str(at), [value]) for at, value in enumerate(values)]
 
-    wide, narrow = chart.daily_plots(["2026-01-01"], series, "$")
+    wide, narrow = chart.daily_bar_plots(["2026-01-01"], series, "$")
 
     assert [label for _, label in wide.rules] == labels
     assert [label for _, label in narrow.rules] == labels

@@ -42,7 +42,7 @@ def known(world: Path, home_dir: str) -> index.Index:
 
 def ids(known: index.Index, size: int = 50, **chosen: Any) -> tuple[list[str], int]:
     """The last digits of the sessions on a page, and how many there are in all."""
-    rows, count = known.sessions(index.Filter(**chosen), size)
+    rows, count = known.page_of_sessions(index.Filter(**chosen), size, {})
     return [row["id"][-1] for row in rows], count
 
 
@@ -67,7 +67,7 @@ def test_sessions_are_chosen_by_model_project_and_words(known: index.Index) -> N
     assert ids(known, sort="compacted")[0][0] == "2"
     assert ids(known, sort="1; DROP TABLE sessions")[0][0] == "4"
     assert ids(known, days=1) == ([], 0)
-    assert known.choices("model") == ["claude-opus-5-5", "claude-sonnet-4-6"]
+    assert known.filter_choices("model") == ["claude-opus-5-5", "claude-sonnet-4-6"]
 
 
 def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, world: Path) -> None:
@@ -82,7 +82,7 @@ def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, wor
     assert known.path_of(IDS[0], "-home-dev-other").endswith(f"-home-dev-other/{IDS[0]}.jsonl")
     with pytest.raises(SessionError, match=f"no session {IDS[0]} is in -elsewhere"):
         known.path_of(IDS[0], "-elsewhere")
-    rows, _ = known.sessions(index.Filter(), 50)
+    rows, _ = known.page_of_sessions(index.Filter(), 50, {})
     assert [row["copies"] for row in rows] == [2, 1, 1, 1, 1, 2]
 
 
@@ -101,7 +101,7 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     with open(path, "wb") as file:
         file.write(b"no database" * 999)
     with pytest.raises(BrimlineError, match="was damaged and is made anew: try again"):
-        known.sessions(index.Filter(), 50)
+        known.page_of_sessions(index.Filter(), 50, {})
     known.refresh()
 
     assert (left, emptied) == (4, 0)

@@ -34,8 +34,8 @@ def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
     """What the page shows of all that is there."""
     known = index.Index(home_dir)
     known.refresh()
-    spendings = spending.read_all(home_dir, spending.transcripts())
-    return overall.figures(spendings, known.rows(), [], span)
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    return overall.period_figures(spendings, known.all_rows(), [], span)
 
 
 def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -> None:
@@ -45,7 +45,7 @@ def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -
     made.now += 3 * DAY_S
     made.model = "claude-sonnet-4-6"
     made.reply(60_000)
-    spendings = spending.read_all(home_dir, spending.transcripts())
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
 
     values = shown(home_dir)
 
@@ -151,15 +151,12 @@ def test_a_compaction_that_several_sessions_have_is_counted_once() -> None:
     """By its id; those without one are told apart by their session and place."""
 
     def row(name: str, *compacted: tuple[str | None, float]) -> dict[str, Any]:
-        figures = [
-            tuple({"uuid": uuid, "at": at}.get(field) for field in index.COMPACTION_FIGURES)
-            for uuid, at in compacted
-        ]
+        figures = [{"uuid": uuid, "at": at} for uuid, at in compacted]
         return {"id": name, "model": f"model of {name}", "compacted": figures}
 
     rows = [row("a", ("u1", 3.0), (None, 1.0), (None, 4.0)), row("b", ("u1", 3.0), (None, 2.0))]
 
-    made = overall.compactions(rows)
+    made = overall.distinct_compactions(rows)
 
     assert [each["at"] for each in made] == [1.0, 2.0, 3.0, 4.0]
     assert [each["model"][-1] for each in made] == ["a", "b", "a", "a"]
@@ -182,14 +179,14 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
     session(folder).reply(50_000)
     inner = folder / ID / "subagents" / "agent-7.jsonl"
     SessionBuilder(str(inner), ID, "/home/dev/other").reply(33_000, message_id="inner")
-    spendings = spending.read_all(home_dir, spending.transcripts())
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
 
-    values = overall.session_cost(spendings, ID, [])
+    values = overall.session_and_subagent_costs(spendings, ID, [])
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
     (row,) = bill.group_rows(spendings, ("session",))
-    assert values["cost"] == bill.dollars_text(row)
+    assert values["cost"] == bill.row_dollars_text(row)
     assert row["dollars"] > subagent["dollars"] > 0
 
 
@@ -203,7 +200,7 @@ def test_sessions_are_searched_and_empty_ones_left_out(home_dir: str, folder: Pa
     known.refresh()
 
     def names(**chosen: Any) -> list[str]:
-        rows, count = known.sessions(index.Filter(**chosen), 50)
+        rows, count = known.page_of_sessions(index.Filter(**chosen), 50, {})
         assert len(rows) == count
         return [row["id"] for row in rows]
 
@@ -224,7 +221,7 @@ def test_sessions_are_sorted_by_what_they_cost(home_dir: str, folder: Path) -> N
     known.refresh()
     costs = {names[0]: 0.5, names[2]: 2.0}
 
-    rows, _ = known.sessions(index.Filter(sort="cost"), 50, costs)
+    rows, _ = known.page_of_sessions(index.Filter(sort="cost"), 50, costs)
 
     assert [row["id"] for row in rows] == [names[2], names[0], names[1]]
 
@@ -239,7 +236,7 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     assert told.is_running
     assert "in use; " in pages.headline(told)
     told.is_running = False
-    ended = pages.session_page(told, redacted=False)
+    ended = pages.session_page_values(told, redacted=False)
 
     assert ended["headline"] == (
         "It ended with 50,000 of 200,000 tokens in use, 117,000 tokens before the brim."
@@ -260,7 +257,7 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     made.reply(31_000)
     told = story.tell_story(made.path, home_dir)
 
-    texts = [text for _, text in pages.new_items(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items_with_texts(told, told.moments[1])]
     (change,) = [text for text in texts if "three" in text]
 
     lines = pages.environment().filters["hunks"](change)
@@ -280,7 +277,7 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
     made.reply(31_000)
     told = story.tell_story(made.path, home_dir)
     moment = told.moments[1]
-    values = {"story": told, "moment": moment, "rows": pages.new_items(told, moment)}
+    values = {"story": told, "moment": moment, "rows": pages.new_items_with_texts(told, moment)}
     values |= {"within": "", "label": "", "replaced": []}
     around = {"navigation": (), "here": "", "busy": None, "title": ""}
 

@@ -62,7 +62,7 @@ def test_a_diff_has_a_style_for_each_of_its_lines_and_other_text_has_none() -> N
 )
 def test_a_shared_page_names_only_what_everybody_has(kind: str, name: str, shown: str) -> None:
     """Nothing that anybody wrote."""
-    assert pages.shared_name(kind, name) == shown
+    assert pages.redacted_name(kind, name) == shown
 
 
 @pytest.mark.parametrize(
@@ -82,21 +82,21 @@ def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
     item = Item("tool_result", name, 10, subject)
     kind = "tool results"
 
-    assert pages.shown_item(item, redacted=False) == f"{kind}: {name} {whole}"
-    assert pages.shown_item(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
-    assert pages.shown_item(item._replace(name=""), redacted=False) == kind
+    assert pages.item_text(item, redacted=False) == f"{kind}: {name} {whole}"
+    assert pages.item_text(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
+    assert pages.item_text(item._replace(name=""), redacted=False) == kind
 
 
 def test_a_long_name_and_a_long_subject_are_cut() -> None:
     """At sixty and eighty characters."""
     item = Item("tool_result", "n" * 61, 10, "s" * 81)
 
-    shown = pages.shown_item(item, redacted=False).partition(": ")[2]
+    shown = pages.item_text(item, redacted=False).partition(": ")[2]
 
     name, _, subject = shown.partition(" ")
     assert (len(name), len(subject)) == (60, 80)
     assert shown.count("…") == 2
-    exact = pages.shown_item(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
+    exact = pages.item_text(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
     assert exact.endswith(f"{'n' * 60} {'s' * 80}")
 
 
@@ -105,19 +105,19 @@ def test_a_long_name_and_a_long_subject_are_cut() -> None:
     [
         ("claude-opus-4-1", "claude-opus-4-1"),
         ("claude-opus-4-1[1m]", "claude-opus-4-1[1m]"),
-        ("acme-secret-7", None),
-        ("claude-Acme", None),
+        ("acme-secret-7", ""),
+        ("claude-Acme", ""),
     ],
 )
 def test_a_shared_page_hides_a_model_that_is_not_everybodys(
-    session: SessionBuilder, home_dir: str, model: str, shared: str | None
+    session: SessionBuilder, home_dir: str, model: str, shared: str
 ) -> None:
     """The user's own page names it, and the project."""
     session.model = model
     session.reply(50_000)
     told = story.tell_story(session.path, home_dir)
 
-    own, redacted = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+    own, redacted = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
 
     assert (own["model"], redacted["model"]) == (model, shared)
     assert (own["project"], redacted["project"]) == (told.project, "")
@@ -133,7 +133,7 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
     session.reply(9_000)
     told = story.tell_story(session.path, home_dir)
 
-    first, _, third, fourth = [pages.label(moment, single=True) for moment in told.moments]
+    first, _, third, fourth = [pages.request_label(moment, single=True) for moment in told.moments]
 
     assert first.startswith("Request 1, ")
     assert first.endswith(": 50,000 tokens, 25% of the window")
@@ -161,7 +161,7 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     session.reply(25_000)
     told = story.tell_story(session.path, home_dir)
 
-    found = {moment.number: pages.new_items(told, moment) for moment in told.moments}
+    found = {moment.number: pages.new_items_with_texts(told, moment) for moment in told.moments}
 
     texts = [text for rows in found.values() for _, text in rows]
     sizes = [[sum(item.tokens for item in items) for items, _ in rows] for rows in found.values()]
@@ -190,11 +190,13 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
     session.reply(10_000)
     told = story.tell_story(session.path, home_dir)
 
-    texts = [text for _, text in pages.new_items(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items_with_texts(told, told.moments[1])]
 
     assert any("Always answer in French." in text for text in texts)
-    assert not any("French" in text for _, text in pages.new_items(told, told.moments[0]))
-    own, shared = [pages.session_page(told, redacted=hides) for hides in (False, True)]
+    assert not any(
+        "French" in text for _, text in pages.new_items_with_texts(told, told.moments[0])
+    )
+    own, shared = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
     ((number, card),) = own["cards"]
     assert number == 2
     assert card.startswith("[brimline card] What was said")

@@ -126,14 +126,16 @@ def test_an_index_is_read_once_and_again_where_something_changed(
 
     assert found.total > 0
     rows = story.tell_story(played.session.path, home_dir).moments
-    (row,), count = found.sessions(index.Filter(), 50)
+    (row,), count = found.page_of_sessions(index.Filter(), 50, {})
     assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
     assert (
         row["saved_tokens"] == story.tell_story(played.session.path, home_dir).saved.kept_out_tokens
     )
-    assert found.sessions(index.Filter(model="another"), 50) == ([], 0)
-    spendings = spending.read_all(home_dir, spending.transcripts())
-    (compaction,) = overall.figures(spendings, found.rows(), [], 30)["period"].compactions
+    assert found.page_of_sessions(index.Filter(model="another"), 50, {}) == ([], 0)
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    (compaction,) = overall.period_figures(spendings, found.all_rows(), [], 30)[
+        "period"
+    ].compactions
     assert compaction["summary_characters"] == 8
 
 
@@ -156,7 +158,7 @@ def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
     for number in range(1_000):
         session.reply(20_000 + 100 * number + (70_000 if number == 333 else 0))
 
-    shown = chart.choose_moments(story.tell_story(session.path, home_dir).moments)
+    shown = chart.fullest_moments(story.tell_story(session.path, home_dir).moments)
 
     assert len(shown) == chart.MOST_COLUMNS
     assert 334 in [one.number for one in shown]
@@ -169,7 +171,7 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
     session.compact(54_000)
     for tokens in (9_000, 11_000, 13_000):
         session.reply(tokens)
-    shown = chart.choose_moments(story.tell_story(session.path, home_dir).moments)
+    shown = chart.fullest_moments(story.tell_story(session.path, home_dir).moments)
     known = [one.outlook is not None for one in shown]
 
     plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
@@ -178,7 +180,7 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
     stretches = "".join("x" if one else " " for one in known).split()
     assert not all(known)
     assert middle.count("M") == len(stretches)
-    assert f" {plot.y(0)}" not in middle
+    assert f" {plot.y_of_value(0)}" not in middle
 
 
 def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_model(
@@ -255,7 +257,7 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
     ]
     state = SessionState(home_dir, find.session_id_of(session.path))
     for line in lines:
-        state.add_line("Gateway", line)
+        state.spool_event("Gateway", line)
 
     moments = story.tell_story(session.path, home_dir).moments
 

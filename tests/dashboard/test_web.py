@@ -113,7 +113,9 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
+        known = Conversations(
+            home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
+        )
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare(raw_of(bulky()), headers, time.time())
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
@@ -350,7 +352,7 @@ def test_pages_that_are_asked_for_at_once_share_a_new_index(home_dir: str) -> No
     for number in range(20):
         found = index.Index(f"{home_dir}/{number}")
         with ThreadPoolExecutor(4) as pool:
-            asked = [pool.submit(found.sessions, index.Filter(), 50) for _ in range(4)]
+            asked = [pool.submit(found.page_of_sessions, index.Filter(), 50, {}) for _ in range(4)]
         assert [one.result(PATIENCE_S) for one in asked] == [([], 0)] * 4
 
 

@@ -148,7 +148,7 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
 )
 def test_a_number_is_plain_digits(text: str, number: int | None) -> None:
     """Twelve at most; 0 says nothing."""
-    assert io.whole_number(text) == number
+    assert io.positive_number(text) == number
 
 
 def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.MonkeyPatch) -> None:

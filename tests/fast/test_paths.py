@@ -32,7 +32,7 @@ def test_a_relative_data_folder_is_below_the_users_home(
     monkeypatch.setenv("BRIMLINE_HOME", named)
 
     assert paths.home() == str(world / "home" / "data")
-    folder = paths.project_transcripts("/home/dev/my.project_1")
+    folder = paths.project_transcripts_dir("/home/dev/my.project_1")
     assert folder == f"{world}/home/.claude/projects/-home-dev-my-project-1"
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", "config/")
     assert paths.client_config_dir() == f"{project_dir}/config"

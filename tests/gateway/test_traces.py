@@ -33,7 +33,7 @@ def test_status_line_status_and_history_say_what_was_kept_out(
     with Gateway(upstream.url) as gateway:
         gateway.ask(raw_of(bulky()), SESSION)
         gateway.ask(raw_of(summed), SESSION)
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     session = SessionBuilder(f"{folder}/{NAME}.jsonl", cwd=project_dir)
     session.prompt()
     session.reply(tokens)

@@ -12,14 +12,14 @@ from brimline.gauge.composition import (
     SYSTEM,
     UNKNOWN_TOOL,
     Composition,
-    compose,
-    estimate_tokens,
-    share_first_request,
-    share_growth,
+    compose_entries,
+    estimate_piece_tokens,
+    first_request_shares,
+    growth_shares,
 )
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import pieces
-from brimline.transcript.compactions import scan
+from brimline.transcript.compactions import scan_session
 from brimline.transcript.pieces import Piece
 
 from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
@@ -33,7 +33,7 @@ thorough = settings(max_examples=120)
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = compose(pieces.entries(session.path))
+    found = compose_entries(pieces.entries(session.path))
     check_sums(found)
     return found
 
@@ -83,9 +83,9 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = compose(pieces.entries(str(path)))
+    found = compose_entries(pieces.entries(str(path)))
 
-    occupancies = scan(str(path)).occupancies
+    occupancies = scan_session(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     check_sums(found)
 
@@ -126,7 +126,7 @@ def test_on_any_session_the_parts_add_up(steps: list[tuple[Any, ...]], tmp_path:
 
     found = composed(session)
 
-    occupancies = scan(session.path).occupancies
+    occupancies = scan_session(session.path).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     assert sum(turn.requests for turn in found.turns if turn.in_context) == len(occupancies)
 
@@ -153,13 +153,13 @@ def test_growth_is_shared_by_what_is_known(
     """Exact counts first, then the estimates, within bounds."""
     known = [Piece(kind, characters) for kind, characters in added.items()]
 
-    found = share_growth(growth, known, MODEL, output_tokens=output)
+    found = growth_shares(growth, known, MODEL, output_tokens=output)
 
     assert sum(found) == sum(shares)
     assert all(abs(one - other) <= 20 for one, other in zip(found, shares, strict=True))
-    assert share_first_request(10, [Piece("user", 99_999)], MODEL) == [10]
-    newer = estimate_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
-    assert newer > 1.2 * estimate_tokens(Piece("tool_result", 10_000), MODEL)
+    assert first_request_shares(10, [Piece("user", 99_999)], MODEL) == [10]
+    newer = estimate_piece_tokens(Piece("tool_result", 10_000), "claude-opus-4-7")
+    assert newer > 1.2 * estimate_piece_tokens(Piece("tool_result", 10_000), MODEL)
 
 
 def test_the_first_request_is_the_floor_but_for_what_was_said(session: SessionBuilder) -> None:

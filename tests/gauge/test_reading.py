@@ -34,7 +34,7 @@ def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     assert reading.projected_tokens == 101_500
     assert reading.compaction.tokens == 167_000
     assert reading.margin_tokens == 65_500
-    assert reading.used_ratio == 0.5
+    assert reading.document()["used_ratio"] == 0.5
     assert reading.measured_by == "transcript"
     assert reading.measured_at is not None
     assert _reading(session, added_characters=2_850).tail_tokens == 500 + 2_000
@@ -147,7 +147,7 @@ def test_where_nobody_knows_which_is_newer_the_transcript_counts(
     assert _reading(session, snapshot).occupancy_tokens is None
     alone = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
     reading = make_reading(Tail(), alone, _policy())
-    assert (reading.used_ratio, reading.model) == (0.25, "claude")
+    assert (reading.document()["used_ratio"], reading.model) == (0.25, "claude")
 
 
 def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
@@ -167,7 +167,7 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
     quiet = Reading(late.window, late.compaction, late.known_model)
     quiet.transcript, quiet.history = session.path, [51_000, 150_000]
-    quiet.look_back()
+    quiet.fetch_history()
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
@@ -176,7 +176,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).largest(WINDOW) is None
+    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -184,12 +184,12 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).largest(WINDOW) == 1_000_000
+    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) == 1_000_000
 
 
 def _policy(**values: Any) -> Policy:
     policy = Policy(defaults() | values, {}, [])
-    policy.models = models.table()
+    policy.models = models.shipped_rows()
     return policy
 
 

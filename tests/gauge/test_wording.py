@@ -60,7 +60,6 @@ def test_what_is_known_has_a_row_each() -> None:
         ({"forecast_ops_high": 0}, "forecast", None),
         ({"forecast_ops": 1}, "forecast", "about 1 request (20"),
         ({"forecast_pace_requests": 5}, "forecast", "at the pace of the last five requests"),
-        ({"forecast_pace_requests": 6}, "forecast", "at the pace of the last 6 requests"),
         ({"tier": 2}, "tier", "L2"),
     ],
 )
@@ -81,7 +80,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     assert wording.headline(without) == f"{begins}{wording.margin(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.headline(nothing).startswith("Unknown: no model request")
-        assert wording.farewell(nothing).startswith("It ended before a model request")
+    assert wording.farewell(UNMEASURED).startswith("It ended before a model request")
 
 
 @pytest.mark.parametrize(
@@ -120,15 +119,15 @@ def test_the_model_is_told_the_distance_and_how_it_is_known(
 
 def test_the_status_line_leaves_out_what_is_unknown() -> None:
     """Past the brim nothing is left."""
-    assert wording.status_line(DOCUMENT | {"tier": 1}) == {
+    assert wording.status_line_parts(DOCUMENT | {"tier": 1}) == {
         "distance": "45.5k to compaction",
         "used": "60% of 200k window",
         "forecast": "~40 req. (20–60)",
         "tier": "L1",
     }
-    past = wording.status_line(DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0})
+    past = wording.status_line_parts(DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0})
     assert past == {"distance": "0 to compaction", "used": "60% of 200k window"}
-    assert wording.status_line(UNMEASURED) == {"distance": "200k window, not measured yet"}
+    assert wording.status_line_parts(UNMEASURED) == {"distance": "200k window, not measured yet"}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
 )
 def test_tokens_in_short_have_three_digits(tokens: int, text: str) -> None:
     """Thousands and millions by a letter."""
-    assert wording.short(tokens) == text
+    assert wording.short_count(tokens) == text
 
 
 @pytest.mark.parametrize(
@@ -169,9 +168,9 @@ def test_the_last_of_several_tiers_is_red(level: int, last: int, colour: str) ->
 
 def test_a_tier_that_was_entered_fits_above_the_prompt() -> None:
     """With what is left to the brim."""
-    entered = wording.tier_entered(DOCUMENT | {"tier": 3})
+    entered = wording.tier_entry_notice(DOCUMENT | {"tier": 3})
     assert entered == "brimline: 45,500 tokens to compaction; from here on tier L3"
-    past = wording.tier_entered(DOCUMENT | {"tier": 3, "margin_tokens": -9})
+    past = wording.tier_entry_notice(DOCUMENT | {"tier": 3, "margin_tokens": -9})
     assert past.startswith("brimline: 0 tokens to compaction;")
 
 

@@ -13,7 +13,7 @@ import pytest
 from brimline.fast import paths
 from brimline.guard.monitor import REARM_POINTS
 from brimline.hooks import statusline
-from brimline.hooks.entry import ask_rooms, open_turn
+from brimline.hooks.entry import answer_turn, open_turn
 from brimline.testing import bash_event, event, statusline_event
 
 from .dialogue import SILENT, Answer, Talk
@@ -245,7 +245,7 @@ def test_a_stale_reading_arms_nothing(talk: Talk) -> None:
     assert slow.reading.tier == 0
     assert talk.heard(157_000) == "3"
 
-    assert ask_rooms(slow) == b""
+    assert answer_turn(slow) == b""
     assert talk.heard(157_100) == "-"
 
 

@@ -172,12 +172,11 @@ def refused(*_, **__):
     raise AssertionError("somebody was asked")
 
 socket.socket.connect = subprocess.Popen.__init__ = refused
-from brimline.hooks.entry import respond
+from brimline.hooks import entry, statusline
 from brimline.fast import paths
-home = paths.home()
-for name, payload in json.loads(sys.argv[1]):
-    answer = respond(name, json.dumps(payload).encode(), home)
-print(answer.decode())
+shown, prompt = [json.dumps(payload).encode() for payload in json.loads(sys.argv[1])]
+statusline.respond(shown, paths.home())
+print(entry.respond("UserPromptSubmit", prompt, paths.home()).decode())
 """
 
 
@@ -185,7 +184,7 @@ print(answer.decode())
 def test_limits_are_told_without_asking_anyone(talk: Talk, world: Path) -> None:
     """No connection, no process: the status line's own figures."""
     shown = statusline_event(talk.session, 200_000, None) | {"rate_limits": LIMITS}
-    given = [("statusline", shown), ("UserPromptSubmit", event("UserPromptSubmit", talk.session))]
+    given = [shown, event("UserPromptSubmit", talk.session)]
 
     done = subprocess.run(
         [sys.executable, "-c", _NOBODY_IS_ASKED, json.dumps(given)],

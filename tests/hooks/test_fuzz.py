@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from tests.transcript.generated import json_values, mutated_transcripts, transcripts
 
-from brimline.hooks import table
+from brimline.hooks import statusline, table
 from brimline.hooks.entry import log_failure, respond
 from brimline.state import logs
 from brimline.testing import SessionBuilder, bash_event, statusline_event
@@ -76,7 +77,8 @@ def _entry(name: str, raw: bytes, world: Path) -> bytes:
     home_dir = str(world / "brimline")
     before = _outside(world)
     try:
-        answer = respond(name, raw, home_dir)
+        is_line = name == "statusline"
+        answer = (statusline.respond if is_line else partial(respond, name))(raw, home_dir)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise

@@ -98,7 +98,7 @@ def test_what_the_client_brought_first_is_not_judged_again(
     """The same call again would count as a repetition of its own preview."""
     session.reply(40_000)
     state = SessionState(home_dir, session.session_id)
-    state.save(MOD_ALIVE, {"at": 0.0})
+    state.save_document(MOD_ALIVE, {"at": 0.0})
     mode: dict[str, Any] = {"permission_mode": "bypassPermissions"}
     payload = bash_event(session, LOG, **mode)
     said = entry.respond("PostToolUse", json.dumps(payload).encode(), home_dir)
@@ -135,7 +135,7 @@ def test_a_file_shown_as_a_preview_has_every_read_looked_at(
 ) -> None:
     """And in a session with a past, until it is known that there was none."""
     state = SessionState(home_dir, session.session_id)
-    state.add_line("SessionStart", {})
+    state.spool_event("SessionStart", {})
     open(f"{state.folder}/{hook.PAST}", "w").close()
     assert gate_at(session, home_dir, 40_000)["reads"] is False
     open(f"{state.folder}/{hook.PREVIEWED}x", "w").close()

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from brimline.fast import paths
 from brimline.hooks import statusline
-from brimline.hooks.entry import respond
 from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import bash_event, statusline_event
@@ -129,7 +128,7 @@ def test_it_says_when_the_hooks_have_fallen_silent(talk: Talk) -> None:
 
     def drawn(tokens: int | None) -> str:
         # What the gateway writes is no word of a hook.
-        SessionState(talk.home_dir, talk.session.session_id).add_line("Gateway", {"saved": 1})
+        SessionState(talk.home_dir, talk.session.session_id).spool_event("Gateway", {"saved": 1})
         return _shown(statusline_event(talk.session, 200_000, tokens), talk.home_dir)
 
     talk.send(bash_event(talk.session))
@@ -299,7 +298,7 @@ def _table(payload: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _shown(payload: dict[str, Any], home_dir: str) -> str:
-    return respond("statusline", json.dumps(payload).encode(), home_dir).decode()
+    return statusline.respond(json.dumps(payload).encode(), home_dir).decode()
 
 
 @pytest.mark.parametrize(

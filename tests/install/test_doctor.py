@@ -84,7 +84,7 @@ def test_every_text_says_what_it_must_within_the_columns() -> None:
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
         assert bool(text.get("why")) is (text["level"] != "ok"), name
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
-        finding = doctor.make_finding(name, **fields)._replace(level="note")
+        finding = doctor.make_finding(name, text, fields)._replace(level="note")
         assert "{" not in "".join(finding)
         assert (
             max(map(len, doctor.findings_text({"findings": [finding._asdict()]}).splitlines()))
@@ -349,7 +349,7 @@ def test_the_clients_settings_are_checked(
 
 def test_a_model_that_the_client_does_not_compact_is_told(installed: Home) -> None:
     """By the newest session of the project; with the command that makes it."""
-    path = Path(paths.project_transcripts(installed.project), "s1.jsonl")
+    path = Path(paths.project_transcripts_dir(installed.project), "s1.jsonl")
     path.parent.mkdir(parents=True)
     SessionBuilder(str(path), model="claude-sonnet-4-5").reply(20_000)
 

@@ -131,12 +131,12 @@ def test_doctor_says_whether_the_last_session_had_it(home: Home) -> None:
     home.install()
     assert told(home, "ok") == ["the mod is installed; no session has begun since"]
     state = SessionState(home.data, "s1")
-    state.add_line("SessionStart", {})
+    state.spool_event("SessionStart", {})
     assert "--bare" in told(home, "warning")[0]
     home.edit(disableAllHooks=True)
     assert "disableAllHooks" in told(home, "warning")[0]
     home.edit(disableAllHooks=False)
-    state.save(MOD_ALIVE, {"at": 1.0, "client": "2.1.325", "inside": "keep"})
+    state.save_document(MOD_ALIVE, {"at": 1.0, "client": "2.1.325", "inside": "keep"})
     assert "client 2.1.325, compaction.inside = keep" in told(home, "ok")[0]
 
 
@@ -146,7 +146,7 @@ def test_doctor_names_an_old_client(home: Home, no_client: Path) -> None:
     program.write_text("#!/bin/sh\necho '2.1.286 (Claude Code)'\n")
     program.chmod(0o755)
     home.install("--no-mcp")
-    SessionState(home.data, "s1").add_line("SessionStart", {})
+    SessionState(home.data, "s1").spool_event("SessionStart", {})
     assert "older than 2.1.287" in told(home, "warning")[0]
 
 
@@ -242,17 +242,18 @@ def test_mods_that_answer_first_are_rivals(home: Home) -> None:
     [
         (None, None),
         ({"source": "directory", "path": "/m"}, "/m"),
-        ({"source": "github", "repo": "a/b"}, '{"source": "github", "repo": "a/b"}'),
-        ({"path": 5}, '{"path": 5}'),
+        ({"source": "github", "repo": "a/b"}, None),
+        ({"path": 5}, None),
+        ("/m", None),
     ],
 )
 def test_the_clients_record_says_where_the_marketplace_is(
     home: Home, source: Any, place: str | None
 ) -> None:
-    """A folder, or a description of what is none."""
+    """A folder; none where it is from elsewhere."""
     folder = home.config / "plugins"
     folder.mkdir()
     known = {} if source is None else {"brimline": {"source": source}}
     (folder / "known_marketplaces.json").write_text(json.dumps(known))
 
-    assert client_record.marketplace() == place
+    assert client_record.folder_of_marketplace() == place

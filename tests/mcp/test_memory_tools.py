@@ -96,7 +96,7 @@ def test_what_the_model_remembers_is_a_topic_marked_as_its_own(
         "text": "By tag.",
     }
     assert "Kept in" in said(server, "remember", **parts)
-    folder = Path(paths.project_transcripts(project_dir), "memory")
+    folder = Path(paths.project_transcripts_dir(project_dir), "memory")
     assert "source: model" in (folder / "deploys.md").read_text(encoding="utf-8")
     assert "How we deploy" in (folder / "MEMORY.md").read_text(encoding="utf-8")
 

@@ -253,7 +253,7 @@ def test_what_a_session_of_the_project_stored_is_the_projects(
     if known == "running":
         monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "s1")
     elif known != "folder":
-        transcript = Path(paths.project_transcripts(PROJECT), f"{session}.jsonl")
+        transcript = Path(paths.project_transcripts_dir(PROJECT), f"{session}.jsonl")
         transcript.parent.mkdir(parents=True)
         transcript.touch()
 

@@ -15,7 +15,7 @@ ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 
 def session(project_dir: str, session_id: str = ID) -> SessionBuilder:
     """A session where the client keeps those of a project."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     return SessionBuilder(f"{folder}/{session_id}.jsonl", session_id, project_dir)
 
 

@@ -19,7 +19,7 @@ ANSWER = "The store needed a server of its own; cookies need none."
 
 def recorded(project_dir: str, session_id: str = SESSION, **settings: object) -> SessionBuilder:
     """A session in the client's folder of a project."""
-    path = f"{paths.project_transcripts(project_dir)}/{session_id}.jsonl"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{session_id}.jsonl"
     # Rows of different sessions have different names.
     counter = int(session_id[-4:], 16) * 1_000
     return SessionBuilder(path, session_id, project_dir, counter=counter, **settings)  # type: ignore[arg-type]

@@ -22,9 +22,9 @@ def test_it_is_noted_with_the_client_and_the_setting(home_dir: str, project_dir:
     cold = {"tokens": 100_000, "after_s": 300}
     told = {"inside": "balanced", "folder": folder, "cold": cold}
     assert say(home_dir, project_dir) == told
-    sign = SessionState(home_dir, "s1").read(MOD_ALIVE)
+    sign = SessionState(home_dir, "s1").read_document(MOD_ALIVE)
     assert (sign["client"], sign["inside"]) == ("2.1.325", "balanced")
-    assert SessionState(home_dir, "s2").read(MOD_ALIVE) == {}
+    assert SessionState(home_dir, "s2").read_document(MOD_ALIVE) == {}
 
 
 def test_a_module_of_another_version_is_renewed(home_dir: str, project_dir: str) -> None:

@@ -18,7 +18,7 @@ ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
 
 def session(project_dir: str, *tokens: int) -> SessionBuilder:
     """A session whose requests took so many tokens, on a window of 200,000."""
-    folder = paths.project_transcripts(project_dir)
+    folder = paths.project_transcripts_dir(project_dir)
     built = SessionBuilder(f"{folder}/{ID}.jsonl", ID, project_dir)
     built.prompt("go")
     for size in tokens:

@@ -214,9 +214,9 @@ def test_the_card_has_three_lines(
     assert "15 old results" in moved
     assert "`recall`" in moved
     assert reading.startswith("Read a file again before you edit it")
-    notes.add(home_dir, session.session_id, "keep", "Never touch the billing tables.")
+    notes.append_note(home_dir, session.session_id, "keep", "Never touch the billing tables.")
     pinned = {"compartment": items.SAFETY, "text": "No deploys.", "priority": 1, "pinned": True}
-    items.add(home_dir, session.session_id, pinned)
+    items.add_item(home_dir, session.session_id, pinned)
     assert start_again(session, home_dir)[2:] == [
         "Still in force:",
         "- No deploys.",
@@ -262,12 +262,12 @@ def test_the_history_says_what_it_was(
     compact(full, session, home_dir)
     start_again(session, home_dir)
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="")
-    figures = history.look(home_dir, session.session_id, [session.path]).figures
+    figures = history.read_session(home_dir, session.session_id, [session.path]).figures
     (compaction,) = figures.compactions
     assert compaction.trigger == "auto"
     assert compaction.summary_characters is None
     account = r"without a model, 15 results moved out, 3\d,\d{3} tokens freed"
-    assert re.fullmatch(account, compaction.account or "")
+    assert re.fullmatch(account, compaction.moved_out_phrase or "")
 
 
 def test_originals_stay_while_the_sessions_file_mentions_them(
@@ -295,7 +295,7 @@ def test_the_store_lists_what_the_last_session_moved_out(
     full: Conversation, session: SessionBuilder, home_dir: str
 ) -> None:
     """With tool and command; what other sessions stored is not among it."""
-    folder = Path(paths.project_transcripts(session.cwd))
+    folder = Path(paths.project_transcripts_dir(session.cwd))
     folder.mkdir(parents=True)
     session.path = str(folder / f"{session.session_id}.jsonl")
     session.prompt("Make it fast.")

@@ -21,7 +21,7 @@ def fetch_back(player: Player, times: int) -> None:
     for number in range(times):
         shown = player.bash(f"make deploy n={number}", f"{BUILD}\n{number}")
         assert shown is not None
-        key = player.turn("Stop").state.last_line("Offloaded")["key"]
+        key = player.turn("Stop").state.last_spooled("Offloaded")["key"]
         player.bash(f"brimline store get {key}", f"{BUILD}\n{number}")
 
 
@@ -117,11 +117,11 @@ def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player
     """As far as its figures are numbers; of several sessions all together."""
     for session_id in ("a", "b"):
         state = SessionState(player.home_dir, session_id)
-        state.add_line("Stop", {"said": "Offloaded"})
-        state.add_line("Offloaded", {"key": "k", "bytes": 900, "would": 500, "shown": "many"})
-        state.add_line("Offloaded", {"key": "l", "bytes": 100, "would": 50, "shown": 30})
-        state.add_line("Recalled", {"key": "k", "shown": 70})
-        state.add_line("Recalled", {"key": "of another", "shown": 7_000})
+        state.spool_event("Stop", {"said": "Offloaded"})
+        state.spool_event("Offloaded", {"key": "k", "bytes": 900, "would": 500, "shown": "many"})
+        state.spool_event("Offloaded", {"key": "l", "bytes": 100, "would": 50, "shown": 30})
+        state.spool_event("Recalled", {"key": "k", "shown": 70})
+        state.spool_event("Recalled", {"key": "of another", "shown": 7_000})
 
     alone = savings.saved_by(player.home_dir, "a")
 

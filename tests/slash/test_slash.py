@@ -13,8 +13,8 @@ import pytest
 
 import brimline
 from brimline import slashcommands
-from brimline.hooks import entry
-from brimline.memory import deep
+from brimline.hooks import entry, statusline
+from brimline.memory import hits
 from brimline.slash import answer
 from brimline.store import pins, put
 from brimline.testing import SessionBuilder, statusline_event
@@ -187,7 +187,7 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     told = said("/brim:recall walrus", home_dir, session)
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
-    deep.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
+    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
     assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
     assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
 
@@ -334,8 +334,8 @@ def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: Sessi
     raw = json.dumps(statusline_event(session, 200_000, None)).encode()
 
     said("/brim:off", home_dir, session)
-    assert b"off: /brim:on" in entry.respond("statusline", raw, home_dir)
+    assert b"off: /brim:on" in statusline.respond(raw, home_dir)
     assert "off in this session until /brim:on" in said("/brim:status", home_dir, session)
     said("/brim:on", home_dir, session)
     assert "/brim:on" not in said("/brim:status", home_dir, session)
-    assert b"off:" not in entry.respond("statusline", raw, home_dir)
+    assert b"off:" not in statusline.respond(raw, home_dir)

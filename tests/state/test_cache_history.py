@@ -30,8 +30,8 @@ def test_each_session_has_its_figures_and_those_of_the_gateway(
     reply(session, 0, 50_000)
     reply(session, 0, 51_000)
     state = SessionState(home_dir, os.path.basename(session.path).removesuffix(".jsonl"))
-    state.add_line("Gateway", {"saved": 700, "rewritten": 30})
-    state.add_line("Gateway", {"saved": 900, "rewritten": 12})
+    state.spool_event("Gateway", {"saved": 700, "rewritten": 30})
+    state.spool_event("Gateway", {"saved": 900, "rewritten": 12})
     empty = SessionBuilder(str(tmp_path / "empty.jsonl"))
     empty.prompt()
     sizes: list[int] = []
@@ -100,9 +100,9 @@ def test_the_newest_twenty_sessions_are_shown_or_the_one_that_is_named(
         built.prompt()
         os.utime(built.path, (number, number))
 
-    names = [os.path.basename(path) for path in cache_history.files(None)]
+    names = [os.path.basename(path) for path in cache_history.transcripts(None)]
     assert names == [f"{number:02}.jsonl" for number in range(21, 1, -1)]
-    assert cache_history.files("05") == [str(folder / "05.jsonl")]
+    assert cache_history.transcripts("05") == [str(folder / "05.jsonl")]
     (tmp_path / "x.jsonl").write_text("no row\n", encoding="utf-8")
     with pytest.raises(SessionError, match="is not a session"):
-        cache_history.files(str(tmp_path / "x.jsonl"))
+        cache_history.transcripts(str(tmp_path / "x.jsonl"))

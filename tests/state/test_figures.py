@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.state import figures
-from brimline.state.figures import Figures, add_up, readings, sound_fields, worth_keeping
+from brimline.state.figures import (
+    Figures,
+    add_up,
+    events_worth_keeping,
+    requests_from_events,
+    sound_fields,
+)
 from brimline.transcript.compactions import Recorded, Request
 
 if TYPE_CHECKING:
@@ -35,7 +41,7 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 def by_hooks(events: list[dict[str, Any]], *recorded: Recorded) -> Figures:
     """The figures of a session without requests in a transcript."""
-    return add_up(worth_keeping(events), readings(events), recorded)
+    return add_up(events_worth_keeping(events), requests_from_events(events), recorded)
 
 
 @pytest.mark.row("S2-48")
@@ -227,8 +233,8 @@ def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
         reading("Stop", 3),
     )
 
-    assert [event["at"] for event in worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
-    assert worth_keeping([]) == []
+    assert [event["at"] for event in events_worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
+    assert events_worth_keeping([]) == []
 
 
 def test_what_a_gateway_did_is_told_by_its_lines() -> None:
@@ -239,9 +245,9 @@ def test_what_a_gateway_did_is_told_by_its_lines() -> None:
         {"event": "Gateway", "at": 3.0, "saved": "x"},
         {"event": "Stop", "at": 4.0, "broke": "no", "saved": 99, "rewritten": 99},
     ]
-    assert figures.gateway_edits(lines) == {1.0: "due"}
-    assert figures.gateway_savings(lines) == (9, 5)
-    assert figures.gateway_savings([]) == (None, 0)
+    assert figures.gateway_edit_reasons(lines) == {1.0: "due"}
+    assert figures.gateway_saved_and_rewritten(lines) == (9, 5)
+    assert figures.gateway_saved_and_rewritten([]) == (None, 0)
 
 
 @pytest.mark.parametrize(
@@ -267,9 +273,9 @@ def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
     """One result is singular; one with a summary has no such phrase."""
     one = figures.Compaction(1.0, 2.0, moved_out=1, freed_tokens=1_200, seconds=0.25)
     many = figures.Compaction(1.0, 2.0, moved_out=0)
-    assert one.account == "without a model, 1 result moved out, 1,200 tokens freed"
-    assert many.account == "without a model, 0 results moved out, 0 tokens freed"
-    assert figures.Compaction(1.0, 2.0).account is None
+    assert one.moved_out_phrase == "without a model, 1 result moved out, 1,200 tokens freed"
+    assert many.moved_out_phrase == "without a model, 0 results moved out, 0 tokens freed"
+    assert figures.Compaction(1.0, 2.0).moved_out_phrase is None
     assert figures.Compaction(1.0, 2.0).confirmed is False
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from brimline.fast import io
 from brimline.fast.json import dumps
-from brimline.gauge.forecast import summarise
+from brimline.gauge.forecast import mean_log_speeds
 from brimline.state import history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
@@ -118,7 +118,7 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
 
 def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
-    assert history.growth_statistics(home_dir) == []
+    assert history.recent_segments(home_dir) == []
     hooks = Hooks(home_dir)
     hooks.add("SessionStart", model="claude-opus-4-5")
     for step in range(30):
@@ -130,7 +130,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     Hooks(home_dir, "later").read("PostToolUse", 60_000, 1)
     history.update(home_dir)
 
-    found = history.growth_statistics(home_dir)
+    found = history.recent_segments(home_dir)
 
     assert [(tokens[0], len(tokens)) for _, tokens in found] == [
         (60_000, 1),
@@ -138,8 +138,8 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
         (50_000, 1),
     ]
     assert found[1][0] == "claude-opus-4-5"
-    assert summarise([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
-    assert len(history.growth_statistics(home_dir, most_requests=1)) == 1
+    assert mean_log_speeds([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
+    assert len(history.recent_segments(home_dir, most_requests=1)) == 1
 
 
 def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:

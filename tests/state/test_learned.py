@@ -158,7 +158,7 @@ def test_a_compaction_is_kept_where_the_client_made_it_by_itself(
     """Just now, and measured."""
     state = SessionState(home_dir, "s")
     known = {"trigger": "auto", "occupancy": 100, "tail": 7, "window": 9, "effective": 8}
-    state.add_line("PreCompact", known | before)
+    state.spool_event("PreCompact", known | before)
 
     learned.note_compaction(home_dir, state, trigger)
 
@@ -173,9 +173,9 @@ def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -
     now = clock.now()
     for pause, count in ((45 * 60 - 60, 1), (45 * 60 + 60, 0)):
         state = SessionState(home_dir, f"s{pause}")
-        state.add_line("Stop", {"at": now - pause})
+        state.spool_event("Stop", {"at": now - pause})
         known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
-        state.add_line("PreCompact", known)
+        state.spool_event("PreCompact", known)
         learned.note_compaction(home_dir, state, "auto")
         found = [one for one in learned.samples(home_dir) if one.session == state.session_id]
         assert len(found) == count

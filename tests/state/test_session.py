@@ -14,7 +14,7 @@ from brimline.state.session import FORMAT, WINDOW, SessionState, Snapshot
 
 
 def line(number: int, at: float = 1.5, **fields: Any) -> str:
-    """One event as `SessionState.add_line` writes it."""
+    """One event as `SessionState.spool_event` writes it."""
     return json.dumps({"v": 1, "at": at, "event": f"E{number}"} | fields)
 
 
@@ -48,16 +48,20 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.largest(WINDOW), state.spoken_levels()) == (None, None, {})
+    assert (state.snapshot(), state.largest_number_behind(WINDOW), state.spoken_levels()) == (
+        None,
+        None,
+        {},
+    )
     assert not state.has_spoken
     assert not Path(home_dir).exists()
     state.save_snapshot(Snapshot(at=1.0))
-    state.add_line("PostToolUse", {})
+    state.spool_event("PostToolUse", {})
     state.claim_level(1, 0)
     for tokens in (1_000_000, 2_000_000, 1_000_000):
         state.remember_window(tokens)
 
-    assert SessionState(home_dir, "abc").largest(WINDOW) == 2_000_000
+    assert SessionState(home_dir, "abc").largest_number_behind(WINDOW) == 2_000_000
     found = [Path(home_dir), *Path(home_dir).rglob("*")]
     assert len(found) == 8
     for path in found:
@@ -90,9 +94,9 @@ def test_what_a_session_spools_is_read_back(home_dir: str) -> None:
     """One line each, whatever text; a stamp tells of news; spools put away earlier come first."""
     state = SessionState(home_dir, "abc")
     assert history.spool_stamp(state.folder) == []
-    state.add_line("PostToolUse", {"tier": 1, "text": "a\nb\ud800"})
+    state.spool_event("PostToolUse", {"tier": 1, "text": "a\nb\ud800"})
     first = history.spool_stamp(state.folder)
-    state.add_line("PreCompact", {"trigger": "auto"})
+    state.spool_event("PreCompact", {"trigger": "auto"})
 
     events, damaged = history._read_spool(state.folder)
 
@@ -137,7 +141,7 @@ def test_the_newer_of_status_line_and_mod_is_told(home_dir: str) -> None:
     shown = Snapshot(at=5.0, window_tokens=9, occupancy_tokens=1, model="m", cost_usd=0.5)
     state.save_snapshot(shown)
     for at, occupancy, source in ((4.0, 1, "statusline"), (5.0, 1, "statusline"), (6.0, 7, "mod")):
-        state.save("mod-reading", {"at": at, "occupancy_tokens": 7, "source": "mod"})
+        state.save_document("mod-reading", {"at": at, "occupancy_tokens": 7, "source": "mod"})
         found = SessionState(home_dir, "s").snapshot()
         assert found is not None
         assert (found.occupancy_tokens, found.source) == (occupancy, source)
@@ -171,8 +175,11 @@ def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     assert SessionState(home_dir, "s").claim_level(2, 70) is True
     state = SessionState(home_dir, "s")
     assert state.claim_level(2, 80) is False
-    assert (state.largest("compacted-"), state.largest(WINDOW)) == (5, 30)
-    assert state.largest("none-") is None
+    assert (state.largest_number_behind("compacted-"), state.largest_number_behind(WINDOW)) == (
+        5,
+        30,
+    )
+    assert state.largest_number_behind("none-") is None
     assert state.spoken_levels() == {2: 70}
     assert state.has_spoken is True
     state.release_level(2)
@@ -199,7 +206,7 @@ def test_what_a_gateway_saved_holds_for_its_own_request(
     state.switch(off=True)
     Path(f"{state.folder}/gateway-saved").write_bytes(content)
 
-    assert state.gateway_saved(occupancy) == saved
+    assert state.gateway_saved_tokens(occupancy) == saved
 
 
 def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
@@ -222,19 +229,19 @@ def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
 def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
     """A gateway's are apart, and are read too."""
     state = SessionState(home_dir, "s")
-    assert state.last_line("Stop") == {}
+    assert state.last_spooled("Stop") == {}
     for number in (1, 2):
-        state.add_line("Stop", {"n": number})
-        state.add_line("Gateway", {"n": number + 10})
-    state.add_line("Other", {"n": 3})
+        state.spool_event("Stop", {"n": number})
+        state.spool_event("Gateway", {"n": number + 10})
+    state.spool_event("Other", {"n": 3})
 
-    assert (state.last_line("Stop")["n"], state.last_line("Gateway")["n"]) == (2, 12)
-    assert state.last_line("Missing") == {}
-    assert state.moved_out() == {}
-    state.add_line("MovedOut", {"results": 4})
-    assert state.moved_out()["results"] == 4
-    state.add_line("MovedOut", {"results": 5, "at": 1_000.0})
-    assert state.moved_out() == {}
+    assert (state.last_spooled("Stop")["n"], state.last_spooled("Gateway")["n"]) == (2, 12)
+    assert state.last_spooled("Missing") == {}
+    assert state.just_moved_out() == {}
+    state.spool_event("MovedOut", {"results": 4})
+    assert state.just_moved_out()["results"] == 4
+    state.spool_event("MovedOut", {"results": 5, "at": 1_000.0})
+    assert state.just_moved_out() == {}
 
 
 def test_a_session_is_switched_off_and_on(home_dir: str) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.state import forgotten, traces
+from brimline.state import forgotten, session, traces
 from brimline.state.forgotten import Asked
 from brimline.state.session import SessionState
 
 
 def test_a_session_is_as_old_as_the_newest_file_in_its_folder(home_dir: str) -> None:
     """One without files has no age."""
-    SessionState(home_dir, "s1").add_line("Stop", {"cwd": "/p"})
+    SessionState(home_dir, "s1").spool_event("Stop", {"cwd": "/p"})
     folder = Path(paths.session_dir(home_dir, "s1"))
     (folder / "telemetry.json").write_text("{}", encoding="utf-8")
     os.utime(folder / "spool.jsonl", (2_000, 2_000))
@@ -33,8 +34,8 @@ def test_a_session_is_forgotten_with_its_folder_and_its_name(home_dir: str) -> N
     """A dry run counts the same files, and leaves them."""
     for name in ("s1", "s2"):
         state = SessionState(home_dir, name)
-        state.add_line("Stop", {"n": 1})
-        state.save_notice("text")
+        state.spool_event("Stop", {"n": 1})
+        state.save_mod_notice("text")
         with open(f"{home_dir}/errors.jsonl", "a", encoding="utf-8") as file:
             file.write(f'{{"v":1,"session":"{name}"}}\n')
     count = len(io.names_in(paths.session_dir(home_dir, "s1")))
@@ -71,10 +72,21 @@ def test_a_forgotten_session_is_silent_until_it_is_written_again(
     """Another one is not."""
     forgotten.note_forgotten(home_dir, 100.0004, {"session": "s1"})
     forgotten.note_forgotten(home_dir, 200.0, {"project": "/p"})
-    gone = forgotten.sessions(home_dir)
+    gone = forgotten.last_lines_by_session(home_dir)
     assert {name: line["at"] for name, line in gone.items()} == {"s1": 100.0}
     for name, moment, silent in (("s1", 100, True), ("s1", 101, False), ("s2", 1, False)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("", encoding="utf-8")
         os.utime(path, (moment, moment))
-        assert forgotten.is_silent(gone, str(path)) is silent
+        assert forgotten.has_nothing_new(gone, str(path)) is silent
+
+
+def test_every_file_of_a_session_that_is_named_in_the_state_is_known_as_ours() -> None:
+    """A name that no pattern knows would stay behind when the data folder is deleted."""
+    told = [name for name in vars(session) if name.isupper() or name[:1] == "_"]
+    names = [getattr(session, name) for name in told if isinstance(getattr(session, name), str)]
+    files = [name for name in names if re.fullmatch(r"mod-\w+|off|\w+\.jsonl?", name)]
+    assert len(files) > 6
+
+    for name in files:
+        assert re.fullmatch(traces.FILES["sessions/*"], name), name

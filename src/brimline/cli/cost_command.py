@@ -34,11 +34,11 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
       brimline cost --by model --json
     """
     begun = _parse_since(since) if since else 0.0
-    files = spending.transcripts()
+    files = spending.all_transcripts()
     with output.Progress("Reading", output.total_bytes(files)) as bar:
-        spendings = spending.read_all(paths.home(), files, bar.update)
+        spendings = spending.read_spendings(paths.home(), files, bar.update)
     if session_id is not None:
-        name = find.matching(session_id, {each.session_id for each in spendings})
+        name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
             find.require_transcript(each.path)

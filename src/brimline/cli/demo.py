@@ -158,7 +158,7 @@ class Player:
 
     def play(self) -> Iterator[Moment]:
         """Every step in turn."""
-        self._fire("SessionStart", source="startup")
+        self._run_hook("SessionStart", source="startup")
         for step in STORY:
             self.session.now = max(self.session.now, time.time())
             note, instead = self._play_step(step)
@@ -171,7 +171,9 @@ class Player:
     def _play_step(self, step: Step) -> tuple[str, str]:
         """One step; returns the note for the model and what it got instead of a result."""
         if step.kind == "prompt":
-            note = self._fire("UserPromptSubmit", prompt=step.label).get("additionalContext", "")
+            note = self._run_hook("UserPromptSubmit", prompt=step.label).get(
+                "additionalContext", ""
+            )
             self.session.prompt(step.label)
             self.messages.append({"text": step.label})
             self.tokens += step.tokens
@@ -189,7 +191,7 @@ class Player:
         asked = {_INPUTS.get(step.kind, "command"): step.label}
         before = ""
         if step.kind == "Skill":
-            answer = self._fire("PreToolUse", tool_name="Skill", tool_input=asked)
+            answer = self._run_hook("PreToolUse", tool_name="Skill", tool_input=asked)
             before = answer.get("additionalContext", "")
         size = 200 if step.kind in ("Edit", "Write") else int(step.tokens * _CHARACTERS_PER_TOKEN)
         note, _ = self._call_tool(step.kind, asked, "x" * size, step.tokens)
@@ -202,7 +204,7 @@ class Player:
         call_id = self.session.tool_call(self.tokens, tool, **tool_input)
         seen = text if tokens is None else text[:_MOST_CHARACTERS]
         payload = testing.bash_event(self.session, seen, tool_name=tool, tool_use_id=call_id)
-        answer = self._fire("PostToolUse", **payload | {"tool_input": tool_input})
+        answer = self._run_hook("PostToolUse", **payload | {"tool_input": tool_input})
         result_text = answer.get("updatedToolOutput", {}).get("stdout", text)
         self.session.tool_result(call_id, result_text[:_MOST_CHARACTERS])
         added = int(len(result_text) / _CHARACTERS_PER_TOKEN) if tokens is None else tokens
@@ -210,16 +212,18 @@ class Player:
         use = {"tool_use_id": call_id, "tool": tool, "input": tool_input}
         result = {"tool_use_id": call_id, "text": result_text}
         self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
-        self._spawn("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
+        self._run_process(
+            "statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None)
+        )
         return answer.get("additionalContext", ""), result_text
 
     def _compact(self) -> str:
         """What the mod does: old results become lines; returns those and what comes after them."""
         request = {"session": self.session.session_id, "cwd": self.session.cwd, "trigger": "auto"}
-        answer = json.loads(self._spawn("mod compact", request | {"messages": self.messages}))
+        answer = json.loads(self._run_process("mod compact", request | {"messages": self.messages}))
         lines: dict[str, str] = answer["results"]
-        card: str = self._fire("SessionStart", source="compact").get("additionalContext", "")
-        self._fire("PostCompact", trigger="auto", compact_summary=card)
+        card: str = self._run_hook("SessionStart", source="compact").get("additionalContext", "")
+        self._run_hook("PostCompact", trigger="auto", compact_summary=card)
         self.session.compact(self.tokens, summary=card)
         self.tokens -= sum(self.sizes[call] for call in lines)
         self.moved_out += len(lines)
@@ -228,13 +232,13 @@ class Player:
             [*lines.values(), "", "Every message is still there, such as:", words[0], "", card]
         )
 
-    def _fire(self, name: str, **fields: Any) -> dict[str, Any]:
+    def _run_hook(self, name: str, **fields: Any) -> dict[str, Any]:
         """One hook process; returns what it answers."""
-        answer = self._spawn(name, testing.event(name, self.session, **fields))
+        answer = self._run_process(name, testing.event(name, self.session, **fields))
         found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
         return found
 
-    def _spawn(self, name: str, payload: dict[str, Any]) -> bytes:
+    def _run_process(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), *name.split()],
@@ -288,7 +292,7 @@ def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:
     }
     if moment.instead:
         most = 2 * _SHOWN_LINES if moment.step.kind == "compact" else _SHOWN_LINES
-        rows = [output.line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]
+        rows = [output.one_line(row, _SHOWN_WIDTH) for row in moment.instead.strip().split("\n")]
         rows = rows if len(rows) <= most else [*rows[: most - 2], "…", rows[-1]]
         title = f"step {number}: {titles[moment.step.kind]}"
         yield Panel(Text("\n".join(rows)), title=title, border_style="green")

@@ -36,7 +36,7 @@ def history(
       brimline history --compactions --json
     """
     if injections or cache:
-        files = cache_history.files(session_id)
+        files = cache_history.transcripts(session_id)
         with output.Progress("Reading", output.total_bytes(files)) as bar:
             if cache:
                 document = cache_history.document(paths.home(), files, bar.update)
@@ -46,12 +46,12 @@ def history(
                 text = injected.text(document)
         output.answer(document, text, as_json=as_json)
         return
-    home_dir, files = paths.home(), lookback.files(session_id)
+    home_dir, files = paths.home(), lookback.transcripts(session_id)
     with output.Progress("Reading", output.total_bytes(files)) as bar:
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
-    aftermath.complete_history(document, config.user_models(home_dir))
+    aftermath.add_costs_and_losses(document, config.user_models(home_dir))
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
         output.note(note)

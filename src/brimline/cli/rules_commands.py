@@ -34,13 +34,13 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
     """
     if path is None and not as_text:
         place, file = os.getcwd(), _organisation_file()
-        document = loading.project_document(place, file, composition.estimate_text)
+        document = loading.project_document(place, file, composition.estimate_text_tokens)
     elif as_text:
-        made = marked.assemble(_gather(path).sources, has_file=path is not None)
+        made = marked.assemble_files(_cascade_for(path).sources, has_file=path is not None)
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
-        document = loading.document(_gather(path), composition.estimate_text)
+        document = loading.document(_cascade_for(path), composition.estimate_text_tokens)
         document["is_complete"] = True
     output.answer(document, loading.text, as_json=as_json)
 
@@ -56,7 +56,9 @@ def explain_command(path: str, as_json: bool) -> None:
     Example:
       brimline rules explain src/api/server.py
     """
-    document = loading.explanation(_gather(path), path, composition.estimate_text)
+    document = loading.explanation_document(
+        _cascade_for(path), path, composition.estimate_text_tokens
+    )
     output.answer(document, loading.explanation_text, as_json=as_json)
 
 
@@ -72,13 +74,13 @@ def lint_command(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    document = loading.findings(os.getcwd(), _organisation_file(), clock.now())
+    document = loading.findings_document(os.getcwd(), _organisation_file(), clock.now())
     output.answer(document, loading.findings_text, as_json=as_json)
     if document["broken"] or (strict and document["findings"]):
         raise SystemExit(1)
 
 
-def _gather(path: str | None) -> Cascade:
+def _cascade_for(path: str | None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
     return loading.gather(os.getcwd(), _organisation_file(), path or "")

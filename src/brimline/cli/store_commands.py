@@ -34,7 +34,7 @@ _HOLDS = {
 _key_argument = click.argument("key", metavar="KEY")
 
 
-def _checked_home() -> str:
+def _home_of_readable_store() -> str:
     """The data folder, whose store this version can read."""
     home_dir = paths.home()
     layout.refuse_newer_format(home_dir)
@@ -72,13 +72,13 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
       brimline store get 3f2a9c01 > output.txt
       brimline store get 3f2a9c01 --lines -20:
     """
-    home_dir = _checked_home()
+    home_dir = _home_of_readable_store()
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
     try:
         full_key = contents.resolve(home_dir, key)
     except StoreError:
-        if not originals.bring_back(home_dir, key):
+        if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
     part = _cut_part(contents.get(home_dir, full_key), lines, span)
@@ -88,7 +88,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
-        with output.writing():
+        with output.reporting_write_errors():
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
@@ -138,7 +138,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["pending"]:
         output.note(f"not indexed yet: {output.count(document['pending'], 'output')}; ask again")
     if not document["outputs"]:
-        raise StoreError(found_outputs.nothing(document, words, everywhere=everywhere))
+        raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 
 
 @output.command("pin")
@@ -154,7 +154,7 @@ def pin_command(key: str, level: str, reason: str | None, as_json: bool) -> None
     Example:
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
-    home_dir = _checked_home()
+    home_dir = _home_of_readable_store()
     full_key = contents.resolve(home_dir, key)
     pins.pin(home_dir, full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
@@ -202,11 +202,11 @@ def prune_command(
       brimline store prune --max-age-days 14 --yes
       brimline store prune --unreferenced --dry-run
     """
-    home_dir = _checked_home()
+    home_dir = _home_of_readable_store()
     if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
-    limits = _choose_limits(max_age_days, max_size_mb, unreferenced)
+    limits = _prune_limits(max_age_days, max_size_mb, unreferenced)
     done = _prune_with_progress(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
         blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
@@ -217,7 +217,7 @@ def prune_command(
     output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
 
 
-def _choose_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
+def _prune_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
     return retention.Limits(
         None if max_age_days is None else max_age_days * retention.DAY_S,
         None if max_size_mb is None else int(max_size_mb * retention.MEGABYTE),
@@ -260,7 +260,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     Example:
       brimline store forget 3f2a9c01
     """
-    home_dir = _checked_home()
+    home_dir = _home_of_readable_store()
     full_keys = [contents.resolve(home_dir, key) for key in keys]
     outputs = output.count(len(full_keys), "output")
     held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)

@@ -86,13 +86,13 @@ class Tree(click.Group):
         """What may have been meant by a word, else what there is."""
         if name == "compact":
             return ": type `/compact` in a session, or run `brimline session purge` after it."
-        meant = suggestions(name, ctx.command_path.partition(" ")[2])
+        meant = suggest_commands(name, ctx.command_path.partition(" ")[2])
         if meant:
             return f": did you mean {' or '.join(f'`brimline {path}`' for path in meant)}?"
         return f"; there are {', '.join(self.entries)}." if ctx.parent else "."
 
 
-def _group_in(
+def _group_of_module(
     module: str, names: str, end: str = "_command", **others: Entry
 ) -> Callable[[Callable[[], None]], Tree]:
     """A group of commands that stand in one module under their names and this end."""
@@ -100,7 +100,7 @@ def _group_in(
     return click.group(cls=Tree, entries=entries | others, context_settings=output.HELP)
 
 
-@_group_in(
+@_group_of_module(
     "brimline.cli.session_commands",
     "inspect purge repair restore backups",
     replay=Entry(f"{_DASHBOARD}:replay", "Play a session under other settings."),
@@ -120,7 +120,7 @@ def session() -> None:
     """
 
 
-@_group_in("brimline.cli.store_commands", "list get search pin unpin prune forget")
+@_group_of_module("brimline.cli.store_commands", "list get search pin unpin prune forget")
 def store() -> None:
     """Look into the store of outputs that were kept out of the context window.
 
@@ -135,7 +135,7 @@ def store() -> None:
     """
 
 
-@_group_in("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
+@_group_of_module("brimline.cli.carry_commands", "show add done reopen forget card checkpoint")
 def carry() -> None:
     """Look at what a session takes across a compaction, and add to it.
 
@@ -150,7 +150,7 @@ def carry() -> None:
     """
 
 
-@_group_in(
+@_group_of_module(
     "brimline.cli.memory_commands",
     "search show add edit remove list lint index status",
     sync=Entry("brimline.cli.memory_commands:sync_command", extra="team"),
@@ -169,7 +169,7 @@ def memory() -> None:
     """
 
 
-@_group_in("brimline.cli.rules_commands", "show explain lint")
+@_group_of_module("brimline.cli.rules_commands", "show explain lint")
 def rules() -> None:
     """See which instruction files hold in this folder: CLAUDE.md, AGENTS.md, rules, imports.
 
@@ -184,7 +184,7 @@ def rules() -> None:
     """
 
 
-@_group_in(
+@_group_of_module(
     "brimline.cli.config_commands",
     "list get set unset explain presets",
     autocompact=Entry("brimline.install.switches:autocompact"),
@@ -202,7 +202,7 @@ def config() -> None:
     """
 
 
-@_group_in("brimline.install.switches", "on off init", end="")
+@_group_of_module("brimline.install.switches", "on off init", end="")
 def scout() -> None:
     """Watch reads of folders that only fill the context window.
 
@@ -271,14 +271,14 @@ def program() -> None:
 
 def command_names() -> Iterator[str]:
     """The full name of every command that is not hidden, groups aside."""
-    for name in _names_within(""):
+    for name in _visible_names_in(""):
         if name in _GROUPS:
             yield from [f"{name} {child}" for child in _GROUPS[name].entries]
         else:
             yield name
 
 
-def suggestions(word: str, above: str) -> list[str]:
+def suggest_commands(word: str, above: str) -> list[str]:
     """The commands that may have been meant: near the word here, then of that name elsewhere.
 
     In a group where nothing is near, what others call by that name would only mislead.
@@ -286,16 +286,16 @@ def suggestions(word: str, above: str) -> list[str]:
     by_name: dict[str, list[str]] = {}
     for path in command_names():
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
-    meant = [f"{above} {name}".strip() for name in _similar_names(word, _names_within(above))]
+    meant = [f"{above} {name}".strip() for name in _similar_names(word, _visible_names_in(above))]
     if above and not meant:
         return []
     meant += by_name.get(word, [])
     if not meant:
-        meant = [path for name in _misspelt_names(word, by_name, 1) for path in by_name[name]]
+        meant = [path for name in _names_misspelt_as(word, by_name, 1) for path in by_name[name]]
     return list(dict.fromkeys(meant))[:_MOST_SUGGESTIONS]
 
 
-def _names_within(group: str) -> list[str]:
+def _visible_names_in(group: str) -> list[str]:
     """The commands of a group, or of the program itself, that are not hidden."""
     entries = _GROUPS[group].entries if group else COMMANDS
     return [name for name, entry in entries.items() if not entry.hidden]
@@ -304,10 +304,10 @@ def _names_within(group: str) -> list[str]:
 def _similar_names(word: str, names: list[str]) -> list[str]:
     """The names that a word begins, else those that it is a slip of."""
     begun = [name for name in names if len(word) > 1 and name.startswith(word)]
-    return begun or _misspelt_names(word, names, 2)
+    return begun or _names_misspelt_as(word, names, 2)
 
 
-def _misspelt_names(word: str, names: Iterable[str], most: int) -> list[str]:
+def _names_misspelt_as(word: str, names: Iterable[str], most: int) -> list[str]:
     """The names that a word is a slip of; one with another first letter has to be very near."""
     same = [name for name in names if name[:1] == word[:1]]
     alike = difflib.get_close_matches(word, same, most)

@@ -19,7 +19,7 @@ _LOST_OF_LAST = 5
 _MILLION = 1_000_000
 
 
-def complete_history(
+def add_costs_and_losses(
     document: dict[str, Any],
     user_rows: Sequence[dict[str, Any]] = (),
     until: float | None = None,
@@ -34,28 +34,30 @@ def complete_history(
     listed = document.get("compactions")
     if not isinstance(listed, list):
         return
-    price(listed, user_rows)
+    fill_in_dollars(listed, user_rows)
     last = listed[: -_LOST_OF_LAST - 1 : -1]
     for name in dict.fromkeys(each["session_id"] for each in last):
         if until is not None and time.monotonic() > until:
             return
         for file in find.beginning_with(f"{name}.jsonl"):
             with contextlib.suppress(OSError):
-                fill_in_losses(last, file)
+                fill_in_summary_losses(last, file)
 
 
-def fill_in_losses(compactions: Iterable[dict[str, Any]], path: str) -> None:
+def fill_in_summary_losses(compactions: Iterable[dict[str, Any]], path: str) -> None:
     """Fill in what the summaries of these no longer name, as far as they are in a session's file.
 
     Raises:
         OSError: it cannot be read.
     """
-    losses = lost.losses(path)
+    losses = lost.losses_by_boundary(path)
     for each in compactions:
         each["lost"] = each["lost"] or losses.get(each["uuid"])
 
 
-def price(compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, Any]] = ()) -> None:
+def fill_in_dollars(
+    compactions: Iterable[dict[str, Any]], user_rows: Sequence[dict[str, Any]] = ()
+) -> None:
     """Fill in what compactions of the history cost, about: their documents get `dollars`.
 
     The client sends the whole context once more, from the cache, for a summary; the next request

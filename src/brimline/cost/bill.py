@@ -1,7 +1,7 @@
 """Dollars at list price, by session, day, project or model, from what requests used. Pure.
 
-    rows = bill.grouped(spendings, ("day", "model"), user_rows)   # every group, newest first
-    document = bill.document(spendings, "day", user_rows)         # what `brimline cost --json` says
+    rows = bill.group_rows(spendings, ("day", "model"), user_rows)   # every group, newest first
+    document = bill.document(spendings, "day", user_rows)            # as `brimline cost --json`
 
 A row has the names it is grouped by, `dollars` (None where nobody knows a price), `is_assumed`
 (a model newer than the table), `subagent_dollars`, `requests`, tokens by kind, first and last time.
@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from brimline import clock, models, output
+from brimline.cost.spending import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -29,18 +30,17 @@ _UNKNOWN = "unknown"
 
 
 def document(
-    spendings: Iterable[Spending],
+    spendings: Sequence[Spending],
     by: str = "session",
     user_rows: Sequence[dict[str, Any]] = (),
     since: float = 0.0,
 ) -> dict[str, Any]:
     """What was spent since a moment, in groups of one kind and in all."""
-    found = list(spendings)
     return {
         "by": by,
         "since": clock.format_utc(since) if since else None,
-        "total": (group_rows(found, (), user_rows, since) or [_Group({}).row()])[0],
-        "rows": group_rows(found, (by,), user_rows, since),
+        "total": (group_rows(spendings, (), user_rows, since) or [_Group({}).row()])[0],
+        "rows": group_rows(spendings, (by,), user_rows, since),
     }
 
 
@@ -71,11 +71,11 @@ def dollars_of(request: Request, model: models.Model) -> float | None:
     if prices is None:
         return None
     return (
-        request.input * prices.input
-        + request.write_5m * prices.write_5m
-        + request.write_1h * prices.write_1h
-        + request.read * prices.read
-        + request.output * prices.output
+        request.input_tokens * prices.input
+        + request.cache_write_5m_tokens * prices.write_5m
+        + request.cache_write_1h_tokens * prices.write_1h
+        + request.cache_read_tokens * prices.read
+        + request.output_tokens * prices.output
     ) / _MILLION
 
 
@@ -87,11 +87,7 @@ class _Group:
     requests: int = 0
     unpriced_requests: int = 0
     is_assumed: bool = False
-    input: int = 0
-    write_5m: int = 0
-    write_1h: int = 0
-    read: int = 0
-    output: int = 0
+    tokens: Sequence[int] = (0,) * len(TOKENS)
     first_at: float = 1e12
     last_at: float = 0.0
 
@@ -102,11 +98,7 @@ class _Group:
         self.dollars += dollars or 0.0
         self.subagent_dollars += (dollars or 0.0) * is_subagent
         self.is_assumed |= model.is_assumed
-        self.input += request.input
-        self.write_5m += request.write_5m
-        self.write_1h += request.write_1h
-        self.read += request.read
-        self.output += request.output
+        self.tokens = [held + new for held, new in zip(self.tokens, request.tokens, strict=True)]
         self.first_at = min(self.first_at, request.at)
         self.last_at = max(self.last_at, request.at)
 
@@ -119,11 +111,7 @@ class _Group:
             "is_assumed": self.is_assumed,
             "requests": self.requests,
             "unpriced_requests": self.unpriced_requests,
-            "input_tokens": self.input,
-            "cache_write_5m_tokens": self.write_5m,
-            "cache_write_1h_tokens": self.write_1h,
-            "cache_read_tokens": self.read,
-            "output_tokens": self.output,
+            **dict(zip(TOKENS, self.tokens, strict=True)),
             "first_at": clock.format_utc(self.first_at) if self.requests else None,
             "last_at": clock.format_utc(self.last_at) if self.requests else None,
         }
@@ -144,22 +132,20 @@ def text(document: dict[str, Any]) -> str:
         return "No request was recorded" + (" since then." if document["since"] else " yet.")
     shown = [
         [
-            dollars_text(row),
+            row_dollars_text(row),
             f"{row['requests']:,}",
-            _cache_share(row),
-            row[by][:_SHORT_ID] if by == "session" else output.line(row[by]),
+            _cache_share_text(row),
+            row[by][:_SHORT_ID] if by == "session" else output.one_line(row[by]),
         ]
         for row in rows[:_SHOWN_ROWS]
     ]
     lines = [output.table(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
-    lines += [
-        "",
-        f"{dollars_text(total)} at list price for {output.count(total['requests'], 'request')}.",
-    ]
+    requests = output.count(total["requests"], "request")
+    lines += ["", f"{row_dollars_text(total)} at list price for {requests}."]
     if total["subagent_dollars"]:
-        lines.append(f"Of that {amount(total['subagent_dollars'])} for subagents.")
+        lines.append(f"Of that {format_dollars(total['subagent_dollars'])} for subagents.")
     if total["is_assumed"]:
         lines.append("About: a model is newer than the table of prices.")
     if total["unpriced_requests"]:
@@ -169,20 +155,24 @@ def text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def dollars_text(row: dict[str, Any]) -> str:
+def row_dollars_text(row: dict[str, Any]) -> str:
     """A row's dollars, `about` where a price is assumed."""
     if row["dollars"] is None:
         return _UNKNOWN
-    return f"{'about ' if row['is_assumed'] else ''}{amount(row['dollars'])}"
+    return f"{'about ' if row['is_assumed'] else ''}{format_dollars(row['dollars'])}"
 
 
-def amount(value: float) -> str:
+def format_dollars(value: float) -> str:
     """Dollars to the cent, smaller ones to two digits."""
     return f"${value:,.2f}" if value >= 0.01 or not value else f"${value:.2g}"  # noqa: PLR2004
 
 
-def _cache_share(row: dict[str, Any]) -> str:
+def _cache_share_text(row: dict[str, Any]) -> str:
     """How much of what was sent came from the cache."""
-    names = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
-    sent = sum(row[f"{name}_tokens"] for name in names)
+    sent = sent_tokens(row)
     return f"{row['cache_read_tokens'] / sent:.0%}" if sent else "–"
+
+
+def sent_tokens(row: dict[str, Any]) -> int:
+    """What the requests of a row sent, from the cache or not."""
+    return sum(row[name] for name in TOKENS[:-1])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clienttools, clock, models
 from brimline.compaction import cold
-from brimline.cost.bill import amount
+from brimline.cost.bill import format_dollars
 from brimline.cost.hook import LEAST_TOKENS
 from brimline.decision import Decision
 from brimline.fast import io, json
@@ -47,7 +48,7 @@ class Cache(NamedTuple):
 
 def decide(turn: Turn) -> Decision | None:
     """Tell the person of an expired cache, once per pause and only of a large context."""
-    cache = cache_of_large(turn)
+    cache = cache_of_large_context(turn)
     if cache is None or cache.left_s() >= 0:
         return None
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
@@ -55,13 +56,13 @@ def decide(turn: Turn) -> Decision | None:
     tokens = turn.reading.projected_tokens or 0
     model = models.lookup(cache.model, config.user_models(turn.home))
     text = notice_text(cache, tokens, clock.now(), model)
-    if turn.state.read(MOD_ALIVE):
+    if turn.state.read_document(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
 
 
-def cache_of_large(turn: Turn) -> Cache | None:
+def cache_of_large_context(turn: Turn) -> Cache | None:
     """What the last request left in the cache, where the context is large enough to matter."""
     is_large = (turn.reading.projected_tokens or 0) >= LEAST_TOKENS
     return last_cache(turn.event.transcript) if is_large else None
@@ -71,11 +72,10 @@ def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
-            if cached is None or at is None:
-                continue
-            read_tokens, written_tokens, lifetime_s, model = cached
-            return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
+            cached, at = row.cache_use_of(fields), clock.parse(row.timestamp_of(fields))
+            if cached and at is not None:
+                read_tokens, written_tokens, lifetime_s, model = cached
+                return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
     except OSError:
         pass
     return None
@@ -87,7 +87,7 @@ def notice_text(cache: Cache, tokens: int, now: float, model: models.Model) -> s
     prices = model.prices(tokens)
     price = ""
     if prices:
-        price = f", about {amount(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
+        price = f", about {format_dollars(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
     written = f"the next request writes {tokens:,} tokens again{price}"
     return f"brimline: The cache of this session expired {since}: {written}."
 
@@ -100,12 +100,12 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
     """
     least = cold.SHARES.get(settings["compaction.inside"])
     try:
-        rows = _conversation(transcript) if least else []
+        rows = _rows_since_compaction(transcript) if least else []
         usages = map(row.usage_of, read.rows(transcript, read.MEASURED, length=_LOOK_BYTES))
         first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
         return None
-    freed = _cold_characters(rows, settings["offload.never"])
+    freed = _characters_to_free(rows, settings["offload.never"])
     share = freed / max(1, sum(map(row.visible_characters, rows)))
     if not least or share < least:
         return None
@@ -113,31 +113,28 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
     return round((tokens - share * messages_tokens) / 1_000) * 1_000
 
 
-def _conversation(transcript: str) -> list[dict[str, Any]]:
+def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
-    rows: list[dict[str, Any]] = []
-    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
-        if row.is_boundary(fields):
-            break
-        rows.append(fields)
-    return rows[::-1]
+    backward = json.rows_backward(transcript, b"{", _MOST_BYTES)
+    rows = itertools.takewhile(lambda fields: not row.is_boundary(fields), backward)
+    return list(rows)[::-1]
 
 
-def _cold_characters(rows: list[dict[str, Any]], never: list[str]) -> int:
+def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
-    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in calls.values()
         if not judge.is_on_users_list(never, call.name, call.arguments)
     }
-    for result in (result for fields in rows for result in row.results(fields)):
+    for result in (result for fields in rows for result in row.main_thread_results(fields)):
         if call := judged.get(result.call_id):
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_be_in(call.tool, result.text, **marks),
+                is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
     found = cold.cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StateError
 from brimline.fast import io, json
+from brimline.fast.paths import client_config_dir
 from brimline.state import forgotten
 from brimline.transcript import find, read, row
 
@@ -32,16 +33,24 @@ class Request(NamedTuple):
     key: str
     at: float
     model: str
-    input: int
-    write_5m: int
-    write_1h: int
-    read: int
-    output: int
+    input_tokens: int
+    cache_write_5m_tokens: int
+    cache_write_1h_tokens: int
+    cache_read_tokens: int
+    output_tokens: int
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        """By how they were billed, those of the reply last: the order of `TOKENS`."""
+        return self[3:]
 
     @property
     def prompt_tokens(self) -> int:
         """All that was sent."""
-        return self.input + self.write_5m + self.write_1h + self.read
+        return sum(self.tokens[:-1])
+
+
+TOKENS = Request._fields[3:]
 
 
 class Spending(NamedTuple):
@@ -56,19 +65,15 @@ class Spending(NamedTuple):
     requests: list[Request]
 
 
-def transcripts() -> list[str]:
+def all_transcripts() -> list[str]:
     """Every session of the client, and every subagent's."""
-    beside = find.beginning_with()
-    folders = {os.path.dirname(path) for path in beside}
-    inside = [
-        path
-        for folder in sorted(folders)
-        for path in glob.glob(f"{glob.escape(folder)}/*/subagents/*.jsonl")
-    ]
-    return sorted(beside) + inside
+    projects = f"{glob.escape(client_config_dir())}/projects"
+    return sorted(find.beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
 
 
-def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> list[Spending]:
+def read_spendings(
+    home_dir: str, paths: Iterable[str], progress: Progress = None
+) -> list[Spending]:
     """What the requests of these transcripts used; one that several have counts in one of them.
 
     Args:
@@ -79,25 +84,24 @@ def read_all(home_dir: str, paths: Iterable[str], progress: Progress = None) -> 
     Raises:
         StateError: `spending.jsonl` cannot be written.
     """
-    known = {spending.path: spending for spending in load_kept(home_dir)}
-    gone = forgotten.sessions(home_dir)
-    current = dict(known)
+    current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
+    gone = forgotten.last_lines_by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:
         stamp = _file_stamp(path)
-        if stamp is None or forgotten.is_silent(gone, path):
+        if stamp is None or forgotten.has_nothing_new(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
             current[path] = _read_transcript(path, stamp, progress)
             is_changed = True
-        wanted.append(_drop_forgotten(current[path], gone))
+        wanted.append(_drop_forgotten_requests(current[path], gone))
     if is_changed:
         _save(home_dir, current.values())
     return _drop_repeats(wanted)
 
 
-def of_session(path: str) -> list[Spending]:
+def read_session_spendings(path: str) -> list[Spending]:
     """What the requests of one session and its subagents used; reads their files, keeps nothing.
 
     Raises:
@@ -116,7 +120,7 @@ def forget(home_dir: str, session_ids: Iterable[str]) -> None:
     Raises:
         StateError: the file cannot be written.
     """
-    names, known = set(session_ids), load_kept(home_dir)
+    names, known = set(session_ids), load_kept_spendings(home_dir)
     left = [spending for spending in known if spending.session_id not in names]
     if len(left) < len(known):
         _save(home_dir, left)
@@ -133,12 +137,10 @@ def _drop_repeats(spendings: list[Spending]) -> list[Spending]:
     return distinct
 
 
-def _drop_forgotten(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
+def _drop_forgotten_requests(spending: Spending, gone: dict[str, dict[str, Any]]) -> Spending:
     """Leave out what the user had forgotten."""
-    line = gone.get(spending.session_id)
-    if line is None:
-        return spending
-    later = [request for request in spending.requests if request.at >= line["at"]]
+    since = gone.get(spending.session_id, {"at": 0.0})["at"]
+    later = [request for request in spending.requests if request.at >= since]
     return spending._replace(requests=later)
 
 
@@ -148,14 +150,14 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
-        billed = row.billed_of(fields)
-        if billed is None:
+        tokens = row.billed_tokens_of(fields)
+        if tokens is None:
             continue
         first = first or fields
-        is_fork = is_fork or row.forked_from(fields) is not None
-        key = billed.message_id or f"{path}:{number}"
-        begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
-        requests[key] = Request(key, begun, billed.model, *billed.tokens)
+        is_fork = is_fork or row.forked_from_session(fields) is not None
+        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
+        begun = requests[key].at if key in requests else clock.parse(at) or 0.0
+        requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(
         path=path,
         stamp=stamp,
@@ -188,11 +190,10 @@ def _file_stamp(path: str) -> list[int] | None:
     return [file.st_size, file.st_mtime_ns] if stat.S_ISREG(file.st_mode) else None
 
 
-def load_kept(home_dir: str) -> list[Spending]:
+def load_kept_spendings(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
-        lines = json.read_lines(f"{home_dir}/{FILE}")
-        return [_decode_line(line) for line in lines]
+        return [_decode_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 

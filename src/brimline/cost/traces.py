@@ -17,7 +17,7 @@ BRIEF = ("cost-",)
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those whose figures are kept."""
-    for kept in spending.load_kept(home):
+    for kept in spending.load_kept_spendings(home):
         last_at = max((request.at for request in kept.requests), default=0.0)
         yield kept.session_id, kept.project, last_at
 

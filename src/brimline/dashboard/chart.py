@@ -10,29 +10,32 @@ import itertools
 import math
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
-from brimline import output
 from brimline.gauge.composition import NAMES
+from brimline.gauge.wording import short_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimline.dashboard.story import Moment, Story
 
-Value = TypeVar("Value")
 MOST_COLUMNS = 240
-SPARK_CELLS = 40
 # A brim far above all that was used would flatten the rest; then it is told, not drawn.
 FAR = 3.0
 _HEADROOM = 1.08
 # A bar of a day is no wider than it is in a week.
 _LEAST_DAYS = 7
 _TICKS = 4
-_LEAST_TOP, _LEAST_STEP = 0.4, 0.1
+_LEAST_TOP = 0.4
 _COLOURS = 9
 _WIDE_DATES, _NARROW_DATES = 10, 5
-_MILLION, _THOUSAND, _SMALL = 1_000_000, 1_000, 10_000
+# How what a request sends is billed, from the bottom of the chart upwards.
+_BILLED = (
+    ("cache_read_tokens", "fill read", "read from the cache"),
+    ("cache_written_tokens", "fill written", "written to the cache"),
+    ("input_tokens", "fill fresh", "not cached"),
+)
 
 
 class Size(NamedTuple):
@@ -83,36 +86,39 @@ class Plot:
     piled: list[float] = field(default_factory=list)
     """How high the bands reach that are drawn."""
 
-    def x(self, column: float) -> float:
+    def x_of_column(self, column: float) -> float:
         """Where a column begins."""
         room = self.size.width - self.size.left
         return round(self.size.left + room * column / max(1, self.count), 1)
 
-    def y(self, value: float) -> float:
+    def y_of_value(self, value: float) -> float:
         """Where a value stands."""
         room = self.size.height - self.size.bottom - 18
         return round(18 + room * (1 - min(1.0, max(0.0, value / self.top))), 1)
 
 
-def choose_moments(moments: Sequence[Moment]) -> list[Moment]:
+def fullest_moments(moments: Sequence[Moment]) -> list[Moment]:
     """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
-    return [max(group, key=lambda one: one.tokens) for group in _chunks(moments, MOST_COLUMNS)]
+    count = min(len(moments), MOST_COLUMNS)
+    edges = [len(moments) * at // count for at in range(count + 1)] if count else []
+    groups = [moments[low:high] for low, high in itertools.pairwise(edges)]
+    return [max(group, key=lambda one: one.tokens) for group in groups]
 
 
 def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     """How full it was, stacked by what it consisted of, with the brim and what happened."""
     peak = max((moment.tokens for moment in shown), default=0)
-    brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
+    brims = [moment.reading.compaction.tokens for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
-    plot = _axes(size, len(shown), max(peak, *near, 1) * _HEADROOM)
-    _stack_parts(plot, shown)
+    plot = _plot_with_ticks(size, len(shown), max(peak, *near, 1))
+    _add_part_bands(plot, shown)
     if near:
         plot.shapes.append(Shape(_step_path(plot, brims), "line brim", "the brim"))
     _mark_compactions(plot, shown)
-    _mark_tiers(plot, story, shown)
+    _mark_announced_tiers(plot, story, shown)
     for at in range(0, plot.count, max(1, plot.count // 6)):
-        if plot.x(at) < plot.size.width - 30:
-            plot.below.append((plot.x(at), f"{shown[at].number}"))
+        if plot.x_of_column(at) < plot.size.width - 30:
+            plot.below.append((plot.x_of_column(at), f"{shown[at].number}"))
     return plot
 
 
@@ -121,69 +127,60 @@ def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
     bounds = [(each.outlook.low, each.outlook.high) if each.outlook else (0, 0) for each in shown]
     middles = [each.outlook.ops if each.outlook else None for each in shown]
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
-    plot = _axes(size, len(shown), max([*highs, 1]) * _HEADROOM)
+    plot = _plot_with_ticks(size, len(shown), max([*highs, 1]))
+    came = _requests_until_compaction(shown)
     plot.shapes.append(Shape(_band_path(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_step_path(plot, middles), "line middle", "forecast, middle"))
-    plot.shapes.append(Shape(_step_path(plot, _requests_left(shown)), "line came", "as it came"))
+    plot.shapes.append(Shape(_step_path(plot, came), "line came", "as it came"))
     return plot
 
 
-def _requests_left(shown: Sequence[Moment]) -> list[int | None]:
+def _requests_until_compaction(shown: Sequence[Moment]) -> list[int | None]:
     """How many requests came before the next compaction; of the last stretch nobody knows yet."""
-    ends: dict[int, int | None] = {moment.segment: moment.number for moment in shown}
-    if shown:
-        ends[shown[-1].segment] = None
-    lasts = [ends[moment.segment] for moment in shown]
+    ends = {moment.segment: moment.number for moment in shown}
+    last = max(ends, default=0)
     return [
-        None if last is None else last - moment.number
-        for last, moment in zip(lasts, shown, strict=True)
+        ends[moment.segment] - moment.number if moment.segment != last else None for moment in shown
     ]
 
 
 def cache_plot(shown: Sequence[Moment], size: Size) -> Plot:
     """What each request read from the cache and wrote to it, and where the cache was lost."""
-    plot = _axes(size, len(shown), max([moment.tokens for moment in shown], default=1) * _HEADROOM)
-    spent = [moment.spent for moment in shown]
-    _stack(plot, [moment.cache_read_tokens for moment in spent], "fill read", "read from the cache")
-    _stack(
-        plot,
-        [moment.cache_written_tokens for moment in spent],
-        "fill written",
-        "written to the cache",
-    )
-    _stack(plot, [moment.input_tokens for moment in spent], "fill fresh", "not cached")
+    plot = _plot_with_ticks(size, len(shown), max((each.tokens for each in shown), default=1))
+    for billed, style, name in _BILLED:
+        _add_band(plot, [getattr(moment.spent, billed) for moment in shown], style, name)
     for at, moment in enumerate(shown):
         if moment.broke:
             lost = f"{moment.broke.tokens:,} written again: {moment.broke.cause}"
             name = f"request {moment.number}: {lost}"
-            plot.marks.append(Mark(plot.x(at + 0.5), "break", "×", name))
+            plot.marks.append(Mark(plot.x_of_column(at + 0.5), "break", "×", name))
     return plot
 
 
-def daily_plots(
+def daily_bar_plots(
     days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
 ) -> list[Plot]:
     """A bar for each day, stacked by name; the colours go by the order of the names."""
     tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
     plots = []
     for size in LOW_SIZES:
-        plot = _axes(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]) * _HEADROOM, unit)
+        plot = _plot_with_ticks(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]), unit)
         for at, (name, values) in enumerate(series):
-            _stack(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
-        _add_days(plot, days)
+            _add_band(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
+        _label_days(plot, days)
         plots.append(plot)
     return plots
 
 
-def _add_days(plot: Plot, days: Sequence[str]) -> None:
+def _label_days(plot: Plot, days: Sequence[str]) -> None:
     """Dates below the bars, as many as there is room for, without the year."""
     room = _WIDE_DATES if plot.size.style == "wide" else _NARROW_DATES
     for at in range(0, len(days), max(1, -(-len(days) // room))):
-        if plot.x(at) < plot.size.width - 36:
-            plot.below.append((plot.x(at), days[at][5:]))
+        if plot.x_of_column(at) < plot.size.width - 36:
+            plot.below.append((plot.x_of_column(at), days[at][5:]))
 
 
-def small_curve(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
+def small_curve_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
     whole = max(top, *values, 1)
     steps = [
@@ -193,44 +190,25 @@ def small_curve(values: Sequence[int], top: int, width: int = 120, height: int =
     return f"M0 {height}{''.join(steps)}V{height}Z"
 
 
-def peak_values(values: Sequence[int]) -> list[int]:
-    """At most `SPARK_CELLS` values, each the largest of its share."""
-    return output.peaks(values, SPARK_CELLS)
-
-
-def _chunks(values: Sequence[Value], most: int) -> list[Sequence[Value]]:
-    count = min(len(values), most)
-    edges = [len(values) * at // count for at in range(count + 1)] if count else [0]
-    return [values[low:high] for low, high in itertools.pairwise(edges)]
-
-
-def short_number(value: float) -> str:
-    """A number in few letters."""
-    for unit, letter in ((_MILLION, "M"), (_THOUSAND, "k")):
-        if value >= unit:
-            number = value / unit
-            return f"{number:.0f}{letter}" if value >= _SMALL else f"{number:.1f}{letter}"
-    return f"{value:.0f}"
-
-
-def _axes(size: Size, count: int, top: float, unit: str = "") -> Plot:
+def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> Plot:
+    top = highest * _HEADROOM
     plot = Plot(size, count, top)
     step = _round_up(top / _TICKS)
     at = 0.0
     while at <= top:
-        label = f"{at:.1f}" if 0 < step < 1 else short_number(at)
-        plot.rules.append((plot.y(at), unit + label))
+        label = f"{at:.1f}" if 0 < step < 1 else short_count(round(at))
+        plot.rules.append((plot.y_of_value(at), unit + label))
         at += step
     return plot
 
 
 def _round_up(step: float) -> float:
     """The next round number."""
-    size = 10.0 ** math.floor(math.log10(max(_LEAST_STEP, step)))
+    size = 10.0 ** math.floor(math.log10(step))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)
 
 
-def _stack(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
+def _add_band(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
     """Draw a band upon those that were drawn before it; none where there is nothing of it."""
     floors = plot.piled or [0.0] * len(values)
     plot.piled = [floor + value for floor, value in zip(floors, values, strict=True)]
@@ -245,27 +223,27 @@ def _scaled_parts(one: Moment) -> dict[str, float]:
     return {kind: tokens * scale for kind, tokens in parts.items()}
 
 
-def _stack_parts(plot: Plot, shown: Sequence[Moment]) -> None:
+def _add_part_bands(plot: Plot, shown: Sequence[Moment]) -> None:
     parts = [_scaled_parts(moment) for moment in shown]
     for kind, name in NAMES.items():
-        _stack(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
+        _add_band(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
 
 
 def _mark_compactions(plot: Plot, shown: Sequence[Moment]) -> None:
     for at, (before, moment) in enumerate(itertools.pairwise(shown), 1):
         if before.segment != moment.segment:
             name = f"compacted before request {moment.number}"
-            plot.marks.append(Mark(plot.x(at), "compaction", "", name))
+            plot.marks.append(Mark(plot.x_of_column(at), "compaction", "", name))
 
 
-def _mark_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
+def _mark_announced_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
     numbers = [moment.number for moment in shown]
     for notice in story.figures.messages:
-        number = story.answered_by(notice.at)
+        number = story.requests_answered_by(notice.at)
         place = bisect_left(numbers, number)
         if number and place < len(numbers):
             name = f"request {number}: L{notice.tier} announced"
-            plot.marks.append(Mark(plot.x(place + 0.5), "tier", f"L{notice.tier}", name))
+            plot.marks.append(Mark(plot.x_of_column(place + 0.5), "tier", f"L{notice.tier}", name))
 
 
 def _step_path(plot: Plot, values: Sequence[float | None]) -> str:
@@ -276,11 +254,11 @@ def _step_path(plot: Plot, values: Sequence[float | None]) -> str:
         if value is None:
             last = None
             continue
-        y = plot.y(value)
+        y = plot.y_of_value(value)
         if y != last:
-            found.append(f"M{plot.x(at)} {y}" if last is None else f"V{y}")
+            found.append(f"M{plot.x_of_column(at)} {y}" if last is None else f"V{y}")
             last = y
-        found.append(f"H{plot.x(at + 1)}")
+        found.append(f"H{plot.x_of_column(at + 1)}")
     return "".join(found)
 
 
@@ -288,5 +266,8 @@ def _band_path(plot: Plot, lows: Sequence[float], highs: Sequence[float]) -> str
     """What lies between two lines of steps."""
     if not highs:
         return ""
-    back = "".join(f"V{plot.y(low)}H{plot.x(at)}" for at, low in reversed(list(enumerate(lows))))
+    back = "".join(
+        f"V{plot.y_of_value(low)}H{plot.x_of_column(at)}"
+        for at, low in reversed(list(enumerate(lows)))
+    )
     return f"{_step_path(plot, highs)}{back}Z"

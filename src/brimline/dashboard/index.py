@@ -11,11 +11,10 @@ import json
 import os
 import sqlite3
 import time
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
-from brimline.dashboard import chart, story
+from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
 from brimline.search import documents
@@ -25,9 +24,10 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_FORMAT = 10
+_FORMAT = 11
 _TITLE_CHARACTERS = 80
 _MOST_WORDS = 8
+_CURVE_STEPS = 40
 # What is chosen and sorted by is taken from the document.
 _COLUMNS = ("id", "project", "model", "last_at", "peak", "compactions", "saved_tokens", "tokens")
 _SEARCHED = ("title", "id", "project", "model")
@@ -39,14 +39,7 @@ _TABLE = [
     f"PRAGMA user_version = {_FORMAT}",
 ]
 # What is kept of each compaction.
-COMPACTION_FIGURES = (
-    "uuid",
-    "at",
-    "pre_tokens",
-    "post_tokens",
-    "rewritten_tokens",
-    "summary_characters",
-)
+_COMPACTION = "uuid at pre_tokens post_tokens rewritten_tokens summary_characters"
 SORTS = {"newest": "last_at", "fullest": "peak", "compacted": "compactions"}
 SORTS |= {"saved": "saved_tokens", "tokens": "tokens", "cost": "cost(id)"}
 
@@ -77,14 +70,14 @@ class Index:
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
         with self._open() as base:
-            stale = self._sessions_to_read(base)
+            stale = self._drop_gone_list_stale(base)
             done, self.total = 0, sum(map(_stamped_size, stale.values()))
-            same = story.policy_reader(self.home_dir), history.load(self.home_dir)
+            same = story.policy_by_project(self.home_dir), history.load_lines(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        row = row_of(story.outline_story(path, self.home_dir, *same))
+                        row = index_row_of(story.story_without_readings(path, self.home_dir, *same))
                         # The name of a file need not be text.
                         told = _storable_name(json.dumps(row, ensure_ascii=False))
                         values = (os.fsencode(path), now, told)
@@ -94,10 +87,12 @@ class Index:
                     base.commit()
         self.is_current, self.busy = True, None
 
-    def _sessions_to_read(self, base: sqlite3.Connection) -> dict[str, str]:
-        """The sessions that are to be read, the newest first; drops those that are gone."""
-        forgot = forgotten.sessions(self.home_dir)
-        files = [path for path in find.everywhere() if not forgotten.is_silent(forgot, path)]
+    def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
+        """Drop the sessions that are gone; those to read with their stamps, the newest first."""
+        forgot = forgotten.last_lines_by_session(self.home_dir)
+        files = [
+            path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
+        ]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
@@ -105,8 +100,8 @@ class Index:
         base.executemany("DELETE FROM sessions WHERE path = ?", gone)
         return {path: now for path, now in stamps.items() if indexed.get(path) != now}
 
-    def sessions(
-        self, wanted: Filter, size: int, costs: Mapping[str, float | None] = MappingProxyType({})
+    def page_of_sessions(
+        self, wanted: Filter, size: int, costs: Mapping[str, float | None]
     ) -> tuple[list[dict[str, Any]], int]:
         """A page of the sessions that were asked for, and how many there are in all.
 
@@ -116,11 +111,8 @@ class Index:
             costs: dollars by session, which are not in the index, for who sorts by them.
         """
         since = time.time() - wanted.days * 86_400 if wanted.days else 0.0
-        values = wanted._asdict() | {
-            "since": since,
-            "size": size,
-            "start": size * (wanted.page - 1),
-        }
+        values = wanted._asdict() | {"since": since, "size": size}
+        values["start"] = size * (wanted.page - 1)
         chosen = "FROM sessions WHERE :project IN ('', project) AND :model IN ('', model)"
         chosen += " AND last_at >= :since AND (:empty OR tokens > 0)"
         text = " || ' ' || ".join(f"json_extract(document, '$.{name}')" for name in _SEARCHED)
@@ -136,7 +128,7 @@ class Index:
             rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
         return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
-    def choices(self, column: str) -> list[str]:
+    def filter_choices(self, column: str) -> list[str]:
         """What can be filtered by: every `project` or `model` that occurs."""
         asked = f"SELECT DISTINCT {column} FROM sessions WHERE {column} != '' ORDER BY 1"  # noqa: S608
         with self._open() as base:
@@ -151,14 +143,14 @@ class Index:
         query = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
         with self._open() as base:
             paths = [os.fsdecode(path) for (path,) in base.execute(query, (session_id,))]
-        inside = [path for path in paths if not folder or folder_of(path) == folder]
+        inside = [path for path in paths if not folder or client_folder_name(path) == folder]
         if inside and os.path.isfile(inside[0]):
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
-        return find.by_id(session_id)
+        return find.transcript_with_id(session_id)
 
-    def rows(self) -> list[dict[str, Any]]:
+    def all_rows(self) -> list[dict[str, Any]]:
         """What is known of every session."""
         with self._open() as base:
             return [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
@@ -176,9 +168,9 @@ class Index:
             raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
         try:
             base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
-            if _version(base) != _FORMAT:
+            if _stored_format(base) != _FORMAT:
                 base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                for statement in _TABLE if _version(base) != _FORMAT else ():
+                for statement in _TABLE if _stored_format(base) != _FORMAT else ():
                     base.execute(statement)
                 base.commit()
             yield base
@@ -193,7 +185,7 @@ class Index:
             base.close()
 
 
-def _version(base: sqlite3.Connection) -> int:
+def _stored_format(base: sqlite3.Connection) -> int:
     found: int = base.execute("PRAGMA user_version").fetchone()[0]
     return found
 
@@ -203,31 +195,28 @@ def _storable_name(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
-def folder_of(path: str) -> str:
+def client_folder_name(path: str) -> str:
     """The folder of a project among those of the client."""
     return _storable_name(os.path.basename(os.path.dirname(path)))
 
 
-def row_of(session: story.Story) -> dict[str, Any]:
+def index_row_of(session: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
-        "title": output.line(session.title, _TITLE_CHARACTERS),
-        "folder": folder_of(session.path),
+        "title": output.one_line(session.title, _TITLE_CHARACTERS),
+        "folder": client_folder_name(session.path),
         "project": session.project or "",
-        "model": session.model or "",
+        "model": session.most_used_model,
         "last_at": session.last_at,
         "requests": len(session.moments),
         "peak": session.peak_tokens,
-        "window": session.now.window.tokens if session.now else None,
-        "curve": chart.peak_values([moment.tokens for moment in session.moments]),
+        "window": session.now.window.tokens,
+        "curve": output.peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
-        "compacted": [
-            [getattr(past, name) for name in COMPACTION_FIGURES]
-            for past in session.figures.compactions
-        ],
-        "spent": session.spent,
-        "tokens": sum(session.spent.values()),
+        "compacted": [output.attributes(past, _COMPACTION) for past in session.figures.compactions],
+        "spent": session.tokens_by_billing,
+        "tokens": sum(session.tokens_by_billing.values()),
         "tools": session.tools,
         "saved": list(session.saved),
         "saved_tokens": session.saved.kept_out_tokens,

@@ -5,29 +5,28 @@ Pure: it takes what requests used and the rows of the index, and returns what th
 
 from __future__ import annotations
 
-import os
+import operator
+import statistics
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart
-from brimline.dashboard.index import COMPACTION_FIGURES
 from brimline.offload import savings
+from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from brimline.cost.spending import Spending
 
 SPANS = (30, 90, 365)
-_DAY_S = 86_400
 _WEEK, _MOST_BARS = 7, 90
 _TOP = 5
-_SENT = ("input", "cache_write_5m", "cache_write_1h", "cache_read")
-_USED = (*_SENT, "output")
 # Where a figure is worth a sentence: shares of what was sent, paid, or came in.
 _LOW_CACHE, _MUCH_COMPACTED, _MUCH_OF_ONE_TOOL, _MUCH_INJECTED = 0.85, 0.05, 0.4, 0.15
 _MOST_ADVICE = 3
@@ -56,7 +55,7 @@ class Period:
     @property
     def sent_tokens(self) -> int:
         """What requests sent, from the cache or not."""
-        return sum(self.total[f"{name}_tokens"] for name in _SENT)
+        return bill.sent_tokens(self.total)
 
     @property
     def cache_share(self) -> float:
@@ -73,40 +72,39 @@ class Period:
         """What hooks and the client added."""
         return sum(row["injected_tokens"] for row in self.rows)
 
-    def share_of_new(self, tokens: int) -> float:
+    def share_of_brought_in(self, tokens: int) -> float:
         """Tokens as a share of what tools, hooks and the client brought in."""
         return tokens / max(1, self.injected_tokens + self.tools.total())
 
 
-def figures(
+def period_figures(
     spendings: Sequence[Spending],
     rows: Sequence[dict[str, Any]],
     user_models: Sequence[dict[str, Any]],
     span: int,
 ) -> dict[str, Any]:
     """All that the page shows of the last days, counted from the last request."""
-    bins = _bars_of_days(spendings, span)
-    first, last = min(bins), max(bins)
-    since = time.mktime(time.strptime(first, "%Y-%m-%d"))
-    compacted = [each for each in compactions(rows) if first <= _day(each["at"]) <= last]
-    aftermath.price(compacted, user_models)
+    bins = _bar_of_each_day(spendings, span)
+    since = time.mktime(date.fromisoformat(min(bins)).timetuple())
+    compacted = [each for each in distinct_compactions(rows) if str(_local_day(each["at"])) in bins]
+    aftermath.fill_in_dollars(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
+    daily = bill.group_rows(spendings, ("day", "model"), user_models, since)
+    projects = bill.group_rows(spendings, ("project",), user_models, since)
     period = Period(total, recent, compacted, _sum_counts(row["tools"] for row in recent))
     return {
         "span": span,
-        "until": last,
+        "until": max(bins),
         "unit": "day" if span <= _MOST_BARS else "week",
         "spans": SPANS,
         "sessions": sum(row["requests"] > 0 for row in recent),
         "period": period,
         "saved": savings.add_up(savings.Saved(*row["saved"]) for row in recent),
-        "total_dollars": bill.dollars_text(total),
+        "total_dollars": bill.row_dollars_text(total),
         "tokens": period.sent_tokens + total["output_tokens"],
-        "plots": _plots(
-            bill.group_rows(spendings, ("day", "model"), user_models, since), compacted, bins
-        ),
-        "projects": _project_rows(spendings, user_models, since),
+        "plots": _period_plots(daily, compacted, bins),
+        "projects": sorted(projects, key=lambda row: -(row["dollars"] or 0.0))[:_TOP],
         "tools": period.tools.most_common(_TOP),
         "advice": advice(period),
     }
@@ -125,7 +123,7 @@ def _advise_on_cache(period: Period) -> Advice | None:
     text = f"{missed:.0%} of what was sent did not come from the cache"
     causes = _sum_counts(row["causes"] for row in period.rows)
     for cause, _ in causes.most_common(1):
-        text += f"; most breaks were “{output.line(cause, 60)}”"
+        text += f"; most breaks were “{output.one_line(cause, 60)}”"
     return Advice(missed, f"{text}.", "brimline history --cache")
 
 
@@ -134,17 +132,18 @@ def _advise_on_compactions(period: Period) -> Advice | None:
     share = min(1.0, period.compaction_dollars / (period.total["dollars"] or 1.0))
     if share <= _MUCH_COMPACTED:
         return None
-    text = f"Compactions took about {bill.amount(period.compaction_dollars)}, {share:.0%} of it "
-    text += "all: purge a long session before you resume it, such as the one with most of them."
+    dollars = bill.format_dollars(period.compaction_dollars)
+    text = f"Compactions took about {dollars}, {share:.0%} of it all: purge a long session before "
+    text += "you resume it, such as the one with most of them."
     most = max(period.rows, key=lambda row: len(row["compacted"]))
     return Advice(share, text, f"brimline session purge {most['id'][:8]} --dry-run")
 
 
 def _advise_on_tools(period: Period) -> Advice | None:
     for tool, tokens in period.tools.most_common(1):
-        share = period.share_of_new(tokens)
+        share = period.share_of_brought_in(tokens)
         if share > _MUCH_OF_ONE_TOOL:
-            text = f"Results of {output.line(tool, 40)} are {share:.0%} of what came in: "
+            text = f"Results of {output.one_line(tool, 40)} are {share:.0%} of what came in: "
             largest = max(period.rows, key=lambda row: row["tools"].get(tool, 0))
             command = f"brimline session inspect {largest['id'][:8]}"
             return Advice(share, f"{text}see which calls were large where it had most.", command)
@@ -152,7 +151,7 @@ def _advise_on_tools(period: Period) -> Advice | None:
 
 
 def _advise_on_injections(period: Period) -> Advice | None:
-    share = period.share_of_new(period.injected_tokens)
+    share = period.share_of_brought_in(period.injected_tokens)
     if share <= _MUCH_INJECTED:
         return None
     text = f"Hooks and the client added {share:.0%} of what came in."
@@ -162,109 +161,81 @@ def _advise_on_injections(period: Period) -> Advice | None:
 _ADVISERS = (_advise_on_cache, _advise_on_compactions, _advise_on_tools, _advise_on_injections)
 
 
-def session_cost(
+def session_and_subagent_costs(
     spendings: Sequence[Spending], session_id: str, user_models: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     """What one session cost, and each of its subagents, which have windows of their own."""
     own = [each for each in spendings if each.session_id == session_id and each.requests]
     rows = bill.group_rows(own, ("session",), user_models)
-    subagents = []
-    for each in own:
-        if each.is_subagent:
-            (row,) = bill.group_rows([each], ("session",), user_models)
-            models_used = Counter(request.model for request in each.requests)
-            subagents.append(
-                row
-                | {
-                    "name": os.path.basename(each.path).removesuffix(".jsonl"),
-                    "model": models_used.most_common(1)[0][0],
-                    "peak": max(request.prompt_tokens for request in each.requests),
-                    "at": each.requests[0].at,
-                    "price": bill.dollars_text(row),
-                }
-            )
-    cost = bill.dollars_text(rows[0]) if rows else None
-    return {"cost": cost, "subagents": sorted(subagents, key=lambda each: float(each["at"]))}
+    cost = bill.row_dollars_text(rows[0]) if rows else None
+    subagents = [_subagent_row(each, user_models) for each in own if each.is_subagent]
+    return {"cost": cost, "subagents": sorted(subagents, key=operator.itemgetter("at"))}
 
 
-def by_session(
-    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]]
-) -> dict[str, float | None]:
-    """Dollars by session, for a list of them."""
-    rows = bill.group_rows(spendings, ("session",), user_models)
-    return {row["session"]: row["dollars"] for row in rows}
+def _subagent_row(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    (row,) = bill.group_rows([own], ("session",), user_models)
+    return row | {
+        "name": find.session_id_of(own.path),
+        "model": statistics.mode(request.model for request in own.requests),
+        "peak": max(request.prompt_tokens for request in own.requests),
+        "at": own.requests[0].at,
+        "price": bill.row_dollars_text(row),
+    }
 
 
-def compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every compaction once: a resumed session has copies of those before."""
     distinct: dict[Any, dict[str, Any]] = {}
     for row in rows:
         for number, figures in enumerate(row["compacted"]):
-            each = dict(zip(COMPACTION_FIGURES, figures, strict=True))
-            each |= {"model": row["model"], "dollars": None}
+            each = figures | {"model": row["model"], "dollars": None}
             distinct.setdefault(each["uuid"] or (row["id"], number), each)
     return sorted(distinct.values(), key=lambda each: each["at"])
 
 
-def _bars_of_days(spendings: Sequence[Spending], span: int) -> dict[str, str]:
+def _bar_of_each_day(spendings: Sequence[Spending], span: int) -> dict[str, str]:
     """The days up to the last request, each with the first day of its bar."""
     times = [request.at for spending in spendings for request in spending.requests]
-    last = max(times, default=0.0)
-    first = max(min(times, default=0.0), last - (span - 1) * _DAY_S)
-    # From noon to noon: a day has 23 to 25 hours where clocks are changed.
-    noon = time.mktime(time.strptime(_day(first), "%Y-%m-%d")) + _DAY_S / 2
-    days = [_day(noon + number * _DAY_S) for number in range(int((last - first) / _DAY_S) + 2)]
-    shown = [day for day in days if day <= _day(last)]
+    last = _local_day(max(times, default=0.0))
+    first = max(_local_day(min(times, default=0.0)), last - timedelta(span - 1))
+    days = [first + timedelta(number) for number in range((last - first).days + 1)]
     length = 1 if span <= _MOST_BARS else _WEEK
-    return {day: shown[at - at % length] for at, day in enumerate(shown)}
+    return {str(day): str(days[at - at % length]) for at, day in enumerate(days)}
 
 
-def _plots(
+def _period_plots(
     daily: list[dict[str, Any]], compacted: list[dict[str, Any]], bins: dict[str, str]
 ) -> dict[str, list[chart.Plot]]:
     """Dollars and tokens by model, the share of the cache, and compactions, bar by bar."""
-    spent, used = (defaultdict[str, defaultdict[str, float]](_new_counts) for _ in range(2))
-    sent, read, times = _new_counts(), _new_counts(), _new_counts()
+    spent, used = defaultdict[tuple[str, str], float](float), Counter[tuple[str, str]]()
+    by_model, sent, read = (Counter[str]() for _ in range(3))
     for row in daily:
         bar, model = bins[row["day"]], row["model"]
-        spent[model][bar] += row["dollars"] or 0.0
-        used[model][bar] += sum(row[f"{name}_tokens"] for name in _USED)
-        sent[bar] += sum(row[f"{name}_tokens"] for name in _SENT)
+        tokens = bill.sent_tokens(row) + row["output_tokens"]
+        spent[model, bar] += row["dollars"] or 0.0
+        used[model, bar] += tokens
+        by_model[model] += tokens
+        sent[bar] += bill.sent_tokens(row)
         read[bar] += row["cache_read_tokens"]
-    for each in compacted:
-        times[bins[_day(each["at"])]] += 1
+    times = Counter(bins[str(_local_day(each["at"]))] for each in compacted)
     bars = list(dict.fromkeys(bins.values()))
-    largest = sorted(used, key=lambda model: -sum(used[model].values()))
     shares = [100 * read[bar] / sent[bar] if sent[bar] else 0.0 for bar in bars]
 
-    def stacked(by_model: dict[str, defaultdict[str, float]]) -> list[tuple[str, list[float]]]:
-        return [(model, [by_model[model][bar] for bar in bars]) for model in largest]
+    def stacked(amounts: Mapping[tuple[str, str], float]) -> list[tuple[str, list[float]]]:
+        largest = by_model.most_common()
+        return [(model, [amounts[model, bar] for bar in bars]) for model, _ in largest]
 
     return {
-        "dollars": chart.daily_plots(bars, stacked(spent), "$"),
-        "tokens": chart.daily_plots(bars, stacked(used)),
-        "cache": chart.daily_plots(bars, [("read from the cache, %", shares)]),
-        "compactions": chart.daily_plots(bars, [("compactions", [times[bar] for bar in bars])]),
+        "dollars": chart.daily_bar_plots(bars, stacked(spent), "$"),
+        "tokens": chart.daily_bar_plots(bars, stacked(used)),
+        "cache": chart.daily_bar_plots(bars, [("read from the cache, %", shares)]),
+        "compactions": chart.daily_bar_plots(bars, [("compactions", [times[bar] for bar in bars])]),
     }
 
 
-def _new_counts() -> defaultdict[str, float]:
-    return defaultdict(float)
+def _local_day(at: float) -> date:
+    return date(*time.localtime(at)[:3])
 
 
-def _project_rows(
-    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]], since: float
-) -> list[dict[str, Any]]:
-    rows = bill.group_rows(spendings, ("project",), user_models, since)
-    return sorted(rows, key=lambda row: -(row["dollars"] or 0.0))[:_TOP]
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))
-
-
-def _sum_counts(counts: Any) -> Counter[str]:
-    summed = Counter[str]()
-    for each in counts:
-        summed.update(each)
-    return summed
+def _sum_counts(counts: Iterable[dict[str, int]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter())

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import difflib
 import json
-import operator
 import os
 import re
+import time
 from functools import cache
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 
-from brimline import clienttools, output, shell
+from brimline import clienttools, clock, output, shell
 from brimline.carry import card, lost
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart, overall
-from brimline.dashboard.story import EVENTS, hook_times, local_time_of, time_of
+from brimline.dashboard.story import EVENTS, hook_milliseconds
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.state import figures, lookback
@@ -55,7 +55,6 @@ _TOOLS = frozenset(
 # As the service demands it of the names of tools, and the client writes its own words.
 _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_TOKENS = operator.attrgetter("tokens")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
 # What Markdown puts before and around words.
@@ -69,36 +68,44 @@ def environment() -> Environment:
     made = Environment(loader=files, autoescape=True, undefined=StrictUndefined)
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
-        "short": chart.short_number,
-        "percent": _percent,
+        "short": wording.short_count,
+        "percent": _percent_of_whole,
         "when": pass_context(_time_filter),
         "hunks": _diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
-        "line": lambda text, most=_CELL_CHARACTERS: output.line(text, most),
+        "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (
             f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
         ),
-        "money": lambda dollars: "–" if dollars is None else bill.amount(dollars),
+        "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
-        "curve": chart.small_curve,
+        "curve": chart.small_curve_path,
         "duration": output.duration,
         "reference": stub.parse_reference,
     }
-    made.globals |= {"shown_item": shown_item, "shared_name": shared_name, "names": NAMES}
+    made.globals |= {"item_text": item_text, "redacted_name": redacted_name, "names": NAMES}
     made.globals["loss_text"] = lost.text
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
 
-def _percent(part: float | None, whole: float | None) -> str:
+def _percent_of_whole(part: float | None, whole: float | None) -> str:
     """A share, in which nothing is as little as less than nothing."""
     return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
 
 
 def _time_filter(context: Any, at: float | None) -> str:
-    """A time here; a report, which others read elsewhere, has UTC."""
-    return time_of(at) if context.get("single") else local_time_of(at)
+    return _minute_text(at, single=context.get("single", False))
+
+
+def _minute_text(at: float | None, *, single: bool) -> str:
+    """A time of this machine, to the minute; a report, which others read elsewhere, has UTC."""
+    if not at:
+        return "unknown"
+    if single:
+        return output.minute(clock.format_utc(at))
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
 def _diff_lines(text: str) -> list[tuple[str, str]]:
@@ -118,7 +125,7 @@ def render(template: str, **values: Any) -> str:
     return "\t".join(map(output.printable, page.split("\t")))
 
 
-def session_page(
+def session_page_values(
     story: Story,
     user_models: Sequence[dict[str, Any]] = (),
     spendings: Sequence[Spending] = (),
@@ -127,29 +134,29 @@ def session_page(
     single: bool = False,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
-    shown = chart.choose_moments(story.moments)
-    costs = overall.session_cost(spendings, story.session_id, user_models)
+    shown, model = chart.fullest_moments(story.moments), story.most_used_model
+    costs = overall.session_and_subagent_costs(spendings, story.session_id, user_models)
     return {
         "story": story,
         "project": "" if redacted else story.project or "unknown",
-        "model": story.model if not redacted or _MODEL.fullmatch(story.model or "") else None,
+        "model": model if not redacted or _MODEL.fullmatch(model) else "",
         "redacted": redacted,
         "single": single,
         "headline": headline(story),
-        **_cost(story, costs, redacted=redacted),
-        "plots": _plots(story, shown),
-        "columns": [[one.number, label(one, single=single)] for one in shown],
+        **_shown_costs(story, costs, redacted=redacted),
+        "plots": _session_plots(story, shown),
+        "columns": [[one.number, request_label(one, single=single)] for one in shown],
         "largest": largest_items(story, _TOP),
-        "notices": _notices(story),
+        "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
-        "hooks": hook_times(story.events),
-        "gateway": figures.gateway_savings(story.events),
+        "hooks": hook_milliseconds(story.events),
+        "gateway": figures.gateway_saved_and_rewritten(story.events),
         "cards": [] if redacted else _cards_given(story),
-        "compactions": _compactions(story, user_models, redacted=redacted),
+        "compactions": _priced_compactions(story, user_models, redacted=redacted),
     }
 
 
-def _cost(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
+def _shown_costs(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
     for number, subagent in enumerate(costs["subagents"] if redacted else (), 1):
         subagent["name"] = str(number)
@@ -159,7 +166,7 @@ def _cost(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, A
     return costs
 
 
-def _plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
+def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     return {
         "occupancy": [chart.occupancy_plot(story, shown, size) for size in chart.SIZES],
         "forecast": [chart.forecast_plot(shown, size) for size in chart.LOW_SIZES],
@@ -167,14 +174,14 @@ def _plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Plot]]:
     }
 
 
-def _compactions(
+def _priced_compactions(
     story: Story, user_models: Sequence[dict[str, Any]], *, redacted: bool
 ) -> list[dict[str, Any]]:
     """The session's compactions with what each cost and, unless texts are to stay out, lost."""
-    compactions = lookback.compactions_of(story.session_id, story.figures)
-    aftermath.price(compactions, user_models)
+    compactions = lookback.compaction_documents(story.session_id, story.figures)
+    aftermath.fill_in_dollars(compactions, user_models)
     if compactions and not redacted:
-        aftermath.fill_in_losses(compactions, story.path)
+        aftermath.fill_in_summary_losses(compactions, story.path)
     in_file = {recorded.uuid for recorded in story.scan.compactions}
     for each, of_story in zip(compactions, story.figures.compactions, strict=True):
         each["at"] = of_story.at
@@ -185,24 +192,23 @@ def _compactions(
 
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
-    document = story.now.document() if story.now else None
+    document = story.now.document()
     return wording.headline(document) if story.is_running else wording.farewell(document)
 
 
-def label(moment: Moment, *, single: bool = False) -> str:
+def request_label(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
-    when = time_of(moment.at) if single else local_time_of(moment.at)
+    when = _minute_text(moment.at, single=single)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
-    if moment.reading:
-        text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
-        text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
+    text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
+    text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
         low, high = moment.outlook.low, moment.outlook.high
         text += f"; the forecast was {low:,} to {high:,} more requests"
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
-def new_items(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
+def new_items_with_texts(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
     """What a request was the first to carry, with the texts, as they stand in the file.
 
     Raises:
@@ -213,11 +219,11 @@ def new_items(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
         by_row.setdefault(item.offset, []).append(item)
     by_row.pop(-1, None)
     with read.open_regular(story.path) as file:
-        found = [(by_row[at], text_at(file, at)) for at in sorted(by_row)[:_MOST_ROWS]]
-    return sorted(found, key=lambda row: -sum(map(_TOKENS, row[0])))
+        found = [(by_row[at], row_text_at(file, at)) for at in sorted(by_row)[:_MOST_ROWS]]
+    return sorted(found, key=lambda row: -sum(item.tokens for item in row[0]))
 
 
-def text_at(file: BinaryIO, offset: int) -> str:
+def row_text_at(file: BinaryIO, offset: int) -> str:
     """What the row that stands there says."""
     file.seek(offset)
     line = next(read.lines(file, offset=offset), None)
@@ -228,10 +234,10 @@ def text_at(file: BinaryIO, offset: int) -> str:
 def _texts_of_row(value: dict[str, Any]) -> list[str]:
     """The words of a row that the model gets."""
     if attached := row.attachment_of(value):
-        return row.texts_in(row.rendered_of(value) or attached)
-    said = [*row.thoughts(value), *row.content_texts(row.content_blocks(value))]
-    said += [_call_text(call.name, call.arguments) for call in row.calls(value)]
-    return [*said, *[one.text for one in row.results(value)]]
+        return row.all_texts_in(row.rendered_attachment(value) or attached)
+    said = [*row.thinking_texts(value), *row.content_texts(row.content_blocks(value))]
+    said += [_call_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
+    return [*said, *[one.text for one in row.main_thread_results(value)]]
 
 
 def _call_text(tool: str, arguments: dict[str, Any]) -> str:
@@ -247,20 +253,20 @@ def _call_text(tool: str, arguments: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def shown_item(item: Item, *, redacted: bool) -> str:
+def item_text(item: Item, *, redacted: bool) -> str:
     """What an item is about: of a shared one the ending of a file or a common program, no more."""
     name, subject = item.name, item.subject
     if redacted:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
         subject = shell.known_program(item.subject) if name == "Bash" else subject
-        name = name and shared_name(item.kind, name)
-    subject = output.line(output.source(name, subject), _SUBJECT_CHARACTERS)
-    told = f": {output.line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
+        name = name and redacted_name(item.kind, name)
+    subject = output.one_line(output.tool_subject(name, subject), _SUBJECT_CHARACTERS)
+    told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 
 
-def shared_name(kind: str, name: str) -> str:
+def redacted_name(kind: str, name: str) -> str:
     """A tool, an event or the client's word for what it attached: nothing that anybody wrote."""
     if kind == "hook":
         event = name.partition(":")[0]
@@ -281,7 +287,7 @@ def _cards_given(story: Story) -> list[tuple[int, str]]:
             for offset in sorted(
                 {item.offset for item in moment.items if item.kind == "hook"} - {-1}
             ):
-                _, mark, text = text_at(file, offset).partition(card.MARK)
+                _, mark, text = row_text_at(file, offset).partition(card.MARK)
                 cards += [(moment.number, mark + text)] * bool(mark)
     return cards
 
@@ -292,8 +298,8 @@ def largest_items(story: Story, most: int) -> list[tuple[int, Item]]:
     return sorted(every, key=lambda row: -row[1].tokens)[:most]
 
 
-def _notices(story: Story) -> list[tuple[Notice, str]]:
+def _announcements_and_refusals(story: Story) -> list[tuple[Notice, str]]:
     said = [(one, f"L{one.tier} announced") for one in story.figures.messages]
-    refused = [(one, shared_name("", one.tool or one.event)) for one in story.figures.blocks]
+    refused = [(one, redacted_name("", one.tool or one.event)) for one in story.figures.blocks]
     said += [(one, f"{name} refused") for one, name in refused]
     return sorted(said, key=lambda row: row[0].at)

@@ -15,7 +15,7 @@ from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
 from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")
@@ -37,7 +37,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     Raises:
         BrimlineError: a setting is wrong, or the session cannot be played.
     """
-    wanted = dict(map(_setting_pair, [f"guard.preset={preset}"] * bool(preset) + chosen))
+    wanted = dict(map(_parse_setting, [f"guard.preset={preset}"] * bool(preset) + chosen))
     if preset and wanted["guard.preset"] != preset:
         raise ConfigError("--preset and --set guard.preset name different presets: give one")
     own = tempfile.TemporaryDirectory(prefix="brimline-replay-", ignore_cleanup_errors=True)
@@ -45,7 +45,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
-        variables = {BY_KEY[key].env: text for key, text in wanted.items()}
+        variables = {BY_KEY[key].variable: text for key, text in wanted.items()}
         done = subprocess.run(
             [sys.executable, "-I", "-c", _REHEARSE, os.path.abspath(path), f"{folder}/s"],
             env=os.environ | variables | {"BRIMLINE_HOME": folder},
@@ -55,32 +55,29 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
     if done.returncode:
         last_line = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
         raise BrimlineError(f"{path} could not be replayed: {last_line}")
-    return _document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
+    return _replay_document(wanted, [json.loads(line) for line in done.stdout.splitlines()])
 
 
-def _document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
+def _replay_document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dict[str, Any]:
     """What came of it, under the keys that other programs rely on."""
-    by_kind: dict[str, list[dict[str, Any]]] = {"request": [], "offloaded": [], "compacted": []}
-    for step in steps:
-        by_kind.setdefault(step["kind"], []).append(step)
-    requests = by_kind["request"]
+    requests = [step for step in steps if step["kind"] == "request"]
     return {
         "settings": wanted,
         "requests": len(requests),
         "peak_tokens_recorded": max((request["recorded"] for request in requests), default=None),
         "peak_tokens": max((request["tokens"] for request in requests), default=None),
-        "kept_out_tokens": sum(step["tokens"] for step in by_kind["offloaded"]),
-        "compactions": len(by_kind["compacted"]),
+        "kept_out_tokens": sum(step["tokens"] for step in steps if step["kind"] == "offloaded"),
+        "compactions": sum(step["kind"] == "compacted" for step in steps),
         "events": [step for step in steps if step["kind"] != "request"],
         "occupancy_tokens": [request["tokens"] for request in requests],
     }
 
 
-def _setting_pair(text: str) -> tuple[str, str]:
+def _parse_setting(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
-    if not sign and config.find(key):
+    if not sign and config.find_setting(key):
         raise ConfigError(f"write --set {key}=VALUE")
-    config.check_value(key, value)
+    config.parse_value(key, value)
     return key, value
 
 
@@ -101,16 +98,13 @@ def table_text(document: dict[str, Any]) -> str:
             str(event["request"]),
             event["kind"],
             output.figure(event["tokens"]),
-            output.line(event["text"], 200),
+            output.one_line(event["text"], 200),
         ]
         for event in document["events"][:_SHOWN]
     ]
     if rows:
-        lines += [
-            "",
-            output.table(["request", "what", "tokens", "of it"], rows, right={0, 2}),
-            _NOTE,
-        ]
+        happened = output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})
+        lines += ["", happened, _NOTE]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

@@ -45,16 +45,16 @@ def single_page(found: Story, home_dir: str, *, redacted: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
-    own, spendings = config.user_models(home_dir), spending.of_session(found.path)
-    values = pages.session_page(found, own, spendings, redacted=redacted, single=True)
+    own, spendings = config.user_models(home_dir), spending.read_session_spendings(found.path)
+    values = pages.session_page_values(found, own, spendings, redacted=redacted, single=True)
     values["texts"] = [] if redacted else _largest_texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
-    hashes = {"style_hash": _hash(style), "script_hash": _hash(script)}
+    hashes = {"style_hash": _policy_hash(style), "script_hash": _policy_hash(script)}
     return pages.render("report.html", **values, **trusted, **hashes)
 
 
-def _hash(text: str) -> str:
+def _policy_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
@@ -62,7 +62,7 @@ def _largest_texts(found: Story) -> list[tuple[int, Item, str]]:
     """The largest items, each with its request and its text."""
     with read.open_regular(found.path) as file:
         return [
-            (number, item, pages.text_at(file, item.offset))
+            (number, item, pages.row_text_at(file, item.offset))
             for number, item in pages.largest_items(found, _TEXTS)
             if item.offset >= 0
         ]

@@ -8,7 +8,6 @@ messages from `history`.
 from __future__ import annotations
 
 import os
-import time
 from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
@@ -81,7 +80,7 @@ class Moment:
     """Whether what it put out was recorded in full."""
     parts: dict[str, int] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
-    reading: Reading | None = None
+    reading: Reading = field(init=False)
     outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
@@ -113,8 +112,8 @@ class Story:
     models: Counter[str] = field(default_factory=Counter)
     scan: Scan = field(default_factory=Scan)
     cache: Caching = field(default_factory=Caching)
-    composed: Composition | None = None
-    now: Reading | None = None
+    composed: Composition = field(init=False)
+    now: Reading = field(init=False)
     figures: Figures = field(default_factory=Figures)
     saved: savings.Saved = field(default_factory=savings.Saved)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -136,15 +135,15 @@ class Story:
     @property
     def last_at(self) -> float:
         """When it was active last."""
-        return self.moments[-1].at if self.moments else find.modified(self.path)
+        return self.moments[-1].at if self.moments else find.modified_at(self.path)
 
     @property
-    def model(self) -> str | None:
-        """The one that answered most often."""
-        return next((name for name, _ in self.models.most_common(1)), None)
+    def most_used_model(self) -> str:
+        """The one that answered most often; empty where none did."""
+        return next((name for name, _ in self.models.most_common(1)), "")
 
     @property
-    def spent(self) -> dict[str, int]:
+    def tokens_by_billing(self) -> dict[str, int]:
         """Tokens by how they were billed, over all requests."""
         return {
             name: sum(
@@ -153,7 +152,7 @@ class Story:
             for name in ("input", "cache read", "cache written", "output")
         }
 
-    def answered_by(self, at: float) -> int:
+    def requests_answered_by(self, at: float) -> int:
         """How many requests were answered by then."""
         return bisect_right(self.moments, at, key=lambda one: one.at)
 
@@ -164,10 +163,10 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
     Raises:
         SessionError: its file cannot be read.
     """
-    policy_of = policy_reader(home_dir)
-    story = outline_story(path, home_dir, policy_of, progress=progress)
-    _read_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
-    _read_gateway(story)
+    policy_of = policy_by_project(home_dir)
+    story = story_without_readings(path, home_dir, policy_of, progress=progress)
+    _add_readings_to_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
+    _add_gateway_edits(story)
     story.is_running = _is_running(path)
     failed = logs.recent_failures(home_dir, 0.0)
     story.failures = [failure for failure in failed if failure.get("session") == story.kept_as]
@@ -176,17 +175,17 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
 
-def policy_reader(home_dir: str) -> Callable[[str | None], Policy]:
+def policy_by_project(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
-def outline_story(
+def story_without_readings(
     path: str,
     home_dir: str,
     policy_of: Callable[[str | None], Policy],
@@ -206,17 +205,14 @@ def outline_story(
         SessionError: its file cannot be read.
     """
     spooled = history.read_spool(home_dir, find.session_id_of(path))
-    reader, rows = _Reader(path, figures.gateway_edits(spooled)), 0
+    reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
-        with read.open_regular(path) as file:
-            size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
-            for line in read.lines(file, size):
-                for record in line.records:
-                    reader.read_row(record.value, line.offset)
-                rows += len(line.records)
-                reader.story.broken_lines += line.problem in read.BROKEN
-                if progress:
-                    progress(len(line.raw))
+        reader.story.size_bytes = os.path.getsize(path)
+        for line in read.lines_of(path, progress):
+            for record in line.records:
+                reader.read_row(record.value, line.offset)
+            rows += len(line.records)
+            reader.story.broken_lines += line.problem in read.BROKEN
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -227,7 +223,7 @@ def outline_story(
     if not state.names and reader.recorded:
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
-    story.figures = history.look(home_dir, name, [path], lines).figures
+    story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by(home_dir, name)
     story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
@@ -259,10 +255,10 @@ class _Reader:
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking(value):
+        if lost := row.describe_lost_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -277,11 +273,11 @@ class _Reader:
             if entry.is_boundary:
                 self.history = []
         if entry and entry.usage:
-            self._open_moment(value, entry.usage, offset)
+            self._open_or_extend_moment(value, entry.usage, offset)
         elif self.open:
             self.open.last.result_characters += row.visible_characters(value)
 
-    def _open_moment(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
+    def _open_or_extend_moment(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
         story, segment = self.story, self.context.segment
         self.recorded = usage.session_id or self.recorded
         if self.open is None:
@@ -292,7 +288,7 @@ class _Reader:
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
         now, last = self.open, self.open.last
-        now.spent, now.is_final = row.Spent(value), now.is_final or row.is_final(value)
+        now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
         last.usage, last.offset = usage, offset
         last.reply_characters += row.visible_characters(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
@@ -304,7 +300,7 @@ class _Reader:
             return
         self.open = None
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
-        story.injections.add_shares(shares)
+        story.injections.count_injected(shares)
         for piece, kind, tokens in shares:
             called = self.calls.get(piece.call_id, ("unknown tool", ""))
             name, subject = called if piece.call_id else (piece.name, piece.file)
@@ -325,29 +321,27 @@ class _Reader:
         return story
 
 
-def _read_moments(story: Story, state: SessionState, policy: Policy) -> None:
+def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) -> None:
     """Take the reading of every request, as a hook would have taken it before the next one."""
     snapshot = state.snapshot()
     # What the status line told last says how large the window is, not how full it was then.
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest(WINDOW)
+    observed = state.largest_number_behind(WINDOW) or 0
     for moment in story.moments:
-        proved = proved_window(moment.tokens)
-        observed = max(observed or 0, proved or 0) or None
+        observed = max(observed, proved_window(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
-        moment.reading.history = moment.last.history[::-1]
         moment.outlook = moment.reading.forecast()
 
 
-def _read_gateway(story: Story) -> None:
+def _add_gateway_edits(story: Story) -> None:
     """Find the request of each line that a gateway left: one is written when the answer ended."""
     for line in story.events:
         if line["event"] != "Gateway" or line.get("agent"):
             continue
         at, prompt = line["at"], line.get("prompt")
-        first, end = (story.answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
+        first, end = (story.requests_answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
         near = story.moments[max(0, first - 1) : end]
         if near:
             _, _, number = min(
@@ -355,29 +349,19 @@ def _read_gateway(story: Story) -> None:
             )
             moment = story.moments[number - 1]
             moment.shorter_by = line.get("saved", 0)
-            moment.replaced += filter(_is_replacement, line.get("fresh", ()))
+            moment.replaced += filter(_is_sound_replacement, line.get("fresh", ()))
 
 
-def _is_replacement(each: Any) -> bool:
+def _is_sound_replacement(each: Any) -> bool:
     """Whether a piece of a line is as the gateway writes it."""
     kinds = [type(one) for one in each] if isinstance(each, list) else []
     return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
 
 
-def hook_times(events: list[dict[str, Any]]) -> dict[str, list[float]]:
+def hook_milliseconds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
     """How many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:
         if "ms" in event and event["event"] in EVENTS:
             found.setdefault(event["event"], []).append(float(event["ms"]))
     return {name: sorted(times) for name, times in sorted(found.items())}
-
-
-def time_of(at: float | None) -> str:
-    """A moment as reports show it: to the minute, in UTC."""
-    return "unknown" if not at else clock.format_utc(at)[:16].replace("T", " ") + "Z"
-
-
-def local_time_of(at: float | None) -> str:
-    """The same in the time of this machine, which needs no mark there."""
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at)) if at else "unknown"

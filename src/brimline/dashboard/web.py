@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from brimline.cost import spending
+from brimline.cost import bill, spending
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, session_stamp
 from brimline.errors import BrimlineError
@@ -81,17 +81,16 @@ class Gate:
             await send(message)
 
         connection = HTTPConnection(scope)
-        answer = self._refuse_address(connection)
-        if answer is None and scope["type"] == "http" and scope["path"] == "/enter":
-            answer = self._enter(connection, await _key_of(Request(scope, receive)))
-        await (answer or self._refuse(connection) or self.app)(scope, receive, guarded)
-
-    def _refuse_address(self, connection: HTTPConnection) -> Response | None:
+        answer: ASGIApp
         if connection.headers.get("host", "") not in self.hosts:
-            return _text_response("This page answers to its own address only.", 421)
-        return None
+            answer = _text_response("This page answers to its own address only.", 421)
+        elif scope["path"] == "/enter":
+            answer = self._enter(connection, await _submitted_key(Request(scope, receive)))
+        else:
+            answer = self._refuse_stranger(connection) or self.app
+        await answer(scope, receive, guarded)
 
-    def _refuse(self, connection: HTTPConnection) -> Response | None:
+    def _refuse_stranger(self, connection: HTTPConnection) -> Response | None:
         origin = connection.headers.get("origin")
         if origin is not None and origin != f"http://{connection.headers['host']}":
             return _text_response("This came from another page, and was refused.", 403)
@@ -105,7 +104,7 @@ class Gate:
 
     def _enter(self, connection: HTTPConnection, key: str) -> Response:
         """Turn a key into a cookie; it was in an address or a file, so that it enters once."""
-        valid = [one for one in self.keys if _is_secret(key, one)]
+        valid = [one for one in self.keys if _equals_secret(key, one)]
         if not valid and not self._has_entered(connection):
             return _text_response(
                 "This key was used, or is of an earlier start: start `brimline dashboard` again.",
@@ -119,32 +118,28 @@ class Gate:
         return answer
 
     def _has_entered(self, connection: HTTPConnection) -> bool:
-        return _is_secret(connection.cookies.get(self.cookie, ""), self.secret)
+        return _equals_secret(connection.cookies.get(self.cookie, ""), self.secret)
 
 
-async def _key_of(request: Request) -> str:
-    """The key in an address, or in the form of the file that opens the browser."""
+async def _submitted_key(request: Request) -> str:
+    """The key in an address, or in the form of the file that opens the browser.
+
+    The body of a form that is longer than ours is not read.
+    """
     if request.method != "POST":
         return request.query_params.get("key", "")
-    return (await _form_fields(request)).get("key", "")
-
-
-async def _form_fields(request: Request) -> dict[str, str]:
-    """The fields of a form of ours; none where it is longer than any of those.
-
-    The body of such a one is not read.
-    """
     length = request.headers.get("content-length")
-    if length is None or _number(length) > _LARGEST_FORM_BYTES:
-        return {}
-    return dict(parse_qsl((await request.body()).decode("utf-8", "replace")))
+    if length is None or _number_or_zero(length) > _LARGEST_FORM_BYTES:
+        return ""
+    form = parse_qsl((await request.body()).decode("utf-8", "replace"))
+    return dict(form).get("key", "")
 
 
 def _text_response(text: str, status: int) -> Response:
     return Response(text + "\n", status, media_type="text/plain")
 
 
-def _is_secret(given: str, secret: str) -> bool:
+def _equals_secret(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), secret.encode())
 
 
@@ -183,19 +178,21 @@ class Dashboard:
         """Keep the index up to date, as long as somebody looks; what is there is shown at once."""
         while True:
             with contextlib.suppress(BrimlineError, OSError, sqlite3.Error):  # pages tell of it
-                if not self.index.is_current and self.index.sessions(Filter(), 1)[1]:
+                if not self.index.is_current and self.index.page_of_sessions(Filter(), 1, {})[1]:
                     self.wanted.wait(_FIRST_LOOK_S)
                 self.wanted.clear()
                 self.index.refresh()
-                self.spendings = spending.read_all(self.home_dir, spending.transcripts())
-                self.costs = overall.by_session(self.spendings, config.user_models(self.home_dir))
+                self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
+                own = config.user_models(self.home_dir)
+                rows = bill.group_rows(self.spendings, ("session",), own)
+                self.costs = {row["session"]: row["dollars"] for row in rows}
             time.sleep(_REFRESH_S)
             self.wanted.wait()
 
     def sessions(self, request: Request) -> Response:
         """The list, filtered."""
         wanted = _read_filter(request)
-        rows, count = self.index.sessions(wanted, _PAGE_SIZE, self.costs)
+        rows, count = self.index.page_of_sessions(wanted, _PAGE_SIZE, self.costs)
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
         more = {name: value for name, value in asked if name != "page" and value}
@@ -206,42 +203,47 @@ class Dashboard:
             self.wanted.set()
             return Response(status_code=204)
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
-        values |= {f"{name}s": self.index.choices(name) for name in ("project", "model")}
+        values |= {f"{name}s": self.index.filter_choices(name) for name in ("project", "model")}
         values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
         return self._render("sessions.html", "Sessions", **values)
 
     def session(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path, within = self._requested_session(request)
+        path, within = self._requested_transcript(request)
         now = session_stamp(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._cached_story(path, now)
         own = config.user_models(self.home_dir)
-        values = pages.session_page(found, own, self.spendings, redacted=False)
+        values = pages.session_page_values(found, own, self.spendings, redacted=False)
         values["within"] = within
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
     def request(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path, within = self._requested_session(request)
+        path, within = self._requested_transcript(request)
         record = self._cached_story(path, session_stamp(self.home_dir, path))
         number = request.path_params["number"]
         if not 1 <= number <= len(record.moments):
             raise HTTPException(404, f"the session has {len(record.moments):,} requests")
         moment = record.moments[number - 1]
-        values = {"story": record, "within": within, "moment": moment, "label": pages.label(moment)}
-        values["rows"] = pages.new_items(record, moment)
-        values["replaced"] = [
-            (*entry, contents.meta(self.home_dir, entry[1])) for entry in moment.replaced
-        ]
-        return self._render("request.html", f"Request {number}", **values)
+        return self._render(
+            "request.html",
+            f"Request {number}",
+            story=record,
+            within=within,
+            moment=moment,
+            label=pages.request_label(moment),
+            rows=pages.new_items_with_texts(record, moment),
+            replaced=[(*one, contents.meta(self.home_dir, one[1])) for one in moment.replaced],
+        )
 
     def overall(self, request: Request) -> Response:
         """How it went lately, over all sessions."""
-        span = _number(request.query_params.get("days", ""))
-        rows, own = self.index.rows(), config.user_models(self.home_dir)
-        values = overall.figures(self.spendings, rows, own, span if span in overall.SPANS else 30)
+        asked = _number_or_zero(request.query_params.get("days", ""))
+        span = asked if asked in overall.SPANS else overall.SPANS[0]
+        rows, own = self.index.all_rows(), config.user_models(self.home_dir)
+        values = overall.period_figures(self.spendings, rows, own, span)
         return self._render("overall.html", "Overall", **values)
 
     def stored(self, _request: Request) -> Response:
@@ -265,29 +267,29 @@ class Dashboard:
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
-        place = self._project_of(request)
-        folder = hot.folder(place["project"])
+        place = self._chosen_project(request)
+        here = place["project"]
+        folder = hot.folder(here)
         topics = overview.topics_document(folder) | {
             "texts": {topic.path: topic.text for topic in hot.topics(folder)}
         }
         rows = []
         if query:
-            here = place["project"]
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
         for hit in rows:
-            hit["session"] = self._session_of(hit["group"])
+            hit["session"] = self._session_if_present(hit["group"])
         unread = hits.reading_progress(self.home_dir)
-        values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
+        values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 
     def entry(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
-        document = hits.entry(self.home_dir, request.path_params["key"])
+        document = hits.entry_and_nearby(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
-        session = self._session_of(own["group"])
+        session = self._session_if_present(own["group"])
         return self._render("entry.html", "Said before", own=own, session=session, **document)
 
-    def _session_of(self, group: str) -> str:
+    def _session_if_present(self, group: str) -> str:
         """The id of the session that an entry is from, where that is still there."""
         name = group.partition("/")[0]
         try:
@@ -297,21 +299,21 @@ class Dashboard:
 
     def rules(self, request: Request) -> Response:
         """The instruction files of a project."""
-        place = self._project_of(request)
+        place = self._chosen_project(request)
         values = config.load(self.home_dir, place["project"]).values
         document = loading.project_document(
-            place["project"], values["rules.organisation_file"], composition.estimate_text
+            place["project"], values["rules.organisation_file"], composition.estimate_text_tokens
         )
         return self._render("rules.html", "Rules", found=document, **place)
 
     def doctor(self, request: Request) -> Response:
         """Whether all is well in a project."""
-        place = self._project_of(request)
+        place = self._chosen_project(request)
         document = doctor.findings_document(self.home_dir, place["project"])
         summary = doctor.summary_text(document)
         return self._render("health.html", "Health", found=document, summary=summary, **place)
 
-    def _requested_session(self, request: Request) -> tuple[str, str]:
+    def _requested_transcript(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
         folder = request.query_params.get("in", "")
         path = self.index.path_of(request.path_params["name"], folder)
@@ -335,17 +337,15 @@ class Dashboard:
         with self._lock:
             return self._tell(path, now)
 
-    def _project_of(self, request: Request) -> dict[str, Any]:
+    def _chosen_project(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
-        projects: list[str] = []
+        projects = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
-            projects = [
-                project for project in self.index.choices("project") if os.path.isdir(project)
-            ]
-        chosen, here = request.query_params.get("project", ""), os.getcwd()
+            projects = list(filter(os.path.isdir, self.index.filter_choices("project")))
+        asked, here = request.query_params.get("project", ""), os.getcwd()
         return {
             "projects": sorted({*projects, here}),
-            "project": chosen if chosen in projects else here,
+            "project": asked if asked in projects else here,
         }
 
 
@@ -355,12 +355,12 @@ def _read_filter(request: Request) -> Filter:
         project=asked.get("project", ""),
         model=asked.get("model", ""),
         sort=asked.get("sort", ""),
-        days=_number(asked.get("days", "")),
-        page=max(1, _number(asked.get("page", ""))),
+        days=_number_or_zero(asked.get("days", "")),
+        page=max(1, _number_or_zero(asked.get("page", ""))),
         words=asked.get("q", "").strip()[:200],
         empty=asked.get("empty") == "1",
     )
 
 
-def _number(text: str) -> int:
+def _number_or_zero(text: str) -> int:
     return int(text[:6]) if text.isascii() and text.isdigit() else 0

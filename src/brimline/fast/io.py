@@ -51,20 +51,20 @@ def env_names(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
     return [name for name in names if name not in but]
 
 
-def whole_number(text: str) -> int | None:
+def positive_number(text: str) -> int | None:
     """What a variable of plain digits says; None for 0 and for every other text."""
     plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) or None if plain else None
 
 
-def to_bytes(path: str) -> bytes:
+def path_bytes(path: str) -> bytes:
     """Encode a path the way the file system stores it."""
     return path.encode("utf-8", "surrogateescape")
 
 
 def read_file(path: str, limit: int | None = None) -> bytes:
     """Read a whole file, or its first `limit` bytes."""
-    descriptor = system.open(to_bytes(path), READ)
+    descriptor = system.open(path_bytes(path), READ)
     try:
         return read_all(descriptor, limit)
     finally:
@@ -96,7 +96,7 @@ def lines_backward(path: str) -> Iterator[tuple[int, bytes]]:
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    descriptor = system.open(to_bytes(path), READ)
+    descriptor = system.open(path_bytes(path), READ)
     try:
         stat = system.fstat(descriptor)
         if stat.st_mode & _FILE_KIND != _REGULAR_FILE:
@@ -139,7 +139,7 @@ def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
     _write(temporary, _CREATE | system.O_EXCL, data, mode)
     try:
-        system.replace(to_bytes(temporary), to_bytes(path))
+        system.replace(path_bytes(temporary), path_bytes(path))
     except BaseException:
         remove(temporary)
         raise
@@ -157,17 +157,17 @@ def create_exclusively(path: str, data: bytes) -> bool:
 def rotate(path: str, limit_bytes: int) -> None:
     """Keep a log that grew too large as `.old`; the one before that is dropped."""
     try:
-        size = system.stat(to_bytes(path)).st_size
+        size = system.stat(path_bytes(path)).st_size
     except OSError:
         return
     if size > limit_bytes:
-        system.replace(to_bytes(path), to_bytes(path + ".old"))
+        system.replace(path_bytes(path), path_bytes(path + ".old"))
 
 
 def names_in(folder: str) -> list[str]:
     """List a folder; one that is not there is empty."""
     try:
-        names = system.listdir(to_bytes(folder))
+        names = system.listdir(path_bytes(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
     return [name.decode("utf-8", "surrogateescape") for name in names]
@@ -176,7 +176,7 @@ def names_in(folder: str) -> list[str]:
 def remove(path: str) -> None:
     """Delete a file; one that is already gone is fine."""
     try:
-        system.unlink(to_bytes(path))
+        system.unlink(path_bytes(path))
     except FileNotFoundError:
         pass
 
@@ -184,7 +184,7 @@ def remove(path: str) -> None:
 def make_folders(path: str) -> None:
     """Create a folder and its missing parents, each readable by the user alone."""
     try:
-        system.mkdir(to_bytes(path), 0o700)
+        system.mkdir(path_bytes(path), 0o700)
     except FileExistsError:
         return
     except FileNotFoundError:
@@ -193,7 +193,7 @@ def make_folders(path: str) -> None:
             raise
         make_folders(parent)
         try:
-            system.mkdir(to_bytes(path), 0o700)
+            system.mkdir(path_bytes(path), 0o700)
         except FileExistsError:
             return
 
@@ -201,10 +201,10 @@ def make_folders(path: str) -> None:
 def _write(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
     """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
-        descriptor = system.open(to_bytes(path), flags, mode)
+        descriptor = system.open(path_bytes(path), flags, mode)
     except FileNotFoundError:
         make_folders(path.rpartition("/")[0])
-        descriptor = system.open(to_bytes(path), flags, mode)
+        descriptor = system.open(path_bytes(path), flags, mode)
     try:
         if system.write(descriptor, data) != len(data):
             raise OSError("only part of it fitted on the disk")  # noqa: TRY301 - cleared away below

@@ -141,7 +141,7 @@ def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     return lines, damaged + bool(text[end:].strip())
 
 
-def redact_lines(path: str, name: str, value: str) -> None:
+def blank_out_value(path: str, name: str, value: str) -> None:
     """Make a value unreadable in every line of a file, to which others may append meanwhile.
 
     Raises:

@@ -49,7 +49,7 @@ def project_config(project_dir: str) -> str:
     return project_dir + "/.claude/brimline.toml"
 
 
-def conductor_files(project_dir: str) -> tuple[str, ...]:
+def conductor_state_files(project_dir: str) -> tuple[str, ...]:
     """Where a conductor of several sessions may keep its state in a project."""
     name = "conductor-state.json"
     return (f"{project_dir}/{name}", f"{project_dir}/.claude/{name}")
@@ -63,11 +63,11 @@ def policy_file(home_dir: str, project_dir: str) -> str:
 def fingerprint(path: str) -> str:
     """24 digits that stand for a path in the name of a file."""
     # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
-    number = int.from_bytes(io.to_bytes(path), "big") % _PRIME
+    number = int.from_bytes(io.path_bytes(path), "big") % _PRIME
     return f"{number:024x}"
 
 
-def client_path(path: str, cwd: str) -> str:
+def normalised_path(path: str, cwd: str) -> str:
     """A path as the client understands it: `~` and the current folder resolved, no detours."""
     if path.startswith("~/"):
         path = _user_home() + path[1:]
@@ -84,7 +84,7 @@ def client_path(path: str, cwd: str) -> str:
 
 def resolve_links(path: str, cwd: str) -> str:
     """The file that a path leads to, through however many links; it need not be there."""
-    pending = client_path(path, cwd).split("/")[::-1]
+    pending = normalised_path(path, cwd).split("/")[::-1]
     found, links = "", 0
     while pending:
         part = pending.pop()
@@ -153,7 +153,7 @@ def safe_session_id(session_id: object) -> str:
     return kept or "nosession"
 
 
-def project_transcripts(project_dir: str) -> str:
+def project_transcripts_dir(project_dir: str) -> str:
     """The folder in which the client keeps a project's sessions."""
     # The client counts in units of UTF-16, of which rarer characters take two.
     name = "".join(
@@ -174,7 +174,7 @@ def _user_home() -> str:
 def _link_at(path: str) -> str | None:
     """Where a link points; None for everything that is none."""
     try:
-        return io.system.readlink(io.to_bytes(path)).decode("utf-8", "surrogateescape")
+        return io.system.readlink(io.path_bytes(path)).decode("utf-8", "surrogateescape")
     except (OSError, ValueError, AttributeError):
         return None
 

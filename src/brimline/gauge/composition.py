@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import models
-from brimline.transcript.pieces import REPLY_KINDS
+from brimline.transcript.pieces import REPLY_KINDS, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from brimline.transcript.pieces import Entry, Piece
+    from brimline.transcript.pieces import Entry
     from brimline.transcript.row import Usage
 
     # Told of each request: its usage, what it was the first to carry, and the whole context.
@@ -49,6 +49,7 @@ _TOOL_KINDS = frozenset({"tool_input", "tool_result"})
 _OVERHEAD_TOKENS = {"tool_input": 90, "tool_result": 10}
 # A session that grew by so much tells how its texts count; less says nothing.
 _TELLING_TOKENS = 5_000
+_PROMPT_CHARACTERS = 80
 # Estimates are whole hundredths of a token, so that sharing out is exact.
 _PER_TOKEN = 100
 
@@ -96,7 +97,7 @@ class Composition:
     turns: list[Turn] = field(default_factory=list)
 
 
-def compose(entries: Iterable[Entry]) -> Composition:
+def compose_entries(entries: Iterable[Entry]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
     for entry in entries:
@@ -104,7 +105,7 @@ def compose(entries: Iterable[Entry]) -> Composition:
     return ledger.close()
 
 
-def estimate_tokens(piece: Piece, model: str | None) -> float:
+def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
     """What a piece costs by its length alone."""
     ratio = models.lookup(model).characters_per_token
     if piece.kind not in _TOOL_KINDS:
@@ -112,20 +113,18 @@ def estimate_tokens(piece: Piece, model: str | None) -> float:
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
 
 
-def estimate_text(characters: int) -> int:
+def estimate_text_tokens(characters: int) -> int:
     """What a text of that length costs a model that is not known."""
-    from brimline.transcript.pieces import Piece
-
-    return round(estimate_tokens(Piece("text", characters), None))
+    return round(estimate_piece_tokens(Piece("text", characters), None))
 
 
-def share_first_request(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
+def first_request_shares(occupancy: int, pieces: Sequence[Piece], model: str | None) -> list[int]:
     """The tokens of what was there before a first request: its estimate, as nothing measures it."""
-    weights = _estimate_each(pieces, model)
-    return divide(min(occupancy, sum(weights) // _PER_TOKEN), weights)
+    weights = _estimate_weights(pieces, model)
+    return divide_by_weights(min(occupancy, sum(weights) // _PER_TOKEN), weights)
 
 
-def share_growth(
+def growth_shares(
     growth: int, pieces: Sequence[Piece], model: str | None, output_tokens: int | None = None
 ) -> list[int]:
     """The tokens of what was added between two requests; the rest of the growth is unexplained.
@@ -136,23 +135,23 @@ def share_growth(
         model: the one that counted.
         output_tokens: the exact size of the reply, where it is known.
     """
-    weights = _estimate_each(pieces, model)
+    weights = _estimate_weights(pieces, model)
     replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
     if output_tokens is None or not replied:
-        return _scale_weights(growth, weights)
-    exact = divide(output_tokens, [max(1, weights[i]) for i in replied])
+        return _divide_bounded_growth(growth, weights)
+    exact = divide_by_weights(output_tokens, [max(1, weights[i]) for i in replied])
     others = list(weights)
     for i, tokens in zip(replied, exact, strict=True):
         others[i], weights[i] = 0, tokens * _PER_TOKEN
     if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
-        return _scale_weights(growth, weights)  # not even the reply was added whole
-    shares = _scale_weights(growth - output_tokens, others)
+        return _divide_bounded_growth(growth, weights)  # not even the reply was added whole
+    shares = _divide_bounded_growth(growth - output_tokens, others)
     for i, tokens in zip(replied, exact, strict=True):
         shares[i] = tokens
     return shares
 
 
-def divide(total: int, weights: Sequence[int]) -> list[int]:
+def divide_by_weights(total: int, weights: Sequence[int]) -> list[int]:
     """Share out a whole number in proportion, by largest remainder; all zero without weights."""
     whole = sum(weights)
     if whole <= 0:
@@ -165,14 +164,14 @@ def divide(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
-def _scale_weights(growth: int, weights: Sequence[int]) -> list[int]:
+def _divide_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
     estimate = sum(weights) / _PER_TOKEN
     explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
-    return divide(int(explained), weights)
+    return divide_by_weights(int(explained), weights)
 
 
-def _estimate_each(pieces: Sequence[Piece], model: str | None) -> list[int]:
-    return [round(_PER_TOKEN * estimate_tokens(piece, model)) for piece in pieces]
+def _estimate_weights(pieces: Sequence[Piece], model: str | None) -> list[int]:
+    return [round(_PER_TOKEN * estimate_piece_tokens(piece, model)) for piece in pieces]
 
 
 class Share(NamedTuple):
@@ -200,7 +199,7 @@ class Injections:
         self.times: Counter[Injection] = Counter()
         self._counted: dict[int, Piece] = {}
 
-    def add_shares(self, shares: Iterable[Share]) -> None:
+    def count_injected(self, shares: Iterable[Share]) -> None:
         """Count what one request was the first to carry; what a compaction kept is not new."""
         for piece, _, tokens in shares:
             if piece.kind in ("hook", "client") and id(piece) not in self._counted:
@@ -238,7 +237,7 @@ class Ledger:
 
     def add_entry(self, entry: Entry) -> None:
         if entry.is_boundary:
-            self._compact(entry)
+            self._start_over(entry)
         if entry.prompt is not None:
             self._open_turn(entry.prompt)
         if entry.usage:
@@ -247,19 +246,19 @@ class Ledger:
         self.waiting += [(piece, turn) for piece in entry.pieces]
 
     def close(self) -> Composition:
-        self._share_out()
+        self._share_out_request()
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
         if self.request:
             found.occupancy_tokens = self.request.usage.prompt_tokens
-        _break_down(found, self.shares)
+        _fill_in_breakdown(found, self.shares)
         return found
 
-    def scale(self) -> float:
+    def measured_per_estimated(self) -> float:
         """How much more texts take in this session than their lengths tell."""
         is_known = self.estimated_tokens > _TELLING_TOKENS
         return self.measured_tokens / self.estimated_tokens if is_known else 1.0
 
-    def result_calls(self, *, ours: bool) -> frozenset[str]:
+    def calls_with_results(self, *, ours: bool) -> frozenset[str]:
         """The calls with results in the latest request: lines of ours by now, or whole."""
         new = self.request.pieces if self.request else []
         held = [*(share.piece for share in self.shares), *(piece for piece, _ in new)]
@@ -267,11 +266,11 @@ class Ledger:
             piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
         )
 
-    def _compact(self, entry: Entry) -> None:
+    def _start_over(self, entry: Entry) -> None:
         """Start over; the turn under way goes on in a second entry."""
         if entry.is_summary and self.summary_expected:
             return
-        self._share_out()
+        self._share_out_request()
         self.request = self.before = None
         self.waiting, self.shares, self.parts = [], [], Counter()
         self.summary_expected = not entry.is_summary
@@ -287,14 +286,14 @@ class Ledger:
             self.turns.append(Turn(0, ""))
         turn = self.turns[-1]
         turn.number = 1 + (self.turns[-2].number if len(self.turns) > 1 else 0)
-        turn.prompt = prompt
+        turn.prompt = prompt[:_PROMPT_CHARACTERS]
 
     def _note_request(self, usage: Usage, *, is_final: bool) -> None:
         """Note a request, or a further row of the same one: the last row has the full figures."""
         request = self.request
         known = usage.message_id is not None
         if request is None or not known or usage.message_id != request.usage.message_id:
-            self._share_out()
+            self._share_out_request()
             self.before = request
             self.request = request = _Request(usage, self.turns[-1], self.waiting)
             self.waiting = []
@@ -304,7 +303,7 @@ class Ledger:
         if is_final:
             request.output_tokens = usage.output_tokens
 
-    def _share_out(self) -> None:
+    def _share_out_request(self) -> None:
         """Share out what the latest request measured, now that its figures are complete."""
         request, before = self.request, self.before
         if request is None:
@@ -313,44 +312,44 @@ class Ledger:
         occupancy, model = request.usage.prompt_tokens, request.usage.model
         if before is None:
             growth, rest = occupancy, FLOOR
-            shares = share_first_request(occupancy, pieces, model)
+            shares = first_request_shares(occupancy, pieces, model)
         else:
             growth, rest = occupancy - before.usage.prompt_tokens, UNEXPLAINED
-            shares = share_growth(growth, pieces, model, before.output_tokens)
+            shares = growth_shares(growth, pieces, model, before.output_tokens)
             self.measured_tokens += sum(shares)
-            self.estimated_tokens += sum(estimate_tokens(piece, model) for piece in pieces)
+            self.estimated_tokens += sum(estimate_piece_tokens(piece, model) for piece in pieces)
         left = growth - sum(shares)
         if before is None:
             self.floor_tokens = left
         if left < 0 and request.turn.requests == 1:
-            left += self._forget_thinking(request.turn, -left)
+            left += self._take_from_thinking(request.turn, -left)
         carried = []
         for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
-            kind = FLOOR if before is None and _is_standing(piece) else piece.kind
+            kind = FLOOR if before is None and _is_in_every_session(piece) else piece.kind
             carried.append(Share(piece, kind, tokens))
-            self._add_tokens(turn, kind, tokens)
+            self._add_to_part(turn, kind, tokens)
         self.shares += carried
-        self._add_tokens(request.turn, rest, left)
+        self._add_to_part(request.turn, rest, left)
         if self.watch:
             self.watch(request.usage, carried, self.parts)
 
-    def _forget_thinking(self, turn: Turn, shortfall: int) -> int:
+    def _take_from_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""
         dropped = min(shortfall, self.parts["thinking"])
-        self._add_tokens(turn, "thinking", -dropped)
+        self._add_to_part(turn, "thinking", -dropped)
         return dropped
 
-    def _add_tokens(self, turn: Turn, kind: str, tokens: int) -> None:
+    def _add_to_part(self, turn: Turn, kind: str, tokens: int) -> None:
         self.parts[kind] += tokens
         turn.parts[kind] += tokens
 
 
-def _is_standing(piece: Piece) -> bool:
+def _is_in_every_session(piece: Piece) -> bool:
     """Whether a piece before a first request is there in every session: lists, instructions."""
     return piece.kind == "client" and not piece.file
 
 
-def _break_down(composition: Composition, shares: Sequence[Share]) -> None:
+def _fill_in_breakdown(composition: Composition, shares: Sequence[Share]) -> None:
     """Tell floor, hooks, the client's own texts, tools and files apart."""
     for piece, kind, tokens in shares:
         if kind == "hook":
@@ -360,10 +359,10 @@ def _break_down(composition: Composition, shares: Sequence[Share]) -> None:
         elif kind == FLOOR:
             composition.floor[piece.name] += tokens
     composition.floor[SYSTEM] = composition.parts[FLOOR] - composition.floor.total()
-    _break_down_results(composition, shares)
+    _fill_in_results(composition, shares)
 
 
-def _break_down_results(composition: Composition, shares: Sequence[Share]) -> None:
+def _fill_in_results(composition: Composition, shares: Sequence[Share]) -> None:
     calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
     by_file: dict[str, list[tuple[Piece, int]]] = {}
     for piece, kind, tokens in shares:
@@ -375,10 +374,10 @@ def _break_down_results(composition: Composition, shares: Sequence[Share]) -> No
         composition.results[tool] += 1
         if call and call.file:
             by_file.setdefault(call.file, []).append((call, tokens))
-    composition.files = [_file_tokens(file, results) for file, results in by_file.items()]
+    composition.files = [_sum_up_file(file, results) for file, results in by_file.items()]
 
 
-def _file_tokens(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:
+def _sum_up_file(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:
     """Sum up one file; a read repeats where it overlaps an earlier one."""
     seen: list[tuple[int, int]] = []
     repeated = 0

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from brimline.gauge.composition import Composition, Turn
 
-PROMPT_CHARACTERS = 80
 TOP_FILES = 20
 SHOWN_TOOLS = 5
 _SHOWN_FILES = 10
@@ -32,29 +31,29 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
         OSError: its file cannot be read.
     """
     last = usage.read_tail(path, requests=1)
-    composed = composition.compose(pieces.entries(path, progress))
+    composed = composition.compose_entries(pieces.entries(path, progress))
     recorded = last.usage.session_id if last.usage else None
-    named = {
+    return {
         "session_id": recorded or find.session_id_of(path),
         "transcript": os.path.abspath(path),
+        **composition_document(composed),
     }
-    return named | as_document(composed)
 
 
-def as_document(found: Composition) -> dict[str, Any]:
+def composition_document(found: Composition) -> dict[str, Any]:
     """The composition under the keys that other programs rely on; unknown is null."""
     files = sorted(found.files, key=lambda file: (-file.tokens, file.file))
     again = sorted(files, key=lambda file: (-file.repeated_tokens, file.file))
     return {
         "occupancy_tokens": found.occupancy_tokens,
         "parts": _part_documents(found.parts, found.occupancy_tokens),
-        "floor_by_source": _count_documents("name", found.floor),
+        "floor_by_source": _named_counts(found.floor),
         "tool_results_by_tool": [
             {"tool": tool, "tokens": tokens, "results": found.results[tool]}
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            output.fields(file, "file tokens reads") for file in files[:TOP_FILES]
+            output.attributes(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -65,7 +64,7 @@ def as_document(found: Composition) -> dict[str, Any]:
             {"name": name, "ours": ours, "tokens": tokens}
             for (name, ours), tokens in found.hooks.most_common()
         ],
-        "client_injections": _count_documents("name", found.client),
+        "client_injections": _named_counts(found.client),
         "turns": [_turn_document(turn) for turn in found.turns],
     }
 
@@ -87,15 +86,13 @@ def _part_documents(parts: Counter[str], whole: int | None) -> list[dict[str, An
     ]
 
 
-def _count_documents(key: str, counts: Counter[str]) -> list[dict[str, Any]]:
-    return [{key: name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
+def _named_counts(counts: Counter[str]) -> list[dict[str, Any]]:
+    return [{"name": name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
 
 
 def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
-        "number": turn.number,
-        "prompt": turn.prompt[:PROMPT_CHARACTERS],
-        **output.fields(turn, "requests tokens_added in_context"),
+        **output.attributes(turn, "number prompt requests tokens_added in_context"),
         "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
@@ -142,7 +139,7 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
     room = output.width() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
-    bar = output.drawn("█", "#") * min(cells, round(cells * part["tokens"] / whole))
+    bar = output.marks_or_plain("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]

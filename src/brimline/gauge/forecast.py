@@ -22,7 +22,6 @@ _UNKNOWN_LOG_SPEED = 7.08
 _SHIPPED_WEIGHT = 15
 
 _E = 2.718281828459045
-_LARGEST_TOKENS = 10**9
 
 # A session's last steps are a pace of its own where they do not deviate too far from their mean:
 # further where they are larger than usual, because whoever divides then fears the nearer end.
@@ -93,10 +92,9 @@ def forecast(
         return None
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
-    tokens_left = min(tokens_left, _LARGEST_TOKENS)
     speed_tokens = usual_speed_tokens or usual_speed("")
-    usual = _at_usual_pace(occupancies, tokens_left, speed_tokens)
-    pace = _own_pace(occupancies, speed_tokens)
+    usual = _usual_forecast(occupancies, tokens_left, speed_tokens)
+    pace = _steady_own_pace(occupancies, speed_tokens)
     if is_steep:
         pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
     if pace is None:
@@ -108,7 +106,9 @@ def forecast(
     return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
 
 
-def _at_usual_pace(occupancies: Sequence[int], tokens_left: float, speed_tokens: float) -> Forecast:
+def _usual_forecast(
+    occupancies: Sequence[int], tokens_left: float, speed_tokens: float
+) -> Forecast:
     """Operations at the pace of the population, which the session's own moves a little."""
     usual = tokens_left / speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
@@ -139,7 +139,7 @@ def usual_speed(
     *,
     shipped: Mapping[str, float] = SHIPPED_LOG_SPEEDS,
 ) -> float:
-    """Tokens per operation of a model: the shipped figure, moved by what `summarise` found.
+    """Tokens per operation of a model: the shipped figure, moved by the user's own segments.
 
     All of the user's segments move every generation; those of the same one move it further.
 
@@ -162,7 +162,9 @@ def usual_speed(
     return speed_tokens
 
 
-def summarise(segments: Iterable[tuple[str, Sequence[int]]]) -> dict[str, tuple[int, float]]:
+def mean_log_speeds(
+    segments: Iterable[tuple[str, Sequence[int]]],
+) -> dict[str, tuple[int, float]]:
     """Statistics for `usual_speed` from the generation and occupancies of each segment.
 
     Returns:
@@ -210,7 +212,7 @@ class _Pace:
         self.deviation = (squares / len(steps)) ** 0.5 / self.speed_tokens
 
 
-def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
+def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
     """The session's own pace, where it has one: a person divides by it, and is right."""
     fewest, most = _PACE_STEPS
     steps = _recent_changes(occupancies, most)
@@ -224,11 +226,8 @@ def _own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | 
 def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
-    growths = [
-        min(change, cap)
-        for change in _recent_changes(occupancies, _RECENT_OPERATIONS)
-        if change > 0
-    ]
+    recent = _recent_changes(occupancies, _RECENT_OPERATIONS)
+    growths = [min(change, cap) for change in recent if change > 0]
     count = len(growths)
     if not count:
         return 1.0
@@ -240,11 +239,5 @@ def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> flo
 
 def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
     """The newest changes; equal neighbours are one request read twice."""
-    changes: list[int] = []
-    for index in range(len(occupancies) - 1, 0, -1):
-        change = occupancies[index] - occupancies[index - 1]
-        if change:
-            changes.append(change)
-            if len(changes) == count:
-                break
-    return changes
+    changes = [after - occupancies[at] for at, after in enumerate(occupancies[1:])]
+    return [change for change in changes if change][-count:]

@@ -22,18 +22,18 @@ _STEP_RATIO = 0.01
 
 def post_tool_use(turn: Turn) -> None:
     """Measure; tell those who poll where the figures moved enough."""
-    reading, published = turn.reading, turn.state.read(TELEMETRY)
-    turn.note(turn.event.name, **reading.figures())
-    before = published.get("occupancy_tokens")
-    step = abs((reading.occupancy_tokens or 0) - before) if isinstance(before, int) else None
-    is_news = step is None or published.get("level") != reading.tier
-    if is_news or (step or 0) >= _STEP_RATIO * reading.window.tokens:
+    reading, published = turn.reading, turn.state.read_document(TELEMETRY)
+    turn.spool_event(turn.event.name, **reading.recorded_figures())
+    before: Any = published.get("occupancy_tokens")
+    is_news = not isinstance(before, int) or published.get("level") != reading.tier
+    step = _STEP_RATIO * reading.window.tokens
+    if is_news or abs((reading.occupancy_tokens or 0) - before) >= step:
         publish(reading, turn.state)
 
 
 def user_prompt_submit(turn: Turn) -> None:
     """Measure, and tell those who poll."""
-    turn.note(turn.event.name, **turn.reading.figures())
+    turn.spool_event(turn.event.name, **turn.reading.recorded_figures())
     publish(turn.reading, turn.state)
 
 
@@ -45,7 +45,7 @@ def pre_compact(turn: Turn) -> None:
     point = turn.reading.compaction
     known: dict[str, Any] = {"trigger": turn.event.trigger, "ending": point.ending}
     known |= {"effective": point.effective_window_tokens, "expected": point.expected_tokens}
-    turn.note(turn.event.name, **known, **turn.reading.figures())
+    turn.spool_event(turn.event.name, **known, **turn.reading.recorded_figures())
 
 
 def post_compact(turn: Turn) -> None:
@@ -55,8 +55,8 @@ def post_compact(turn: Turn) -> None:
 
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
-    turn.note(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    if not state.moved_out():
+    turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
+    if not state.just_moved_out():
         learned.note_compaction(turn.home, state, event.trigger)
 
 
@@ -70,10 +70,13 @@ def tidy(turn: Turn, _until: float) -> None:
     from brimline.state import history, learned
 
     document: dict[str, Any] = {"points": learned.points(turn.home)}
-    segments = history.growth_statistics(turn.home)
+    segments = history.recent_segments(turn.home)
     if segments:
-        document["growth"] = forecast.summarise(
-            [(models.pick(name, turn.policy.models).generation, sizes) for name, sizes in segments]
+        document["growth"] = forecast.mean_log_speeds(
+            [
+                (models.lookup_in(name, turn.policy.models).generation, sizes)
+                for name, sizes in segments
+            ]
         )
     data = json.dumps(document).encode()
     path = paths.learned_file(turn.home)
@@ -85,10 +88,8 @@ def publish(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:
         return
-    reading.look_back()
+    reading.fetch_history()
     document = reading.document()
-    others = ("", "_low", "_high")
-    exhaustion = {
-        f"predicted_exhaustion_ops{end}": document[f"forecast_ops{end}"] for end in others
-    }
-    state.save_telemetry({"level": reading.tier, **exhaustion, **document})
+    for end in ("", "_low", "_high"):
+        document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]
+    state.save_telemetry({"level": reading.tier, **document})

@@ -57,14 +57,7 @@ class Reading:
         # What was learned about the growth of the user's earlier sessions.
         self.growth: dict[str, list[float]] | None = None
 
-    @property
-    def used_ratio(self) -> float | None:
-        """Occupancy as a share of the window."""
-        if self.occupancy_tokens is None:
-            return None
-        return self.occupancy_tokens / self.window.tokens
-
-    def figures(self) -> dict[str, object]:
+    def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
         return {
             "occupancy": self.occupancy_tokens,
@@ -79,13 +72,13 @@ class Reading:
 
     def document(self) -> dict[str, Any]:
         """The reading under the keys that other programs rely on; unknown is None."""
-        ahead = self.forecast()
+        ahead, used = self.forecast(), self.occupancy_tokens
         return {
-            "occupancy_tokens": self.occupancy_tokens,
+            "occupancy_tokens": used,
             "projected_tokens": self.projected_tokens,
             "tail_tokens": self.tail_tokens,
             "margin_tokens": self.margin_tokens,
-            "used_ratio": self.used_ratio,
+            "used_ratio": None if used is None else used / self.window.tokens,
             "window_tokens": self.window.tokens,
             "window_source": self.window.source,
             "effective_window_tokens": self.compaction.effective_window_tokens,
@@ -106,11 +99,11 @@ class Reading:
             "measured_at": self.measured_at,
         }
 
-    def look_back(self) -> None:
+    def fetch_history(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
-            self.history = _read_tail(self.transcript, HISTORY_REQUESTS).history[::-1]
+            self.history = _uncompacted_tail(self.transcript, HISTORY_REQUESTS, None).history[::-1]
             if self.history[-1:] != latest:  # a request that the file does not hold yet
                 self.history += latest
 
@@ -152,15 +145,15 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _read_tail(transcript, requests, state)
+    tail = _uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
-    observed = state.largest(session.WINDOW)
+    observed = state.largest_number_behind(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
     # The latest step alone may be so large that a few like it would fill the window.
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _read_tail(transcript, HISTORY_REQUESTS, state)
+        tail = _uncompacted_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.proved_window(reading.occupancy_tokens)
@@ -172,8 +165,9 @@ def measure(
 def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
-    observed = max(state.largest(session.WINDOW) or 0, proved or 0)
-    return make_reading(last, state.snapshot(), policy, observed or None, history=scan.occupancies)
+    observed = max(state.largest_number_behind(session.WINDOW) or 0, proved or 0)
+    history = scan.occupancies_since_compaction
+    return make_reading(last, state.snapshot(), policy, observed, history=history)
 
 
 def make_reading(
@@ -189,32 +183,24 @@ def make_reading(
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
     newer = _newer_snapshot(tail, snapshot) if snapshot else None
-    occupancy, measured_by, measured_at = _measurement(tail, newer)
+    occupancy, measured_by, measured_at = _last_measured(tail, newer)
     # One that knows a request which the transcript does not hold yet.
     is_same = tail.usage and occupancy == tail.usage.prompt_tokens
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
     name, requested = _model_names(tail, snapshot)
-    model = models.pick(name, policy.models)
+    model = models.lookup_in(name, policy.models)
     size = window.resolve_window(
-        configured=policy.values["context_window"],
+        policy,
+        model,
         statusline=snapshot.window_tokens if snapshot else None,
-        client=policy.client,
         observed=observed_window,
         occupancy_tokens=occupancy,
-        model=model,
         requested_model=requested,
     )
     is_special = policy.values["guard.preset"] != "default"
-    compaction = window.resolve_compaction(
-        configured=policy.values["compaction_tokens"],
-        client=policy.client,
-        window=size,
-        model=model,
-        version=version,
-        learned=policy.learned.get("points"),
-        remaining_percent=policy.preset["point_remaining"] if is_special else None,
-    )
+    remaining = policy.preset["point_remaining"] if is_special else None
+    compaction = window.resolve_compaction(policy, size, model, version, remaining)
     reading = Reading(size, compaction, model)
     reading.model = name
     reading.offset = tail.offset
@@ -231,7 +217,7 @@ def make_reading(
     return reading
 
 
-def _measurement(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
+def _last_measured(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
     """The occupancy, who measured it, and when."""
     if newer:
         from brimline import clock
@@ -267,7 +253,9 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     reading.tier = tier
 
 
-def _read_tail(transcript: str | None, requests: int, state: SessionState | None = None) -> Tail:
+def _uncompacted_tail(
+    transcript: str | None, requests: int, state: SessionState | None = None
+) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()
@@ -275,10 +263,8 @@ def _read_tail(transcript: str | None, requests: int, state: SessionState | None
         tail = read_tail(transcript, requests)
     except FileNotFoundError:
         return Tail()
-    compacted_size = state.largest(session.COMPACTED) if state else None
-    if state is None or compacted_size is None or tail.usage is None:
-        return tail
-    if tail.offset >= compacted_size:
+    compacted_size = state.largest_number_behind(session.COMPACTED) if state else None
+    if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:
         return tail  # the file was rewritten since: its offsets mean something else now
@@ -293,7 +279,7 @@ def _read_tail(transcript: str | None, requests: int, state: SessionState | None
 def file_size(path: str) -> int:
     """How long a file is; 0 where it cannot be seen."""
     try:
-        return io.system.stat(io.to_bytes(path)).st_size
+        return io.system.stat(io.path_bytes(path)).st_size
     except OSError:
         return 0
 
@@ -301,7 +287,7 @@ def file_size(path: str) -> int:
 def file_time(path: str) -> float:
     """When a file was written last; 0 where it cannot be seen."""
     try:
-        return io.system.stat(io.to_bytes(path)).st_mtime
+        return io.system.stat(io.path_bytes(path)).st_mtime
     except OSError:
         return 0.0
 

@@ -28,7 +28,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
     brim = f"{ending(document)} (from: {document['compaction_source']}), {margin(document)}"
-    used = f"{in_use(document)} ({share(document)}; by: {document['measured_by']})"
+    used = f"{in_use(document)} ({used_share_text(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
         ("forecast", requests_left(document)),
@@ -38,7 +38,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("tier", tier_text(document)),
         ("while idle", _idle_text(document)),
         ("note", _NOTES.get(document["ending"], "")),
-        ("model", _model_text(document)),
+        ("model", _assumed_model_text(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
 
@@ -54,7 +54,7 @@ def _idle_text(document: dict[str, Any]) -> str:
     )
 
 
-def _model_text(document: dict[str, Any]) -> str:
+def _assumed_model_text(document: dict[str, Any]) -> str:
     """Which figures are assumed, where the table of models does not know this one yet."""
     if not document["model_taken_for"]:
         return ""
@@ -70,9 +70,9 @@ def headline(document: dict[str, Any] | None) -> str:
     return f"{in_use(document)} in use; {ending(document)}: {left}."
 
 
-def farewell(document: dict[str, Any] | None) -> str:
+def farewell(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
-    if document is None or document["occupancy_tokens"] is None:
+    if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
     left = document["compaction_tokens"] - document["occupancy_tokens"]
     side = "past the brim" if left < 0 else "before the brim"
@@ -93,15 +93,15 @@ def distance_text(document: dict[str, Any]) -> str:
     return f"Next: ~{coming:,} of {size:,} tokens ({source}), {ending(document)}{learned}: {left}."
 
 
-def status_line(document: dict[str, Any]) -> dict[str, str]:
+def status_line_parts(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
-    size = f"{short(document['window_tokens'])} window"
+    size = f"{short_count(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
         return {"distance": f"{size}, not measured yet"}
     goal = window.goal_of(document["ending"])
     parts = {
-        "distance": f"{short(max(0, document['margin_tokens']))} to {goal}",
-        "used": f"{share(document)} of {size}",
+        "distance": f"{short_count(max(0, document['margin_tokens']))} to {goal}",
+        "used": f"{used_share_text(document)} of {size}",
     }
     if document["forecast_ops_high"]:
         low, high = document["forecast_ops_low"], document["forecast_ops_high"]
@@ -116,7 +116,7 @@ def in_use(document: dict[str, Any]) -> str:
     return f"{document['occupancy_tokens']:,} of {document['window_tokens']:,} tokens"
 
 
-def share(document: dict[str, Any]) -> str:
+def used_share_text(document: dict[str, Any]) -> str:
     """The occupancy as a percentage."""
     return f"{100 * document['occupancy_tokens'] / document['window_tokens']:.0f}%"
 
@@ -151,7 +151,7 @@ def requests_left(document: dict[str, Any]) -> str:
     requests = document["forecast_pace_requests"]
     ground = "as sessions usually go"
     if requests:
-        ground = f"at the pace of the last {_number_word(requests)} requests"
+        ground = f"at the pace of the last {_NUMBERS[requests]} requests"
     return f"{_forecast_text(document)}, {ground}"
 
 
@@ -171,14 +171,14 @@ def colour(level: int, last_level: int) -> str:
     return _COLOURS[-1] if is_last else _COLOURS[min(level, len(_COLOURS) - 2)]
 
 
-def tier_entered(document: dict[str, Any]) -> str:
+def tier_entry_notice(document: dict[str, Any]) -> str:
     """A tier that was entered, in a line that fits above the prompt."""
     goal = window.goal_of(document["ending"])
     left = _count(max(0, document["margin_tokens"]), "token")
     return f"brimline: {left} to {goal}; from here on tier {tier_text(document)}"
 
 
-def short(tokens: int) -> str:
+def short_count(tokens: int) -> str:
     """A number of tokens in three digits."""
     for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
         if tokens >= least:
@@ -188,7 +188,3 @@ def short(tokens: int) -> str:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _number_word(count: int) -> str:
-    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)

@@ -34,11 +34,11 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     if turn.values["reminder.file"] or limits:
         from brimline.guard import prompts
 
-        answers.append(turn.attempt("reminder", prompts.remind, turn))
+        answers.append(turn.attempt("reminder", prompts.remind_with_prompt, turn))
         answers.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
     notes = [decision for decision in answers if decision]
     if notes:
-        turn.note("Told", notes=len(notes))
+        turn.spool_event("Told", notes=len(notes))
     tier = post_tool_use(turn)
     decisions = [tier, *notes] if tier else notes
     if not decisions:

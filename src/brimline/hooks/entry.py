@@ -11,7 +11,7 @@ import sys
 from brimline.fast import io, paths, policy
 from brimline.hooks import table, wire
 from brimline.hooks.turn import Turn
-from brimline.state.session import MOD_ALIVE
+from brimline.state.session import MOD_ALIVE, MOD_JUDGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,18 +38,20 @@ def main(arguments: list[str] | None = None) -> None:
             and, for the status line, the command that was there before.
     """
     words = [*(arguments or sys.argv[1:]), "", "", ""]
-    name, installed_home, extra = words[:3]
+    name, installed_home, wrapped = words[:3]
     home_dir = turn = None
     answer = b""
     try:
         home_dir = paths.home(installed_home or None)
-        _set_alarm(STDIN_S, _give_up)
+        _set_alarm(STDIN_S, _raise_timeout)
         raw = io.read_all(0, STDIN_LIMIT_BYTES)
         _set_alarm(0.0, _end_process)
         if name == "statusline":
-            answer = respond(name, raw, home_dir, extra)
+            from brimline.hooks import statusline
+
+            answer = statusline.respond(raw, home_dir, wrapped)
         elif turn := open_turn(name, raw, home_dir):
-            answer = answer_event(turn)
+            answer = answer_turn(turn)
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         log_failure(home_dir, name, error, turn)
         turn = None
@@ -62,16 +64,6 @@ def main(arguments: list[str] | None = None) -> None:
         except BaseException as error:  # noqa: BLE001 - the answer is given
             log_failure(home_dir, name, error, turn)
     _end_process()
-
-
-def respond(name: str, raw: bytes, home_dir: str, extra: str = "") -> bytes:
-    """The answer to one event; housekeeping is not part of it."""
-    if name == "statusline":
-        from brimline.hooks import statusline
-
-        return statusline.respond(raw, home_dir, extra)
-    turn = open_turn(name, raw, home_dir)
-    return answer_event(turn) if turn else b""
 
 
 def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
@@ -88,21 +80,30 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     return Turn(event, home_dir)
 
 
-def answer_event(turn: Turn) -> bytes:
-    """What is answered to an event; where the mod is at work too, a result needs a closer look."""
-    if turn.event.name != "PostToolUse":
-        return ask_rooms(turn)
-    if MOD_ALIVE not in turn.state.names and MOD_KEY not in turn.event.payload:
-        return ask_rooms(turn)
-    from brimline.hooks import mod_results
-
-    return mod_results.answer(turn)
+def respond(name: str, raw: bytes, home_dir: str) -> bytes:
+    """The answer to one event, without the process around it: for tests and other tools."""
+    turn = open_turn(name, raw, home_dir)
+    return answer_turn(turn) if turn else b""
 
 
-def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
-    """What the rooms answer together, in the client's words; one of them may be left out.
+def answer_turn(turn: Turn) -> bytes:
+    """What the client reads as the answer to an event; empty where no room has decided anything."""
+    event = turn.event
+    if event.name == "PostToolUse" and MOD_KEY in event.payload:
+        from brimline.hooks import mod_results
 
-    A room that fails costs its own answer and nothing else.
+        return mod_results.respond(turn)
+    if event.name == "PostToolUse" and MOD_ALIVE in turn.state.names:
+        # The client did not leave this result to the mod, which must not have it judged again.
+        io.append_line(f"{turn.state.folder}/{MOD_JUDGED}", event.call_id)
+    decision = ask_rooms(turn)
+    return wire.render(event.name, decision).encode("utf-8", "replace") if decision else b""
+
+
+def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
+    """What the rooms that answer an event decide together; one of them may be left out.
+
+    A room that fails costs its own decision and nothing else.
     """
     event = turn.event
     answered = table.EVENTS[event.name]
@@ -113,23 +114,20 @@ def ask_rooms(turn: Turn, left_out: str = "") -> bytes:
         is_silent = silenced and room not in table.WHILE_OFF
         if not is_about or is_silent or room == left_out:
             continue
-        answer: Decision | None = turn.attempt(room, call_room, room, answered.function, turn)
-        if answer is None:
+        decision: Decision | None = turn.attempt(room, call_room, room, answered.function, turn)
+        if decision is None:
             continue
-        turn.decisions.append(answer)
-        if answer.permission == "deny":
+        turn.decisions.append(decision)
+        if decision.permission == "deny":
             break  # the call is refused; later rooms have nothing to add
-        if answer.replacement is not None:
+        if decision.replacement is not None:
             # What is measured from here on is what the model will see.
-            event.tool_response = answer.replacement
-    if not turn.decisions:
-        return b""
-    decision, *others = turn.decisions
-    if others:
+            event.tool_response = decision.replacement
+    if len(turn.decisions) > 1:
         from brimline.decision import merge
 
-        decision = merge(turn.decisions)
-    return wire.render(event.name, decision).encode("utf-8", "replace")
+        return merge(turn.decisions)
+    return next(iter(turn.decisions), None)
 
 
 def call_room(room: str, function: str, *arguments: Any) -> Any:
@@ -172,7 +170,7 @@ def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
-def _give_up(*_: object) -> None:
+def _raise_timeout(*_: object) -> None:
     raise TimeoutError(f"the event did not end within {STDIN_S:.0f} s: standard input is open")
 
 

@@ -1,6 +1,6 @@
 """A tool result that the mod hands on: what it told besides, and the gate it goes by until then.
 
-Fast path: imports only `fast.io` and `fast.json`; the rest is loaded for such an event alone.
+Fast path: imports only `fast` and `state.session`; the rest is loaded for such an event alone.
 
 Where the mod answers for our hooks (`mod/calls.js`), a call starts this process only if the gate of
 the last answer says so. The event is the client's own with one key more, `brimline`: `results`, how
@@ -10,6 +10,7 @@ many results came since, this one included, and `is_later`, that nobody waits fo
 from __future__ import annotations
 
 from brimline.fast import io, json
+from brimline.state.session import MOD_JUDGED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,28 +19,27 @@ if TYPE_CHECKING:
     from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
 
-# The calls that the client's own way has brought here, in a session that has the mod as well.
-_JUDGED = "mod-judged"
 # A warning may be so much of the window early; the telemetry is due after so much.
 _EARLY_RATIO, _PUBLISHED_RATIO = 0.01, 0.05
 
 
-def answer(turn: Turn) -> bytes:
-    """Answer a result in a session that has the mod: once, whoever brings it here."""
-    from brimline.hooks import entry
+def respond(turn: Turn) -> bytes:
+    """What the client would read, if the client has not brought the result itself, and the gate."""
+    from brimline.hooks import entry, wire
 
-    told = turn.event.payload.get(entry.MOD_KEY)
-    judged, call = f"{turn.state.folder}/{_JUDGED}", turn.event.call_id
-    if not isinstance(told, dict):
-        # The client does not leave it to the mod, which must not judge it again.
-        io.append_line(judged, call)
-        return entry.ask_rooms(turn)
-    said = b""
-    if _JUDGED not in turn.state.names or call not in io.read_file(judged).decode().split("\n"):
+    event, state = turn.event, turn.state
+    told = event.payload[entry.MOD_KEY]
+    document: dict[str, Any] = {}
+    judged = ""
+    if MOD_JUDGED in state.names:
+        judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
+    if event.call_id not in judged.splitlines():
         turn.attempt("results", _count_unseen_results, turn, told.get("results"))
-        said = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
-    document = json.load_object(said or b"{}")
-    return json.dumps(document | {entry.MOD_KEY: turn.attempt("gate", gate, turn) or {}}).encode()
+        decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
+        if decision:
+            document = json.load_object(wire.render(event.name, decision).encode())
+    document[entry.MOD_KEY] = turn.attempt("gate", gate_for_mod, turn) or {}
+    return json.dumps(document).encode()
 
 
 def _count_unseen_results(turn: Turn, number: object) -> None:
@@ -50,7 +50,7 @@ def _count_unseen_results(turn: Turn, number: object) -> None:
         hook.age_repeat_offers(turn, number - 1)
 
 
-def gate(turn: Turn) -> dict[str, Any]:
+def gate_for_mod(turn: Turn) -> dict[str, Any]:
     """Say up to where a call needs nothing; what is missing is never reached.
 
     - `bytes`: the largest event whose result is not looked at; `reads`: whether a Read is, whatever

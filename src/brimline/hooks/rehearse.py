@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from brimline import clienttools
-from brimline.decision import merge
 from brimline.fast import paths
 from brimline.gauge.window import CompactionPoint
 from brimline.hooks.entry import ask_rooms
@@ -24,6 +23,9 @@ from brimline.settings import config
 from brimline.transcript import compactions, find, read, row, words
 from brimline.transcript.read import Copies
 
+if TYPE_CHECKING:
+    from brimline.decision import Decision
+
 # After a compaction, where the recording has none to go by.
 _USUAL_POST_TOKENS = 50_000
 _UNSEEN = 1 << 62
@@ -32,7 +34,7 @@ _LOADS = ("Agent", "Task", "Skill")
 
 def main(path: str, copy: str) -> None:
     """Play a session and print what comes of it."""
-    home_dir, project = paths.home(), find.project_of(path) or "/"
+    home_dir, project = paths.home(), find.folder_it_began_in(path) or "/"
     config.compile_policy(home_dir, project)
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
@@ -65,16 +67,16 @@ class Rehearsal:
         if row.is_sidechain(value):
             return []
         if row.is_boundary(value):
-            return self._judge_compaction(value)
+            return self._keep_or_postpone_compaction(value)
         happenings: list[dict[str, Any]] = []
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             event = self.calls[call.id] = {"tool_name": call.name, "tool_input": call.arguments}
             happenings += self._ask_rooms("PreToolUse", event) if call.name in _LOADS else []
-        for result in row.results(value):
+        for result in row.main_thread_results(value):
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 happenings += self._ask_rooms("PostToolUse", event)
-        prompt = words.prompt(value) if row.kind_of(value) == "user" else ""
+        prompt = words.user_prompt(value) if row.kind_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
@@ -95,28 +97,28 @@ class Rehearsal:
         # One that is no larger than recorded went through.
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
-            happenings.append(self._event("compacted", f"at the brim of {self.brim:,}", tokens))
-            self._play_compaction(row.boundary(tokens))
-            tokens = min(self._tokens_after(), tokens)
+            happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
+            self._play_compaction(row.make_auto_boundary(tokens))
+            tokens = min(self._tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
         if is_new:
-            happenings.append(self._event("request", "", tokens) | {"recorded": recorded})
-        self._append_row(row.resized(value, tokens))
+            happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
+        self._append_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
-    def _tokens_after(self) -> int:
+    def _tokens_after_compaction(self) -> int:
         """What a compaction leaves: as much as the one before it in this session, or as usual."""
         posts = [each.post_tokens for each in self.scan.compactions if each.post_tokens]
         return [_USUAL_POST_TOKENS, *posts][-1]
 
-    def _judge_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
+    def _keep_or_postpone_compaction(self, value: dict[str, Any]) -> list[dict[str, Any]]:
         """It would have come then too, unless there would still have been room."""
         compactions = len(self.scan.compactions)
         before = self.scan.requests[-1].tokens if self.scan.requests else 0
         self.scan.read_row(value)
         if len(self.scan.compactions) == compactions:
             return []
-        trigger, pre_tokens, _ = row.compaction_of(value)
+        trigger, pre_tokens, _ = row.compaction_figures(value)
         recorded = pre_tokens or before
         if trigger == "auto":
             self.seen = recorded
@@ -124,10 +126,10 @@ class Rehearsal:
         brim = self.brim if self.is_chosen else min(self.brim, recorded)
         if trigger != "manual" and tokens < brim:
             self.resumed_at = tokens
-            return [self._event("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
+            return [self._happening("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]
         self.shift, self.resumed_at = 0, None
         self._play_compaction(value)
-        return [self._event("compacted", "as recorded", tokens)]
+        return [self._happening("compacted", "as recorded", tokens)]
 
     def _play_compaction(self, value: dict[str, Any]) -> None:
         self._append_row(value)
@@ -138,13 +140,15 @@ class Rehearsal:
         head = {"session_id": "rehearsal", "transcript_path": self.copy, "cwd": self.project}
         payload = json.dumps(head | {"hook_event_name": name} | fields).encode("utf-8", "replace")
         turn = Turn(Event(name, payload), self.home_dir)
-        ask_rooms(turn)
+        decision = ask_rooms(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
-        return self._describe_answer(turn, fields) if turn.decisions else []
+        return self._happenings_of(decision, turn, fields) if decision else []
 
-    def _describe_answer(self, turn: Turn, fields: dict[str, Any]) -> list[dict[str, Any]]:
-        made, happenings = merge(turn.decisions), []
+    def _happenings_of(
+        self, made: Decision, turn: Turn, fields: dict[str, Any]
+    ) -> list[dict[str, Any]]:
+        happenings = []
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
             texts = [
@@ -157,14 +161,16 @@ class Rehearsal:
             saved = (len(texts[0]) - len(texts[1])) / per_token
             self.shift -= round(saved)
             subject = " ".join(clienttools.subject_of(arguments).split())
-            happenings.append(self._event("offloaded", f"{tool} {subject}", round(saved)))
+            happenings.append(self._happening("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
-            happenings.append(self._event("refused", made.reason, turn.reading.occupancy_tokens))
+            happenings.append(
+                self._happening("refused", made.reason, turn.reading.occupancy_tokens)
+            )
         used, tier = turn.reading.occupancy_tokens, {"tier": turn.reading.tier}
         notes = (*made.model_notes, *made.person_notes)
-        return happenings + [self._event("said", note, used) | tier for note in notes]
+        return happenings + [self._happening("said", note, used) | tier for note in notes]
 
-    def _event(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
+    def _happening(self, kind: str, text: str, tokens: int | None) -> dict[str, Any]:
         return {"kind": kind, "request": len(self.scan.requests), "text": text, "tokens": tokens}
 
     def _append_row(self, value: dict[str, Any]) -> None:

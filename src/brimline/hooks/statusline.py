@@ -50,14 +50,14 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     """What a status-line payload tells about the session; zero and null are unknown."""
     context = _as_dict(payload.get("context_window"))
     usage = _as_dict(context.get("current_usage"))
-    parts = [_token_count(usage.get(name)) for name in PROMPT_FIELDS]
+    parts = [_as_token_count(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _as_dict(payload.get("model")).get("id")
     return Snapshot(
         at=at,
-        window_tokens=_token_count(context.get("context_window_size")) or None,
+        window_tokens=_as_token_count(context.get("context_window_size")) or None,
         occupancy_tokens=sum(known) or None if len(known) == len(parts) else None,
-        output_tokens=_token_count(usage.get("output_tokens")) or None,
+        output_tokens=_as_token_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_as_dict(payload.get("rate_limits")) or None,
         cost_usd=_session_cost(payload),
@@ -67,7 +67,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
 def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
     snapshot = snapshot_of(payload, round(clock.now(), 3))
-    _count_unheard(snapshot, state)
+    _count_silent_requests(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
@@ -75,25 +75,27 @@ def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> 
             log_failure(home_dir, "statusline", error)
     reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = wording.status_line(reading.document()) | _client_parts(payload)
+    fields = wording.status_line_parts(reading.document()) | _client_parts(payload)
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    parts[1:1] = _own_parts(state, snapshot, reading)
-    return _colour(_fit_terminal(parts, fields.get("tier")), reading)
+    parts[1:1] = _parts_about_us(state, snapshot, reading)
+    return _in_tier_colour(_fit_terminal(parts, fields.get("tier")), reading)
 
 
-def _own_parts(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
+def _parts_about_us(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
     """What we have to say of ourselves: switched off, not heard of, at work in a gateway."""
     parts = []
     if state.is_off:
         parts.append("off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
-    if GATEWAY_SAVED in state.names and (saved := state.gateway_saved(reading.occupancy_tokens)):
-        parts.append(f"gateway −{wording.short(saved)}")
+    if GATEWAY_SAVED in state.names and (
+        saved := state.gateway_saved_tokens(reading.occupancy_tokens)
+    ):
+        parts.append(f"gateway −{wording.short_count(saved)}")
     return parts
 
 
@@ -109,7 +111,7 @@ def _measure(
         return measure(None, state, rules, snapshot=snapshot)
 
 
-def _count_unheard(snapshot: Snapshot, state: SessionState) -> None:
+def _count_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
     heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
@@ -157,7 +159,7 @@ def _printable(text: Any) -> str:
 
 def _fit_terminal(parts: list[str], tier: str | None) -> str:
     """What the terminal has room for: the first part always, then the tier, then one by one."""
-    columns = io.whole_number(io.env("COLUMNS") or "")
+    columns = io.positive_number(io.env("COLUMNS") or "")
     kept = parts[:1]
     for part in sorted(parts[1:], key=lambda part: part != tier):
         if not columns or len(" · ".join([*kept, part])) <= columns - _CLIENT_COLUMNS:
@@ -165,7 +167,7 @@ def _fit_terminal(parts: list[str], tier: str | None) -> str:
     return " · ".join([part for part in parts if part in kept])
 
 
-def _colour(text: str, reading: Reading) -> str:
+def _in_tier_colour(text: str, reading: Reading) -> str:
     """The line in the colour of its tier."""
     if io.env("NO_COLOR") or reading.tier is None:
         return text
@@ -202,13 +204,13 @@ def _run_wrapped(command: str, raw: bytes) -> bytes:
     try:
         return child.communicate(raw, timeout=_WRAPPED_TIMEOUT_S)[0]
     except subprocess.TimeoutExpired:
-        _end_group(child.pid)
+        _kill_process_group(child.pid)
         return child.communicate()[0]
     except OSError:
         return b""
 
 
-def _end_group(pid: int) -> None:
+def _kill_process_group(pid: int) -> None:
     """End a command and whatever it started."""
     import os
     import signal
@@ -223,7 +225,7 @@ def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _token_count(value: Any) -> int | None:
+def _as_token_count(value: Any) -> int | None:
     """A plausible number of tokens, 0 included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

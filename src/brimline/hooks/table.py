@@ -118,7 +118,7 @@ TRACES = (
 )
 
 
-def trace_functions(name: str) -> Iterator[Any]:
+def traces_named(name: str) -> Iterator[Any]:
     """What each room's `traces` has under a name; a room without it is passed over.
 
     - `FILES`: the names that it writes, as patterns by folder of the data folder.

@@ -82,11 +82,11 @@ class Turn:
             log_failure(self.home, what, error, self)
             return None
 
-    def note(self, kind: str, **fields: Any) -> None:
+    def spool_event(self, kind: str, **fields: Any) -> None:
         """Leave a line in the session's spool."""
-        self.attempt("spool", self.state.add_line, kind, fields)
+        self.attempt("spool", self.state.spool_event, kind, fields)
 
-    def note_room(self) -> int:
+    def note_characters_left(self) -> int:
         """How many characters are left of what one answer may hold for the model."""
         from brimline.decision import NOTE_BUDGET_CHARACTERS
 
@@ -97,7 +97,7 @@ class Turn:
         """Compile the settings again where one of their sources has changed."""
         from brimline.settings import config
 
-        config.refresh(self.home, self.project)
+        config.refresh_policy(self.home, self.project)
 
     def keep_marked_rules(self, marked: list[list[str]]) -> None:
         """Put the rules that survive a compaction into the compiled settings."""

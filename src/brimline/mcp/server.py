@@ -37,21 +37,23 @@ def mcp() -> None:
     try:
         import anyio
 
-        server = build()
+        server = build_server()
     except ImportError as error:
         # Ours would be a defect; the SDK's are a package that is missing or too old.
         if (error.name or "").startswith("brimline"):
             raise
         from brimline import extras
 
-        raise BrimlineError(extras.hint("the MCP server needs the MCP SDK, version 2")) from error
+        raise BrimlineError(
+            extras.installation_hint("the MCP server needs the MCP SDK, version 2")
+        ) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_keep_sharing, daemon=True).start()
     anyio.run(_serve, server)
 
 
-def build() -> Server[Any]:
+def build_server() -> Server[Any]:
     """The server without a connection."""
     # `ServerRequestContext` is what version 1 of the SDK, which would not do, does not have.
     from mcp.server import Server, ServerRequestContext  # noqa: F401

@@ -21,7 +21,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     inside = values["compaction.inside"]
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
-    state.save(MOD_ALIVE, sign)
+    state.save_document(MOD_ALIVE, sign)
     _update_module(f"{home_dir}/mod/brimline/hooks/register.js")
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
     return {"inside": inside, "folder": state.folder, "cold": cold}

@@ -79,7 +79,7 @@ def move_out_cold(
         mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
-    if mover.freed_tokens < least or not mover.has_all(conversation.images):
+    if mover.freed_tokens < least or not mover.covers_images(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
@@ -141,7 +141,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
         characters=len(text),
         is_error=is_error,
         has_image=bool(image),
-        is_users=words.may_be_in(call.tool, text, is_error=is_error),
+        is_users=words.may_hold_words(call.tool, text, is_error=is_error),
     )
 
 
@@ -165,7 +165,7 @@ class _Mover:
             note = ", without its image" if data else ", an image"
             note = ", an image: Read the file again" if call.tool == "Read" else note
             data = data or _image_bytes(image)
-        preview = self._own_preview(call, text)
+        preview = self._key_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
             return
@@ -184,11 +184,11 @@ class _Mover:
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 
-    def has_all(self, images: dict[str, str]) -> bool:
+    def covers_images(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _own_preview(self, call: Call, text: str) -> tuple[str, int] | None:
+    def _key_behind_preview(self, call: Call, text: str) -> tuple[str, int] | None:
         """The key and the size of what a preview of ours stands for, if its content is there.
 
         Any program can print one, with the key of something else: what is stored has to be of the

@@ -50,18 +50,21 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     path = next(iter(find.beginning_with(f"{session}.jsonl")), None)
     with output.narrowed(request["columns"]):
         if path is None:
-            return {"rows": _plain(output.wrapped(wording.headline(None)))}
-        return _answer(path, SessionState(home_dir, session), request, home_dir)
+            return {"rows": _plain_rows(output.wrapped(wording.headline(None)))}
+        return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
-def _answer(
+def _draw_session(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = _plain(output.pairs([*_now(now), *_past(state.session_id, path, home_dir, now)]))
-    tokens, report = _occupancies(scan, now), composition_text.as_document(context.close().composed)
+    head = _plain_rows(
+        output.pairs([*_present_pairs(now), *_past_pairs(state.session_id, path, home_dir, now)])
+    )
+    tokens = _occupancies(scan, now)
+    report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
@@ -75,7 +78,7 @@ def _answer(
             parts = _part_rows(report, room)
         left = columns - _PARTS
         body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
-    is_behind = is_compacted and bool(scan.occupancies)
+    is_behind = is_compacted and bool(scan.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 
@@ -98,14 +101,14 @@ def _read_session(path: str) -> tuple[compactions.Scan, ContextReader]:
     return scan, context
 
 
-def _now(now: reading.Reading) -> list[tuple[str, str]]:
+def _present_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     """Say where the session stands, in the words of `status`."""
     document = now.document()
     if now.occupancy_tokens is None:
         return [("in use", wording.NOT_MEASURED)]
     tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
-        ("in use", f"{wording.in_use(document)} ({wording.share(document)}){tier}"),
+        ("in use", f"{wording.in_use(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request(document)),
         ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
         ("forecast", wording.requests_left(document)),
@@ -113,16 +116,21 @@ def _now(now: reading.Reading) -> list[tuple[str, str]]:
     return [pair for pair in pairs if pair[1]]
 
 
-def _past(session: str, path: str, home_dir: str, now: reading.Reading) -> list[tuple[str, str]]:
+def _past_pairs(
+    session: str, path: str, home_dir: str, now: reading.Reading
+) -> list[tuple[str, str]]:
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
     saved = savings.document(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
     kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
-    compactions_made = history.look(home_dir, session, [path]).figures.compactions
-    return [*kept_out, *[("compacted", _account_of(last, now)) for last in compactions_made[-1:]]]
+    compactions_made = history.read_session(home_dir, session, [path]).figures.compactions
+    return [
+        *kept_out,
+        *[("compacted", _compaction_text(last, now)) for last in compactions_made[-1:]],
+    ]
 
 
-def _account_of(last: Compaction, now: reading.Reading) -> str:
+def _compaction_text(last: Compaction, now: reading.Reading) -> str:
     """Say what a compaction did; what the next request will take is not known before it.
 
     Until then the client's own figure counts messages alone, as no other figure does.
@@ -165,28 +173,33 @@ def _draw_chart(
     brim, peak = now.compaction.tokens, max(tokens)
     is_far = brim > _FAR * peak
     top = peak if is_far else brim
-    rows = [[(f"How it filled; {_goal(now)} is far above" if is_far else "How it filled", "bold")]]
+    rows = [
+        [(f"How it filled; {_brim_text(now)} is far above" if is_far else "How it filled", "bold")]
+    ]
     if not is_far:
-        rows.append([(f"{wording.short(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
-    colours = [_colour(value, now, settings) for value in cells]
+        rows.append([(f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
+    colours = [_tier_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
-        [(_axis_label(at, height, top), "dim"), *_cut_by_colour(line, colours)]
+        [(_height_label(at, height, top), "dim"), *_cut_by_colour(line, colours)]
         for at, line in enumerate(output.bars(cells, top, height))
     ]
-    return [*rows, [(f"{'':{_LABEL}}{_number_ends(len(tokens), len(cells))}", "dim")]]
+    return [*rows, [(f"{'':{_LABEL}}{_request_numbers(len(tokens), len(cells))}", "dim")]]
 
 
-def _goal(now: reading.Reading) -> str:
+def _brim_text(now: reading.Reading) -> str:
     return f"{window.goal_of(now.compaction.ending)}, at {now.compaction.tokens:,},"
 
 
-def _axis_label(at: int, height: int, top: int) -> str:
+def _height_label(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
-    text = {height // 2: wording.short(top * (height - height // 2) // height), height - 1: "0"}
+    text = {
+        height // 2: wording.short_count(top * (height - height // 2) // height),
+        height - 1: "0",
+    }
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 
@@ -197,13 +210,13 @@ def _cut_by_colour(line: str, colours: list[str]) -> Row:
     return [("".join(mark for _, mark in group), colour) for colour, group in groups]
 
 
-def _number_ends(count: int, cells: int) -> str:
+def _request_numbers(count: int, cells: int) -> str:
     """Number the first and the last request below their bars."""
     last = str(count)
     return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
 
 
-def _colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
+def _tier_colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> str:
     """Return the colour of the tier that a request of this size is in."""
     at = reading.Reading(now.window, now.compaction, now.known_model)
     at.occupancy_tokens = at.projected_tokens = tokens
@@ -226,13 +239,13 @@ def _part_rows(report: dict[str, Any], room: int) -> list[Row]:
         for key in ("parts", "tool_results_by_tool")
     )
     del tools[composition_text.SHOWN_TOOLS :]
-    _fit(parts, tools, max(_LEAST_PARTS, room) - 1)
+    _merge_last_parts(parts, tools, max(_LEAST_PARTS, room) - 1)
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    return [title, *_plain("\n".join(composition_text.part_lines(shown)))]
+    return [title, *_plain_rows("\n".join(composition_text.part_lines(shown)))]
 
 
-def _fit(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
+def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
     """Put the last parts into one where they need more rows; tools stand below their results."""
     hidden: list[dict[str, Any]] = []
     while len(parts) + len(tools) + bool(hidden) > rows:
@@ -243,5 +256,5 @@ def _fit(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) ->
         parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
-def _plain(text: str) -> list[Row]:
+def _plain_rows(text: str) -> list[Row]:
     return [[(output.printable(line), "")] for line in text.split("\n")]

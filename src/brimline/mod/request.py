@@ -39,7 +39,7 @@ _LONGEST_S = 7.0
 _MOST_BYTES = 5 << 20
 _STDIN_LIMIT_BYTES = 256 << 20
 # The modules whose `respond` answers; the others are answered here.
-_MODULES = {"alive": "alive", "command": "typed", "pane": "pane", "pause": "pause"}
+_MODULES = {"alive": "alive", "command": "typed_command", "pane": "pane", "pause": "cold_cache"}
 
 
 def main(name: str, installed_home: str = "") -> None:
@@ -105,7 +105,7 @@ def _compact(
     answer, freed_tokens = compact.move_out_cold(request, home_dir, settings.values)
     if "pass" in answer:
         return answer
-    answer["thoughts"] = _speaks_in_thinking(request.get("model"), settings.models)
+    answer["thoughts"] = _keeps_thinking_as_text(request.get("model"), settings.models)
     _save_checkpoint(home_dir, request, settings.values)
     seconds = elapsed_s()
     if seconds > _LONGEST_S:
@@ -115,9 +115,9 @@ def _compact(
     return answer
 
 
-def _speaks_in_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
+def _keeps_thinking_as_text(model: Any, rows: list[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
-    return isinstance(model, str) and models.pick(model, rows).binds_thinking
+    return isinstance(model, str) and models.lookup_in(model, rows).binds_thinking
 
 
 class ModError(Exception):
@@ -141,7 +141,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
             ledger.save(home_dir, record)
         checkpoint.save(
             home_dir,
-            notes.merge_into(home_dir, record),
+            notes.merge_notes_into(home_dir, record),
             trigger=request["trigger"],
             project_dir=request["cwd"],
             transcript=transcript,
@@ -163,7 +163,7 @@ def _spool_moved_out(
     figures: dict[str, Any] = {"results": len(answer["results"]), "inputs": len(answer["inputs"])}
     figures |= {"freed_tokens": answer["freed_tokens"], "seconds": seconds}
     figures["trigger"] = request["trigger"]
-    SessionState(home_dir, request["session"]).add_line(MOVED_OUT, figures)
+    SessionState(home_dir, request["session"]).spool_event(MOVED_OUT, figures)
 
 
 def _log_failure(home_dir: str | None, error: BaseException) -> None:

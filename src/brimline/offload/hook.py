@@ -113,7 +113,7 @@ def age_repeat_offers(turn: Turn, number: int = 1) -> None:
         path = f"{turn.state.folder}/{offer}"
         io.append_line(path, "\n" * (number - 1))
         try:
-            is_open = io.system.stat(io.to_bytes(path)).st_size <= OFFERED_RESULTS
+            is_open = io.system.stat(io.path_bytes(path)).st_size <= OFFERED_RESULTS
         except OSError:
             is_open = False  # another hook was faster
         if not is_open:

@@ -129,7 +129,7 @@ class _Arrival:
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
         _learn_event(turn.home, _RECALL, self.learned_as)
-        turn.note("Recalled", tool=self.tool, shown=self.client_shown_characters)
+        turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown_characters)
         return True
 
     def replace_by_reference(self) -> Decision | None:
@@ -151,7 +151,9 @@ class _Arrival:
         size, would = self.size_bytes, self.client_shown_characters
         _learn_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._reference(key, shown)
-        turn.note("Offloaded", tool=case.tool, key=key, bytes=size, would=would, shown=len(text))
+        turn.spool_event(
+            "Offloaded", tool=case.tool, key=key, bytes=size, would=would, shown=len(text)
+        )
         return Decision(replacement=self.result.replaced(text))
 
     def note_result_that_stays(self) -> None:
@@ -275,7 +277,7 @@ def repeat_fingerprint(
     state = []
     for file in files:
         try:
-            status = io.system.stat(io.to_bytes(paths.client_path(file, turn.event.cwd)))
+            status = io.system.stat(io.path_bytes(paths.normalised_path(file, turn.event.cwd)))
         except (OSError, ValueError):
             continue
         state.append([status.st_mtime_ns, status.st_size])
@@ -312,7 +314,7 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
 def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
-        if folder and io.system.access(io.to_bytes(f"{folder}/brimline"), io.system.X_OK):
+        if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
             return "brimline"
     try:
         noted = io.read_file(paths.command_file(home_dir), 4_096)
@@ -333,4 +335,4 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
         call = _hashes_for_learning(turn.project, tool, pattern)
         _learn_event(turn.home, _RECALL, call, size, key)
-        turn.note("Recalled", tool=tool, key=key, shown=size)
+        turn.spool_event("Recalled", tool=tool, key=key, shown=size)

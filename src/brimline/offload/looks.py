@@ -230,7 +230,7 @@ def _replay_transcript(turn: Turn) -> None:
 def _note_answer(turn: Turn, answer: _Answer) -> None:
     """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
     tool, arguments = answer.tool, answer.arguments
-    path = paths.client_path(clienttools.file_of(arguments), answer.cwd)
+    path = paths.normalised_path(clienttools.file_of(arguments), answer.cwd)
     if tool in clienttools.EDITING:
         # The past may be read again and again until the call at hand is in it.
         if not intercept.was_edited(turn, path):
@@ -302,12 +302,12 @@ def _lines_with_calls_or_results(path: str) -> list[bytes]:
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for used in row.tool_uses(line):
+    for used in row.any_thread_calls(line):
         calls[used.id] = (used.name, used.arguments)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
             response = line.get(row.COPY_FIELD) if len(results) == 1 else None
-            lines = row.result_text(block)[:_HEAD_CHARACTERS].split("\n")
+            lines = row.content_text(block.get("content"))[:_HEAD_CHARACTERS].split("\n")
             head = "\n".join([part.lstrip(_NUMBERING) for part in lines])
             yield _Answer(*call, response, head, row.cwd_of(line) or "")

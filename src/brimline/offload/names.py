@@ -204,7 +204,7 @@ def alarming_lines_between(text: str, start: int, end: int, number: int) -> dict
 
 
 def _without_escapes(text: str) -> str:
-    return foreign.visible(_ESCAPES.sub("", text)).strip()
+    return foreign.without_invisible(_ESCAPES.sub("", text)).strip()
 
 
 def _rank_name(run: str, fresh: list[str]) -> int | None:

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from brimline import clienttools
-from brimline.foreign import quote, visible
+from brimline.foreign import quote, without_invisible
 from brimline.offload import kinds, names
 from brimline.store import stub
 
@@ -97,7 +97,7 @@ def preview_diff(text: str, budget: int = DIFF_CHARACTERS) -> str:
     for line, file, in_hunk in _diff_lines_without_context(text):
         left -= len(line) + 1
         if left >= 0:
-            shown.append(visible(line))
+            shown.append(without_invisible(line))
         elif in_hunk and not line.startswith("@@"):
             missing[file] = missing.get(file, 0) + 1
     rest = "nothing is missing"

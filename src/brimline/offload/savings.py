@@ -37,7 +37,7 @@ class Saved(NamedTuple):
         """The same as a text."""
         from brimline.state import lookback
 
-        return lookback.kept_out_words(self.kept_out_tokens)
+        return lookback.kept_out_tokens_text(self.kept_out_tokens)
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
@@ -54,7 +54,7 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
     spools = [_read_spool(home_dir, name) for name in sessions]
     saved = add_up(map(_saved_by_rows, spools))
-    by_gateway = (figures.gateway_savings(rows)[0] or 0 for rows in spools)
+    by_gateway = (figures.gateway_saved_and_rewritten(rows)[0] or 0 for rows in spools)
     return {
         "references": saved.references,
         "stored_bytes": saved.stored_bytes,

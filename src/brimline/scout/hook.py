@@ -27,9 +27,9 @@ def pre_tool_use(turn: Turn) -> Decision | None:
         mode=turn.values["scout.mode"],
     )
     if decision and decision.permission:
-        turn.note("Blocked", blocked=True, tool=tool, subject="a read")
+        turn.spool_event("Blocked", blocked=True, tool=tool, subject="a read")
         fields = {"kind": "block", "subject": f"a read by {tool}", "reason": "scout"}
         turn.attempt("audit", logs.record_pressure, turn.home, turn.state.session_id, {}, fields)
     elif decision:
-        turn.note("Advised", tool=tool)
+        turn.spool_event("Advised", tool=tool)
     return decision

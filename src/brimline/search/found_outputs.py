@@ -31,28 +31,28 @@ def document(
         StoreError: the search cannot be used.
     """
     layout.refuse_newer_format(home_dir)
-    result = stored.find(
+    result = stored.find_outputs(
         home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
     )
-    terms = stored.terms(query)
+    terms = stored.parse_terms(query)
     return {
         "all_words": result.all_words,
         "pending": result.pending,
         "found": result.total,
         "searched": len(result.states),
-        "outputs": [_output(hit, terms) for hit in result.hits],
+        "outputs": [_output_row(hit, terms) for hit in result.hits],
     }
 
 
-def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
+def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
     fitting = stored.lines_holding(lines, terms)[:_LINES_PER_HIT]
     parts = [f"{at + 1}: {stored.clip_line(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
     return {
         "key": layout.PREFIX + hit.document.ref,
-        "lines": [output.line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
-        **output.fields(hit.document, "title project session at"),
+        "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
+        **output.attributes(hit.document, "title project session at"),
     }
 
 
@@ -60,14 +60,17 @@ def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
     return "\n".join(
         "\n  ".join(
-            [f"{listing.digits_to_type(row['key'])}  {output.line(row['title'])}", *row["lines"]]
+            [
+                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
+                *row["lines"],
+            ]
         )
         for row in document["outputs"]
     )
 
 
-def nothing(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
+def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
     """Say that no output holds the words."""
     outputs = output.count(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"
-    return f"none of {outputs} holds {output.line(query)}{more}"
+    return f"none of {outputs} holds {output.one_line(query)}{more}"

@@ -37,7 +37,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
         "sessions": len(found),
         "injected_tokens": tokens.total(),
         "injections": [
-            {**output.fields(source, "by name ours"), "times": times[source], "tokens": count}
+            {**output.attributes(source, "by name ours"), "times": times[source], "tokens": count}
             for source, count in tokens.most_common()
         ],
     }
@@ -54,7 +54,7 @@ def text(document: dict[str, Any]) -> str:
             f"{each['times']:,}",
             f"{each['tokens'] // each['times']:,}",
             "brimline" if each["ours"] else each["by"],
-            output.line(each["name"]),
+            output.one_line(each["name"]),
         ]
         for each in document["injections"]
     ]

@@ -51,10 +51,11 @@ def inspection(
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
-        **output.fields(report, "size_bytes last_at turns requests"),
+        **output.attributes(report, "size_bytes last_at turns"),
+        "requests": len(report.occupancies),
         "compactions": len(report.compactions),
         "peak_tokens": max(report.occupancies, default=None),
-        **output.fields(report, "lines first_at"),
+        **output.attributes(report, "lines first_at"),
         "models": dict(report.models.most_common()),
         "records": dict(report.types.most_common()),
         "occupancy_tokens": report.occupancies,
@@ -76,7 +77,7 @@ def inspection(
         ],
         "largest_results": [
             {"bytes": result.size_bytes}
-            | output.fields(result, "tool source request in_context moved_out")
+            | output.attributes(result, "tool source request in_context moved_out")
             for result in report.largest
         ],
         **_findings(report.findings),
@@ -85,7 +86,7 @@ def inspection(
 
 def _context(found: Context) -> dict[str, Any]:
     """The next request as far as it is known, and what the last one consisted of."""
-    composed = composition_text.as_document(found.composed)
+    composed = composition_text.composition_document(found.composed)
     names = ("occupancy_tokens", "parts", "tool_results_by_tool", "repeated_reads")
     return {name: composed[name] for name in names} | {
         "since_tokens_estimated": found.since_tokens,
@@ -124,12 +125,12 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "path": path,
         "session": survey.session_id,
         "bytes": survey.length,
-        **output.fields(survey, "lines requests occupancy_tokens"),
-        **output.fields(planned.options, "threshold_bytes keep_requests"),
+        **output.attributes(survey, "lines requests occupancy_tokens"),
+        **output.attributes(planned.options, "threshold_bytes keep_requests"),
         "disk_bytes_saved": planned.disk_bytes,
         "context_tokens_saved_estimated": planned.context_tokens,
         "strategies": {
-            name: output.fields(saving, "items disk_bytes context_items")
+            name: output.attributes(saving, "items disk_bytes context_items")
             | {"context_tokens_estimated": planned.tokens_of(name)}
             for name, saving in planned.savings.items()
         },
@@ -140,7 +141,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
     }
 
 
-def changes(planned: Plan) -> list[dict[str, Any]]:
+def purged_results(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -163,8 +164,8 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "transcript": report.path,
         "dry_run": dry_run,
         "before": _findings(report.before),
-        "mended": [_fault(one) for one in report.mended],
-        "left_alone": [_fault(one) for one in report.left_alone],
+        "mended": [_fault(one) for one in report.before.mendable],
+        "left_alone": [_fault(one) for one in (report.after or report.before).left_alone],
         "after": _findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
@@ -176,7 +177,7 @@ def backups(copies: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [
-            output.fields(backup, "path session size_bytes")
+            output.attributes(backup, "path session size_bytes")
             | {"made_at": clock.format_utc(backup.made_at)}
             for backup in copies
         ],

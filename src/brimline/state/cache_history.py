@@ -18,15 +18,15 @@ _SHORT_ID = 8
 _LAST_BREAKS = 30
 
 
-def files(session_id: str | None) -> list[str]:
+def transcripts(session_id: str | None) -> list[str]:
     """The file of the session that is named, else those of the newest.
 
     Raises:
         SessionError: there is no such session, or it cannot be read.
     """
     if session_id is not None:
-        return [find.require_transcript(find.named(session_id))]
-    return find.everywhere()[:_RECENT_SESSIONS]
+        return [find.require_transcript(find.transcript_named(session_id))]
+    return find.all_transcripts()[:_RECENT_SESSIONS]
 
 
 def document(
@@ -36,18 +36,20 @@ def document(
     sessions = []
     for path in transcripts:
         with contextlib.suppress(OSError):  # the others are shown
-            sessions.append(_session(home_dir, path, progress))
+            sessions.append(_session_document(home_dir, path, progress))
     return {"sessions": [session for session in sessions if session["requests"]]}
 
 
-def _session(home_dir: str, path: str, progress: Callable[[int], None] | None) -> dict[str, Any]:
+def _session_document(
+    home_dir: str, path: str, progress: Callable[[int], None] | None
+) -> dict[str, Any]:
     name = find.session_id_of(path)
     lines = read_spool(home_dir, name)
-    cache = caching.scan_cache(path, figures.gateway_edits(lines), progress)
-    saved, rewritten = figures.gateway_savings(lines)
+    cache = caching.scan_cache(path, figures.gateway_edit_reasons(lines), progress)
+    saved, rewritten = figures.gateway_saved_and_rewritten(lines)
     return {
         "session_id": name,
-        **output.fields(cache, "requests read_tokens written_tokens causes"),
+        **output.attributes(cache, "requests read_tokens written_tokens causes"),
         "breaks": [
             {"at": clock.format_utc(each.at), "tokens": each.tokens, "cause": each.cause}
             for each in cache.breaks
@@ -79,11 +81,11 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
         output.table(head, rows, right={1, 2, 3, 4}),
     ]
     for session in sessions if in_full else ():
-        parts += _breaks(session)
+        parts += _break_lines(session)
     return "\n".join(parts)
 
 
-def _breaks(session: dict[str, Any]) -> list[str]:
+def _break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
         f"  {output.minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
         for each in session["breaks"][-_LAST_BREAKS:]

@@ -86,7 +86,7 @@ class Compaction:
     """The transcript's row, by which copies of it in other sessions are known."""
 
     @property
-    def account(self) -> str | None:
+    def moved_out_phrase(self) -> str | None:
         """One phrase on a compaction without a model; None for one with a summary."""
         if self.moved_out is None:
             return None
@@ -122,13 +122,13 @@ def sound_fields(line: dict[str, Any]) -> Event:
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
 
 
-def worth_keeping(events: Sequence[Event]) -> list[Event]:
+def events_worth_keeping(events: Sequence[Event]) -> list[Event]:
     """The events that tell more than a reading, and the last one."""
     told = [e for e in events[:-1] if e["event"] in _TOLD or "spoke" in e or "blocked" in e]
     return [*told, *events[-1:]]
 
 
-def readings(events: Iterable[Event]) -> list[Request]:
+def requests_from_events(events: Iterable[Event]) -> list[Request]:
     """The requests that hooks have measured; parallel hooks often take the same reading."""
     found: list[Request] = []
     seen: set[tuple[int | None, int]] = set()
@@ -147,7 +147,7 @@ def add_up(
     events: Sequence[Event], requests: Sequence[Request], recorded: Iterable[Recorded]
 ) -> Figures:
     """The figures of a session, all in the order of time."""
-    found = Figures(compactions=_merge_recorded(_announced(events), recorded))
+    found = Figures(compactions=_merge_recorded(_compactions_from_events(events), recorded))
     found.model = next((each.model for each in reversed(requests) if each.model), None)
     if events:
         found.first_at, found.last_at = events[0]["at"], events[-1]["at"]
@@ -161,13 +161,13 @@ def add_up(
     return found
 
 
-def gateway_edits(events: Iterable[Event]) -> dict[float, str]:
+def gateway_edit_reasons(events: Iterable[Event]) -> dict[float, str]:
     """When a gateway edited what had been sent, and why."""
     edits = [event for event in events if event.get("event") == "Gateway" and "broke" in event]
     return {event["at"]: str(event["broke"]) for event in edits}
 
 
-def gateway_savings(events: Iterable[Event]) -> tuple[int | None, int]:
+def gateway_saved_and_rewritten(events: Iterable[Event]) -> tuple[int | None, int]:
     """The most that a gateway kept out of one request, and what it had written again in all."""
     lines = [event for event in events if event.get("event") == "Gateway"]
     saved, rewritten = (
@@ -244,7 +244,7 @@ def _turn_at(turns: list[Turn], prompts: list[float], at: float) -> list[Turn]:
     return turns[number : number + 1] if number >= 0 else []
 
 
-def _announced(events: Iterable[Event]) -> list[Compaction]:
+def _compactions_from_events(events: Iterable[Event]) -> list[Compaction]:
     """The compactions that hooks were told of, the merely announced ones included.
 
     A compaction is announced (PreCompact) and confirmed by the session starting again and by its
@@ -294,14 +294,16 @@ def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _nearest([one for one in own if one not in took_place], row.at or 0.0)
-        _fill_in(compaction, row)
+        compaction = _compaction_of_row(
+            [one for one in own if one not in took_place], row.at or 0.0
+        )
+        _fill_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _nearest(own: list[Compaction], at: float) -> Compaction:
+def _compaction_of_row(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction
@@ -313,7 +315,7 @@ def _nearest(own: list[Compaction], at: float) -> Compaction:
     return (earlier[-1:] or near[:1] or [Compaction(at, at)])[0]
 
 
-def _fill_in(compaction: Compaction, row: Recorded) -> None:
+def _fill_from_row(compaction: Compaction, row: Recorded) -> None:
     compaction.confirmed, compaction.uuid = True, row.uuid
     compaction.trigger = compaction.trigger or row.trigger
     # The client counts the whole request; our own figure ends with an estimate.

@@ -20,7 +20,13 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import Figures, add_up, readings, sound_fields, worth_keeping
+from brimline.state.figures import (
+    Figures,
+    add_up,
+    events_worth_keeping,
+    requests_from_events,
+    sound_fields,
+)
 from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
 
@@ -82,7 +88,7 @@ def tidy(home_dir: str, session_id: str, until: float) -> None:
         # Half of the time: where sessions are many, there must be some left to let go of old ones.
         update(home_dir, until=now + (until - now) / 2)
     finally:
-        _drop_old(home_dir, session_id, until)
+        _drop_old_folders(home_dir, session_id, until)
 
 
 def update(
@@ -106,19 +112,21 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    gone = forgotten.sessions(home_dir)
-    given = _by_session(path for path in transcripts if not forgotten.is_silent(gone, path))
-    lines, notes, changed = load(home_dir), list[str](), list[Session]()
+    gone = forgotten.last_lines_by_session(home_dir)
+    given = _files_by_session(
+        path for path in transcripts if not forgotten.has_nothing_new(gone, path)
+    )
+    lines, notes, changed = load_lines(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
 
     def written_ns(name: str) -> int:
-        files = [stamp[2] for stamp in _stamps(given.get(name, []))]
+        files = [stamp[2] for stamp in _file_stamps(given.get(name, []))]
         return max([*spool_stamp(f"{parent}/{name}")[1:], *files], default=0)
 
     # The newest first: a short look is not spent on sessions that surely have no news.
     for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
-        session = _parse(lines.get(name)) or Session(name)
+        session = _parse_line(lines.get(name)) or Session(name)
         try:
             is_new = _update_session(home_dir, session, given.get(name, []), until, progress)
             if is_new and _drop_forgotten(session, gone.get(name, {}).get("at", 0.0)):
@@ -129,26 +137,26 @@ def update(
         except OSError as error:
             notes.append(f"{error.filename or name} could not be read: {error.strerror or error}")
     if changed:
-        write(home_dir, changed[::-1], until)
+        write_sessions(home_dir, changed[::-1], until)
     return notes
 
 
-def write(home_dir: str, changed: list[Session], until: float) -> bool:
+def write_sessions(home_dir: str, changed: list[Session], until: float) -> bool:
     """Put new lines in the place of some sessions' old ones; False where another holds the lock.
 
     Raises:
         StateError: the file cannot be written.
     """
-    path = _path(home_dir)
+    path = _history_file(home_dir)
     try:
         with _locked(home_dir, until) as is_held:
             if not is_held:
                 return False
-            lines = load(home_dir)
+            lines = load_lines(home_dir)
             for one in changed:
                 # Of two that were made at once, the one that knows more stays.
-                there = _parse(lines.pop(one.session_id, None))
-                lines[one.session_id] = _encode(max(one, there or one, key=_last_at))
+                there = _parse_line(lines.pop(one.session_id, None))
+                lines[one.session_id] = _encode_line(max(one, there or one, key=_last_at))
             while sum(map(len, lines.values())) > _LARGEST_FILE_BYTES:
                 del lines[next(iter(lines))]
             io.replace_file(path, b"".join(lines.values()))
@@ -166,17 +174,17 @@ def forget(home_dir: str, session_id: str) -> None:
         OSError: the file cannot be written.
     """
     with _locked(home_dir, float("inf")):
-        lines = load(home_dir)
+        lines = load_lines(home_dir)
         if lines.pop(session_id, None):
-            io.replace_file(_path(home_dir), b"".join(lines.values()))
+            io.replace_file(_history_file(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
     """Every known session, the one whose line was made last at the end."""
-    return [one for line in load(home_dir).values() if (one := _parse(line))]
+    return [one for line in load_lines(home_dir).values() if (one := _parse_line(line))]
 
 
-def look(
+def read_session(
     home_dir: str, session_id: str, transcripts: list[str], lines: dict[str, bytes] | None = None
 ) -> Session:
     """One session as its files are now; writes nothing.
@@ -191,21 +199,21 @@ def look(
         OSError: its spool or its transcript cannot be read.
         StateError: the history cannot be read.
     """
-    lines = load(home_dir) if lines is None else lines
-    known = _parse(lines.get(session_id)) or Session(session_id)
+    lines = load_lines(home_dir) if lines is None else lines
+    known = _parse_line(lines.get(session_id)) or Session(session_id)
     _update_session(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
-def growth_statistics(
+def recent_segments(
     home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
     """How recent sessions grew: model and occupancy at each request, between compactions."""
     segments: list[tuple[str | None, list[int]]] = []
-    for line in reversed(load(home_dir).values()):
+    for line in reversed(load_lines(home_dir).values()):
         if sum(len(segment) for _, segment in segments) >= most_requests:
             break
-        found = _parse(line)
+        found = _parse_line(line)
         segments += found.figures.segments if found else []
     return segments
 
@@ -228,23 +236,23 @@ def _update_session(
     step(0)
     folder = paths.session_dir(home_dir, session.session_id)
     transcripts = files or [path for path, *_ in session.stamp[1:]]
-    stamp = [spool_stamp(folder), *_stamps(transcripts)]
+    stamp = [spool_stamp(folder), *_file_stamps(transcripts)]
     if stamp == session.stamp:
         return False
     lines, session.damaged = _read_spool(folder)
     events = [sound_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
-    session.stamp = [stamp[0], *_stamps(transcripts or spooled_paths[-1:])]
-    scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
+    session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
+    scans = [compactions.scan_session(path, step) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
-    requests = _requests_of(scans) or readings(events)
-    session.events = _older(session.events, events) + worth_keeping(events)
-    session.requests = _older(session.requests, requests) + requests
-    session.recorded = _older(session.recorded, recorded) + recorded
+    requests = _distinct_requests(scans) or requests_from_events(events)
+    session.events = _earlier_than(session.events, events) + events_worth_keeping(events)
+    session.requests = _earlier_than(session.requests, requests) + requests
+    session.recorded = _earlier_than(session.recorded, recorded) + recorded
     return True
 
 
-def _requests_of(scans: list[compactions.Scan]) -> list[compactions.Request]:
+def _distinct_requests(scans: list[compactions.Scan]) -> list[compactions.Request]:
     """All requests once: a session may lie in two folders, with the same rows in each."""
     return sorted({request for scan in scans for request in scan.requests}, key=_time_of)
 
@@ -300,7 +308,7 @@ def _is_event(line: dict[str, Any]) -> bool:
     return is_time and isinstance(line.get("event"), str)
 
 
-def _older(before: list[Value], now: list[Value]) -> list[Value]:
+def _earlier_than(before: list[Value], now: list[Value]) -> list[Value]:
     """What is known of a time from before all that was found now."""
     return [each for each in before if not now or _time_of(each) < _time_of(now[0])]
 
@@ -316,13 +324,13 @@ def _last_at(session: Session) -> float:
     )
 
 
-def _drop_old(home_dir: str, session_id: str, until: float) -> None:
+def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
     """A day later announcements and telemetry go; a month later all that the history has.
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(itertools.chain(*table.trace_functions("BRIEF")))
-    lines, parent, spooled_bytes = load(home_dir), paths.sessions_dir(home_dir), 0
+    brief = tuple(itertools.chain(*table.traces_named("BRIEF")))
+    lines, parent, spooled_bytes = load_lines(home_dir), paths.sessions_dir(home_dir), 0
     names = io.names_in(parent)
     for name in random.sample(names, len(names)):
         folder = f"{parent}/{name}"
@@ -335,7 +343,7 @@ def _drop_old(home_dir: str, session_id: str, until: float) -> None:
             stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
-            if is_old and (not stamp or _is_from_spool(lines.get(name), stamp)):
+            if is_old and (not stamp or _is_made_from_spool(lines.get(name), stamp)):
                 _remove_files(folder, "")
                 os.rmdir(folder)
             elif age_s > _STALE_S:
@@ -352,9 +360,9 @@ def _age_s(folder: str) -> float:
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
-def _is_from_spool(line: bytes | None, stamp: list[int]) -> bool:
+def _is_made_from_spool(line: bytes | None, stamp: list[int]) -> bool:
     """Whether a line of the history was made from the spool as it is."""
-    session = _parse(line)
+    session = _parse_line(line)
     return session is not None and session.stamp[:1] == [stamp]
 
 
@@ -364,42 +372,44 @@ def _remove_files(folder: str, beginning: str | tuple[str, ...]) -> None:
             io.remove(f"{folder}/{name}")
 
 
-def _by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
+def _files_by_session(transcripts: Iterable[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for path in sorted(transcripts):
         found.setdefault(paths.safe_session_id(find.session_id_of(path)), []).append(path)
     return found
 
 
-def _stamps(files: Iterable[str]) -> list[list[Any]]:
+def _file_stamps(files: Iterable[str]) -> list[list[Any]]:
     """What tells whether files have changed; those that are gone are left out."""
     found = [(path, os.stat(path)) for path in files if os.path.isfile(path)]
     return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 
 
-def _path(home_dir: str) -> str:
+def _history_file(home_dir: str) -> str:
     return home_dir + "/history.jsonl"
 
 
-def load(home_dir: str) -> dict[str, bytes]:
+def load_lines(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
-        data = io.read_file(_path(home_dir))
+        data = io.read_file(_history_file(home_dir))
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise StateError(f"{_path(home_dir)} cannot be read: {error.strerror or error}") from error
+        raise StateError(
+            f"{_history_file(home_dir)} cannot be read: {error.strerror or error}"
+        ) from error
     lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
     return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}
 
 
-def _encode(one: Session) -> bytes:
+def _encode_line(one: Session) -> bytes:
     line = {"v": 1, "session": one.session_id, "stamp": one.stamp, "damaged": one.damaged}
     line |= {"events": one.events, "requests": one.requests, "recorded": one.recorded}
     return json.dumps(line).encode() + b"\n"
 
 
-def _parse(line: bytes | None) -> Session | None:
+def _parse_line(line: bytes | None) -> Session | None:
     """A line of ours; None for one that is damaged, which is made anew."""
     try:
         stored = json.loads((line or b"").decode("ascii"))
@@ -423,14 +433,14 @@ def _locked(home_dir: str, until: float) -> Iterator[bool]:
     descriptor = os.open(f"{home_dir}/history.lock", flags, 0o600)
     until = min(until, time.monotonic() + _WAIT_S)
     try:
-        while not (is_held := _lock(descriptor)) and time.monotonic() < until:
+        while not (is_held := _try_lock(descriptor)) and time.monotonic() < until:
             time.sleep(_POLL_S)
         yield is_held
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -15,7 +15,7 @@ def session_start(turn: Turn) -> None:
     event = turn.event
     fields = {"source": event.source, "model": event.model, "cwd": event.cwd}
     fields |= {"transcript_path": event.transcript}
-    turn.note(event.name, **{key: text for key, text in fields.items() if text})
+    turn.spool_event(event.name, **{key: text for key, text in fields.items() if text})
 
 
 def tidy(turn: Turn, until: float) -> None:

@@ -68,12 +68,12 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
     Raises:
         OSError: it could not be written.
     """
-    before = state.last_line("PreCompact")
+    before = state.last_spooled("PreCompact")
     occupancy, now = before.get("occupancy"), time.time()
     told = (trigger, before.get("trigger"))
     if told != ("auto", "auto") or occupancy is None or abs(now - before["at"]) > _OLDEST_NOTE_S:
         return
-    used_at = max(state.last_line(name).get("at", 0.0) for name in _EVENTS_OF_USE)
+    used_at = max(state.last_spooled(name).get("at", 0.0) for name in _EVENTS_OF_USE)
     if used_at and before["at"] - used_at > _IDLE_S:
         return  # compacted not where it had to be, but before the cache expired
     sample = Sample(

@@ -48,19 +48,19 @@ def document(
         StateError: the history cannot be read.
     """
     sessions = {session.session_id: session for session in history.sessions(home_dir)}
-    figures = _with_own_compactions(sessions)
+    figures = _figures_without_copies(sessions)
     if session_id is None:
         made = _overview(figures)
         shown = [line["session_id"] for line in made["sessions"]]
         if not compactions:
             del made["compactions"]
     else:
-        shown = [find.matching(session_id, sessions)]
-        made = _session(shown[0], figures[shown[0]])
+        shown = [find.only_matching_id(session_id, sessions)]
+        made = _session_document(shown[0], figures[shown[0]])
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
 
-def _with_own_compactions(sessions: dict[str, Session]) -> dict[str, Figures]:
+def _figures_without_copies(sessions: dict[str, Session]) -> dict[str, Figures]:
     """The figures of sessions, the first first; a compaction counts in the first that had it.
 
     A fork has it again, and so has what came after one that was undone. There the session that had
@@ -82,7 +82,7 @@ def _with_own_compactions(sessions: dict[str, Session]) -> dict[str, Figures]:
     return figures
 
 
-def files(session_id: str | None) -> list[str]:
+def transcripts(session_id: str | None) -> list[str]:
     """The transcripts that the history takes in before it is shown.
 
     Raises:
@@ -90,8 +90,8 @@ def files(session_id: str | None) -> list[str]:
     """
     if session_id is None:
         return find.beginning_with()
-    if find.is_whole_name(session_id):
-        named = [find.named(session_id)]
+    if find.is_file_or_last(session_id):
+        named = [find.transcript_named(session_id)]
     else:
         named = find.beginning_with(paths.safe_session_id(session_id))
     return [find.require_transcript(path) for path in named]
@@ -116,7 +116,8 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
         "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
         "summary_characters": percentiles(_known_summary_sizes(compactions)),
         "compactions": [
-            _compaction(compaction, name, figures[name].model) for name, compaction in compactions
+            _compaction_document(compaction, name, figures[name].model)
+            for name, compaction in compactions
         ],
     }
 
@@ -126,27 +127,27 @@ def _known_summary_sizes(compactions: list[tuple[str, Compaction]]) -> list[int]
     return [size for size in sizes if size is not None]
 
 
-def _session(session_id: str, figures: Figures) -> dict[str, Any]:
+def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
     return _session_row(session_id, figures) | {
         "occupancy_tokens": figures.occupancies,
-        "turns": [{"number": n} | _timed(turn) for n, turn in enumerate(figures.turns, 1)],
-        "messages": [_timed(notice) for notice in figures.messages],
-        "blocks": [_timed(notice) for notice in figures.blocks],
-        "compactions": compactions_of(session_id, figures),
+        "turns": [{"number": n} | _with_time_text(turn) for n, turn in enumerate(figures.turns, 1)],
+        "messages": [_with_time_text(notice) for notice in figures.messages],
+        "blocks": [_with_time_text(notice) for notice in figures.blocks],
+        "compactions": compaction_documents(session_id, figures),
     }
 
 
-def compactions_of(session_id: str, figures: Figures) -> list[dict[str, Any]]:
+def compaction_documents(session_id: str, figures: Figures) -> list[dict[str, Any]]:
     """The compactions of a session; what they cost and lost is for the rooms above to fill in."""
-    return [_compaction(each, session_id, figures.model) for each in figures.compactions]
+    return [_compaction_document(each, session_id, figures.model) for each in figures.compactions]
 
 
 def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
-        **output.fields(figures, "project model window_tokens"),
-        "first_at": _time(figures.first_at),
-        "last_at": _time(figures.last_at),
+        **output.attributes(figures, "project model window_tokens"),
+        "first_at": _time_text(figures.first_at),
+        "last_at": _time_text(figures.last_at),
         "turns": len(figures.turns),
         "requests": len(figures.occupancies),
         "peak_occupancy_tokens": max(figures.occupancies, default=None),
@@ -156,18 +157,20 @@ def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _compaction(compaction: Compaction, session_id: str, model: str | None) -> dict[str, Any]:
+def _compaction_document(
+    compaction: Compaction, session_id: str, model: str | None
+) -> dict[str, Any]:
     names = "trigger pre_tokens post_tokens summary_characters summary_source"
     return {
         "session_id": session_id,
-        "at": _time(compaction.at),
-        **output.fields(compaction, names),
+        "at": _time_text(compaction.at),
+        **output.attributes(compaction, names),
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.fields(compaction, "moved_out freed_tokens rewritten_tokens"),
+        **output.attributes(compaction, "moved_out freed_tokens rewritten_tokens"),
         "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
-        "account": compaction.account,
+        "account": compaction.moved_out_phrase,
         "model": model,
         "dollars": None,
         "uuid": compaction.uuid,
@@ -175,11 +178,11 @@ def _compaction(compaction: Compaction, session_id: str, model: str | None) -> d
     }
 
 
-def _timed(figure: Any) -> dict[str, Any]:
-    return asdict(figure) | {"at": _time(figure.at)}
+def _with_time_text(figure: Any) -> dict[str, Any]:
+    return asdict(figure) | {"at": _time_text(figure.at)}
 
 
-def _time(seconds: float | None) -> str | None:
+def _time_text(seconds: float | None) -> str | None:
     return None if seconds is None else clock.format_utc(seconds)
 
 
@@ -189,7 +192,7 @@ def text(document: dict[str, Any]) -> str:
         return _session_text(document)
     if "compactions" in document:
         lines = _compaction_table(document["compactions"])
-        return "\n".join([*lines, "", _summary_sizes(document)])
+        return "\n".join([*lines, "", _compactions_text(document)])
     return _overview_text(document)
 
 
@@ -204,7 +207,7 @@ def _overview_text(document: dict[str, Any]) -> str:
                 output.minute(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
-                _share(session["peak_occupancy_tokens"], session["window_tokens"]),
+                _tokens_and_share(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
                 (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
             ]
@@ -215,10 +218,10 @@ def _overview_text(document: dict[str, Any]) -> str:
         lines.append(output.table(head, rows, right={2, 3, 4}))
         kept_out = kept_out_text(document["kept_out"])
         lines.append(output.wrapped(f"Kept out on arrival: {kept_out}"))
-    return "\n".join([*lines, "", _summary_sizes(document)])
+    return "\n".join([*lines, "", _compactions_text(document)])
 
 
-def _summary_sizes(document: dict[str, Any]) -> str:
+def _compactions_text(document: dict[str, Any]) -> str:
     shares, without = document["summary_characters"], document["compactions_without_a_model"]
     lines = []
     if without:
@@ -238,14 +241,14 @@ def kept_out_text(saved: dict[str, int]) -> str:
     parts = []
     if saved["references"]:
         replaced = output.count(saved["references"], "result")
-        tokens = kept_out_words(saved["tokens_estimated"])
+        tokens = kept_out_tokens_text(saved["tokens_estimated"])
         parts.append(f"{tokens}, {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
         parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
     return "; ".join(parts) or "nothing yet"
 
 
-def kept_out_words(tokens: int) -> str:
+def kept_out_tokens_text(tokens: int) -> str:
     """Say what references saved; a diff that the client would have cut takes more than it did."""
     if tokens >= 0:
         return f"~{tokens:,} tokens"
@@ -254,17 +257,20 @@ def kept_out_words(tokens: int) -> str:
 
 def _session_text(document: dict[str, Any]) -> str:
     rows = [
-        ("project", output.line(document["project"] or "unknown", 200)),
-        ("model", output.line(document["model"] or "unknown")),
+        ("project", output.one_line(document["project"] or "unknown", 200)),
+        ("model", output.one_line(document["model"] or "unknown")),
         ("active", output.span(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
-        ("fullest", _share(document["peak_occupancy_tokens"], document["window_tokens"])),
+        (
+            "fullest",
+            _tokens_and_share(document["peak_occupancy_tokens"], document["window_tokens"]),
+        ),
         ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
     lines = [f"Session {document['session_id']}", output.pairs(rows)]
-    lines += [*_turn_table(document["turns"]), *_notices(document)]
+    lines += [*_turn_table(document["turns"]), *_notice_lines(document)]
     return "\n".join([*lines, *_compaction_table(document["compactions"])])
 
 
@@ -283,10 +289,13 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
         for turn in turns[-_LAST_ROWS:]
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
-    return [f"Turns{_of(rows, turns)}", output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2)]
+    return [
+        f"Turns{_last_of_text(rows, turns)}",
+        output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2),
+    ]
 
 
-def _notices(document: dict[str, Any]) -> list[str]:
+def _notice_lines(document: dict[str, Any]) -> list[str]:
     notices = [(each, f"L{each['tier']} announced") for each in document["messages"]]
     notices += [(each, f"{each['tool'] or each['event']} refused") for each in document["blocks"]]
     lines = [
@@ -304,7 +313,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         [
             output.minute(each["at"])[skipped:],
             each["session_id"][:_SHORT_ID],
-            output.line(each["trigger"] or "unknown", 8),
+            output.one_line(each["trigger"] or "unknown", 8),
             *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
             _held_text(each),
             output.duration(each["seconds"]),
@@ -325,7 +334,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         for each in compactions[-_LAST_ROWS:]
         if each["account"]
     ]
-    title = f"Compactions{_of(rows, compactions)}"
+    title = f"Compactions{_last_of_text(rows, compactions)}"
     return [title, table, *accounts, output.wrapped(legend)]
 
 
@@ -334,10 +343,10 @@ def _held_text(compaction: dict[str, Any]) -> str:
     return "" if count is None or held is None else f"{held}/{count}"
 
 
-def _of(shown: list[Any], every: list[Any]) -> str:
+def _last_of_text(shown: list[Any], every: list[Any]) -> str:
     return f" (last {len(shown)} of {len(every)})" if len(every) > len(shown) else ""
 
 
-def _share(tokens: int | None, window: int | None) -> str:
+def _tokens_and_share(tokens: int | None, window: int | None) -> str:
     share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
     return output.figure(tokens) + share

@@ -39,6 +39,8 @@ TELEMETRY = "telemetry.json"
 MOD_ALIVE = "mod-alive"
 MOD_READING = "mod-reading"
 _MOD_NOTICE = "mod-notice"
+# The calls that the client itself brought to a hook, in a session that has the mod as well.
+MOD_JUDGED = "mod-judged"
 _OFF = "off"
 
 
@@ -112,7 +114,7 @@ class SessionState:
         return read
 
     def _snapshot_in(self, name: str) -> Snapshot | None:
-        stored = self.read(name)
+        stored = self.read_document(name)
         if "at" not in stored:
             return None
         try:
@@ -123,7 +125,7 @@ class SessionState:
 
     def save_snapshot(self, snapshot: Snapshot) -> None:
         """Keep what the status line told."""
-        self.save(_SNAPSHOT, vars(snapshot))
+        self.save_document(_SNAPSHOT, vars(snapshot))
 
     def outdate_readings(self) -> None:
         """Let go of how full the session was: its file is another one now, which tells anew."""
@@ -138,14 +140,14 @@ class SessionState:
     def save_telemetry(self, document: dict[str, Any]) -> None:
         """Put the latest figures where others can poll them."""
         head = {"session_id": self.session_id, "at": round(time.time(), 3)}
-        self.save(TELEMETRY, head | document)
+        self.save_document(TELEMETRY, head | document)
 
-    def save(self, name: str, document: dict[str, Any]) -> None:
+    def save_document(self, name: str, document: dict[str, Any]) -> None:
         """Put a document into a file of its own."""
         data = json.dumps({"v": FORMAT} | document).encode()
         io.replace_file(f"{self.folder}/{name}", data)
 
-    def read(self, name: str) -> dict[str, Any]:
+    def read_document(self, name: str) -> dict[str, Any]:
         """A document of ours; empty where it is missing, damaged or of another version."""
         if name not in self.names:
             return {}
@@ -155,17 +157,17 @@ class SessionState:
             return {}
         return stored if stored.pop("v", None) == FORMAT else {}
 
-    def save_notice(self, text: str) -> None:
+    def save_mod_notice(self, text: str) -> None:
         """Leave a line for the mod to show to the person."""
-        self.save(_MOD_NOTICE, {"at": time.time(), "text": text})
+        self.save_document(_MOD_NOTICE, {"at": time.time(), "text": text})
 
-    def add_line(self, event: str, fields: dict[str, Any]) -> None:
+    def spool_event(self, event: str, fields: dict[str, Any]) -> None:
         """Append one event to the session's spool, with the milliseconds that this hook took."""
         own_ms = round(time.process_time() * 1000, 1)
         line = {"at": round(time.time(), 3), "event": event, "ms": own_ms} | fields
         json.append_line(f"{self.folder}/{_SPOOLS.get(event, SPOOL)}", line)
 
-    def last_line(self, event: str) -> dict[str, Any]:
+    def last_spooled(self, event: str) -> dict[str, Any]:
         """The latest spooled line of an event, if it is not too long ago; empty without one."""
         mark = f'"event":"{event}"'.encode()
         path = f"{self.folder}/{_SPOOLS.get(event, SPOOL)}"
@@ -175,19 +177,19 @@ class SessionState:
         except OSError:
             return {}
 
-    def moved_out(self) -> dict[str, Any]:
+    def just_moved_out(self) -> dict[str, Any]:
         """What the compaction that has just been made without a model moved out; else empty.
 
         One that came to nothing is followed by a summary of the client's, which is announced.
         """
-        moved = self.last_line(MOVED_OUT)
+        moved = self.last_spooled(MOVED_OUT)
         at, now = moved.get("at", 0), time.time()
         # The line's time is rounded, so that it may be a little later than now.
-        if abs(now - at) > _OLDEST_MOVE_S or self.last_line("PreCompact").get("at", 0) >= at:
+        if abs(now - at) > _OLDEST_MOVE_S or self.last_spooled("PreCompact").get("at", 0) >= at:
             return {}
         return moved
 
-    def gateway_saved(self, occupancy_tokens: int | None) -> int | None:
+    def gateway_saved_tokens(self, occupancy_tokens: int | None) -> int | None:
         """What the gateway kept out of the request that took so much; None if the last was another.
 
         The client may have compacted since, or gone on without a gateway.
@@ -207,9 +209,11 @@ class SessionState:
             return None
         return at if isinstance(at, int | float) else None
 
-    def largest(self, mark: str) -> int | None:
+    def largest_number_behind(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
-        numbers = [_number(name[len(mark) :]) for name in self.names if name.startswith(mark)]
+        numbers = [
+            _number_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
+        ]
         return max(numbers, default=None)
 
     def remember_compaction(self, size: int) -> None:
@@ -233,7 +237,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_number(name[len(_CLAIM) :])] = self._claim_offset(name)
+                spoken[_number_or_zero(name[len(_CLAIM) :])] = self._claim_offset(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -256,10 +260,12 @@ class SessionState:
 
     def _claim_offset(self, name: str) -> int:
         try:
-            return _number(io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
+            return _number_or_zero(
+                io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace")
+            )
         except OSError:
             return 0
 
 
-def _number(text: str) -> int:
+def _number_or_zero(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

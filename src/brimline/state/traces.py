@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FILES = {
     "": r"(errors|audit)\.jsonl(\.old)?|learned\.jsonl?|history\.(jsonl|lock)",
     "sessions": "",
-    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|notice|reading)"
+    "sessions/*": r"(statusline|telemetry)\.json|spool\.jsonl|off|mod-(alive|judged|notice|reading)"
     r"|(spoke|window|compacted)-[\w.-]+",
     "memory": r"forgotten\.jsonl",
 }
@@ -31,7 +31,7 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those with a folder, and those in the history."""
     for name in io.names_in(paths.sessions_dir(home)):
         folder = paths.session_dir(home, name)
-        times = [find.modified(f"{folder}/{file}") for file in io.names_in(folder)]
+        times = [find.modified_at(f"{folder}/{file}") for file in io.names_in(folder)]
         yield name, "", max(times, default=0.0)
     for session in history.sessions(home):
         folders = [event["cwd"] for event in session.events if event.get("cwd")]
@@ -47,5 +47,5 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
         if not dry_run:
             history.forget(home, name)  # after its folder, from which it would be made anew
             for log in _LOGS:
-                json.redact_lines(f"{home}/{log}", "session", name)
+                json.blank_out_value(f"{home}/{log}", "session", name)
     return {"files": files}

@@ -111,7 +111,7 @@ def open_to_read(path: str, *, follow: bool = False) -> int:
     """
     # A link in the place of a file may lead anywhere.
     flags = _READ if follow else _READ | _system.O_NOFOLLOW
-    descriptor = io.system.open(io.to_bytes(path), flags)
+    descriptor = io.system.open(io.path_bytes(path), flags)
     if io.system.fstat(descriptor).st_mode & _KIND_OF_FILE != _REGULAR:
         io.system.close(descriptor)
         raise OSError(22, "it is not a regular file", path)
@@ -145,11 +145,11 @@ def write_whole(
     system = io.system
     path = f"{home_dir}{TMP}/{system.getpid()}.{time.monotonic_ns()}.tmp"
     try:
-        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
+        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
     except FileNotFoundError:
         io.make_folders(home_dir + TMP)
         io.create_exclusively(home_dir + FORMAT_FILE, b"%d\n" % FORMAT)
-        descriptor = system.open(io.to_bytes(path), _CREATE, 0o600)
+        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
     try:
         try:
             written = 0
@@ -160,12 +160,12 @@ def write_whole(
         finally:
             system.close(descriptor)
         if stamp_ns is not None:
-            system.utime(io.to_bytes(path), ns=(stamp_ns, stamp_ns))
+            system.utime(io.path_bytes(path), ns=(stamp_ns, stamp_ns))
         try:
-            system.replace(io.to_bytes(path), io.to_bytes(target))
+            system.replace(io.path_bytes(path), io.path_bytes(target))
         except FileNotFoundError:
             io.make_folders(target.rpartition("/")[0])
-            system.replace(io.to_bytes(path), io.to_bytes(target))
+            system.replace(io.path_bytes(path), io.path_bytes(target))
     except OSError:
         io.remove(path)
         raise
@@ -175,7 +175,7 @@ def store_time_ns(home_dir: str) -> int:
     """The present in store time, in nanoseconds since 1970."""
     now = time.time_ns()
     try:
-        last = io.system.stat(io.to_bytes(home_dir + LAST_KEY)).st_mtime_ns
+        last = io.system.stat(io.path_bytes(home_dir + LAST_KEY)).st_mtime_ns
     except OSError:
         return now
     return last if last > now + _TOLERANCE_NS else now
@@ -198,7 +198,7 @@ def mark_as_used(home_dir: str, digest: str) -> bool:
     Raises:
         OSError: the time cannot be set.
     """
-    path = io.to_bytes(file_path(home_dir, digest))
+    path = io.path_bytes(file_path(home_dir, digest))
     try:
         found = io.system.lstat(path)
         if found.st_mode & _KIND_OF_FILE != _REGULAR:

@@ -37,7 +37,7 @@ def document(
     levels = [held[blob.digest].level for blob in with_pin]
     chosen = with_pin if pinned else blobs
     if session_id is not None:
-        session = find.wanted_id(session_id, removal.sessions_in_store(home_dir))
+        session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
         stored = removal.stored_by_session(home_dir, session)
         chosen = [blob for blob in chosen if blob.key in {*stored.keys, *stored.shared}]
     return {
@@ -91,8 +91,8 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     ]
     if reasons:
         return [*cells, row["reason"] or ""]
-    tool = output.line(row["tool"] or "", _TOOL_CHARACTERS)
-    return [*cells, tool, output.source(row["tool"], row["source"])]
+    tool = output.one_line(row["tool"] or "", _TOOL_CHARACTERS)
+    return [*cells, tool, output.tool_subject(row["tool"], row["source"])]
 
 
 def digits_to_type(key: str) -> str:

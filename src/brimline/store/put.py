@@ -65,7 +65,7 @@ def put(
         layout.refuse_newer_format(home_dir)
     digest = sha256(data)
     blob, known = layout.file_path(home_dir, digest), False
-    if io.system.access(io.to_bytes(blob), 0):
+    if io.system.access(io.path_bytes(blob), 0):
         try:
             # Marked as used first: from then on nobody who found it unused will remove it.
             known = (
@@ -125,7 +125,7 @@ def _record_put(
     key, size = layout.PREFIX + digest, len(data)
     moment_ns = layout.store_time_ns(home_dir)
     sidecar = layout.file_path(home_dir, digest, "json")
-    if not again or not io.system.access(io.to_bytes(sidecar), 0):
+    if not again or not io.system.access(io.path_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
         fields["created"] = moment_ns // 1_000_000 / 1_000

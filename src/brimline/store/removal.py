@@ -148,7 +148,7 @@ def promised_keys(home_dir: str, but: str = "") -> set[str]:
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.trace_functions("promised_keys") for key in kept(home_dir, but)}
+    return {key for kept in table.traces_named("promised_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:
@@ -166,7 +166,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         if contents.meta(home_dir, key).get("session") == session:
             _redescribe(home_dir, key, by_key.get(key, {}), session)
     for path in contents.trail_files(home_dir):
-        json.redact_lines(path, "session", session)
+        json.blank_out_value(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     return stored

@@ -6,7 +6,7 @@ from typing import Any
 
 from brimline.cost import expiry
 from brimline.hooks.turn import Turn
-from brimline.mod import typed
+from brimline.mod import typed_command
 
 
 def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
@@ -19,10 +19,10 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     Raises:
         KeyError: it names no session.
     """
-    turn = Turn(typed.Event(request), home_dir)  # type: ignore[arg-type]
+    turn = Turn(typed_command.Event(request), home_dir)  # type: ignore[arg-type]
     if turn.state.is_off or not turn.values["cost.cold_cache"]:
         return {}
-    cache = expiry.cache_of_large(turn)
+    cache = expiry.cache_of_large_context(turn)
     left_s = cache.left_s() if cache else -1.0
     if left_s >= 0:
         return {"wait_s": left_s + 1}
