@@ -23,7 +23,7 @@ def taken(session: SessionBuilder) -> Survey:
 
 def texts(found: Survey) -> list[tuple[str, int, int]]:
     """The results that could go: their call, request and size."""
-    return [(one.call_id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
+    return [(one.call.id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
 
 
 @pytest.mark.parametrize(("size", "is_item"), [(699, False), (700, True)])
