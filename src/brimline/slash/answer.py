@@ -156,7 +156,7 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     path = os.path.realpath(find.require_transcript(turn.event.transcript))
     planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
     document = session_documents.purge(path, planned)
-    if planned.is_empty:
+    if not planned.changes:
         return f"{session_text.purge(document)}\nNothing to purge."
     document["changes"] = session_documents.purged_results(planned)
     preview = session_text.purge_preview(document, ["brimline", "session", "purge", path])
