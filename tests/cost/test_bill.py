@@ -298,7 +298,7 @@ def test_dollars_are_told_to_the_cent_and_smaller_ones_to_two_digits(
 
 def test_a_bill_has_a_row_each_with_its_price_and_its_share_of_the_cache() -> None:
     """Sessions go by the first eight letters of their id, everything else by its name."""
-    tokens = {"input_tokens": 1, "cache_write_5m_tokens": 1, "cache_write_1h_tokens": 1}
+    tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:3], 1)
     spent_row = row(dollars=1.5, requests=1_200, **tokens, cache_read_tokens=1, output_tokens=6)
 
     shown = told(spent_row, row(SECOND, dollars=None), total={"dollars": 1.5, "requests": 1})
