@@ -181,6 +181,24 @@ def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> 
     assert forget.forget(home_dir, Asked((SESSION,)), dry_run=True) == nothing
 
 
+def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) -> None:
+    """By project, by time and by session, so that none of it is taken in again."""
+    asked = Asked(("s1", "s2"), "/p", 5.0)
+    forget.forget(home_dir, asked, dry_run=True)
+    assert forgotten.lines(home_dir) == []
+
+    forget.forget(home_dir, asked)
+
+    told = [{**line, "at": line["at"] > 0} for line in forgotten.lines(home_dir)]
+    known = {"v": 1, "at": True}
+    assert told == [
+        known | {"project": "/p"},
+        known | {"before": 5.0},
+        known | {"session": "s1", "cursor": {}},
+        known | {"session": "s2", "cursor": {}},
+    ]
+
+
 def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, project_dir: str) -> None:
     """Topics are the user's own; without a search nothing is counted."""
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {"entries": 0}
