@@ -156,6 +156,25 @@ def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
         assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
 
 
+def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
+    home_dir: str, project_dir: str
+) -> None:
+    """The next time that there is time for it."""
+    talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    memory = hits.open_memory(home_dir)
+
+    def lacking(until: float) -> int:
+        memory.use(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
+        deep.index_sources(home_dir, project_dir, until=until)
+        asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
+        found: int = memory.use(lambda base: base.execute(asked).fetchone()[0])
+        return found
+
+    assert lacking(0.0) == 6
+    assert lacking(float("inf")) == (0 if vectors.load() else 6)
+
+
 def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     home_dir: str, project_dir: str
 ) -> None:

@@ -96,9 +96,8 @@ def index_sources(
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
-    if not taken.pending:
-        while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
-            pass
+    while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
+        pass
     return taken
 
 
