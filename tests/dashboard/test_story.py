@@ -15,13 +15,12 @@ from brimline.cli.surface import program
 from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
 from brimline.errors import SessionError
-from brimline.state.session import SessionState
+from brimline.state.session import SessionState, Snapshot
+from brimline.testing import SessionBuilder
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
-
-    from brimline.testing import SessionBuilder
 
 
 def document(*words: str) -> Any:
@@ -263,3 +262,24 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
 
     assert [moment.shorter_by for moment in moments] == [0, 500, 0]
     assert [moment.replaced for moment in moments] == [[], [fresh], []]
+
+
+@pytest.mark.parametrize(
+    ("file", "has_own", "kept_as"),
+    [("own", True, "own"), ("own", False, "recorded"), ("recorded", False, "recorded")],
+)
+def test_a_file_of_another_name_is_told_by_what_hooks_recorded_of_its_session(
+    tmp_path: Path, home_dir: str, file: str, has_own: bool, kept_as: str
+) -> None:
+    """As that of a subagent is; what is kept under its own name comes first."""
+    session = SessionBuilder(str(tmp_path / f"{file}.jsonl"), "recorded")
+    session.reply(50_000)
+    for name, dollars in (("own", 1.0), ("recorded", 2.0)):
+        state = SessionState(home_dir, name)
+        if has_own or name == "recorded":
+            state.save_snapshot(Snapshot(at=session.now, cost_usd=dollars))
+
+    found = story.tell_story(session.path, home_dir)
+
+    assert (found.session_id, found.kept_as) == (file, kept_as)
+    assert found.cost_usd == (1.0 if kept_as == "own" else 2.0)

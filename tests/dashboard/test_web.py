@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
 import http.client
@@ -15,18 +16,19 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
+from starlette.requests import Request
 from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
-from brimline.dashboard import index, story
+from brimline.dashboard import index, story, web
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
@@ -382,3 +384,38 @@ def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
         assert "<script>alert(" not in found.text
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", found.text), page
     assert "41,000 of" in served.get(f"/session/{name}").text
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("", {}),
+        ("project=%2Fa&model=m&sort=cost", {"project": "/a", "model": "m", "sort": "cost"}),
+        ("days=7&page=3&empty=1", {"days": 7, "page": 3, "empty": True}),
+        ("days=-7&page=0&empty=yes", {}),
+        ("days=seven&page=%D9%A3", {}),
+        ("days=1234567&page=654321", {"days": 123_456, "page": 654_321}),
+        ("q=+two++words+", {"words": "two  words"}),
+        (f"q={'x' * 201}", {"words": "x" * 200}),
+    ],
+)
+def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[str, Any]) -> None:
+    """What is no number is none, a page is the first at least, and no text is endless."""
+    scope = {"type": "http", "query_string": query.encode(), "headers": []}
+
+    assert web._read_filter(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
+
+
+@pytest.mark.parametrize(("length", "key"), [("10000", "k"), ("10001", ""), (None, ""), ("x", "k")])
+def test_a_form_that_is_longer_than_ours_is_not_read(length: str | None, key: str) -> None:
+    """Nor one that does not say how long it is."""
+    headers = [(b"content-length", length.encode())] if length else []
+    scope = {"type": "http", "method": "POST", "query_string": b"key=other", "headers": headers}
+    parts = iter([{"type": "http.request", "body": b"key=k", "more_body": False}])
+
+    async def receive() -> Any:
+        return next(parts)
+
+    assert asyncio.run(web._submitted_key(Request(scope, receive))) == key
+    asked = Request(scope | {"method": "GET"}, receive)
+    assert asyncio.run(web._submitted_key(asked)) == "other"
