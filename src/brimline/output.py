@@ -130,7 +130,7 @@ def say(text: str, *, err: bool = False) -> None:
     encoding = stream.encoding or "ascii"
     shown = printable(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
-    with reporting_write_errors():
+    with write_errors_told():
         stream.write(told)
         stream.flush()
 
@@ -156,7 +156,7 @@ def complain(text: str) -> None:
 
 
 @contextlib.contextmanager
-def reporting_write_errors() -> Iterator[None]:
+def write_errors_told() -> Iterator[None]:
     """Blame standard output, and nothing of ours, where it cannot be written.
 
     Raises:

@@ -89,7 +89,7 @@ class Index:
 
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.last_lines_by_session(self.home_dir)
+        forgot = forgotten.by_session(self.home_dir)
         files = [path for path in find.everywhere() if not forgotten.has_nothing_new(forgot, path)]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()

@@ -331,7 +331,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest_number_behind(WINDOW)
+    observed = state.largest_behind(WINDOW)
     for moment in story.moments:
         proved = proved_window(moment.tokens)
         observed = max(observed or 0, proved or 0) or None

@@ -122,13 +122,13 @@ def sound_fields(line: dict[str, Any]) -> Event:
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
 
 
-def events_worth_keeping(events: Sequence[Event]) -> list[Event]:
+def kept_events(events: Sequence[Event]) -> list[Event]:
     """The events that tell more than a reading, and the last one."""
     told = [e for e in events[:-1] if e["event"] in _TOLD or "spoke" in e or "blocked" in e]
     return [*told, *events[-1:]]
 
 
-def requests_from_events(events: Iterable[Event]) -> list[Request]:
+def measured_requests(events: Iterable[Event]) -> list[Request]:
     """The requests that hooks have measured; parallel hooks often take the same reading."""
     found: list[Request] = []
     seen: set[tuple[int | None, int]] = set()

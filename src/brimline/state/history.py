@@ -20,13 +20,7 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import (
-    Figures,
-    add_up,
-    events_worth_keeping,
-    requests_from_events,
-    sound_fields,
-)
+from brimline.state.figures import Figures, add_up, kept_events, measured_requests, sound_fields
 from brimline.state.session import SPOOL
 from brimline.transcript import compactions, find
 
@@ -112,7 +106,7 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     given = _files_by_session(
         path for path in transcripts if not forgotten.has_nothing_new(gone, path)
     )
@@ -245,8 +239,8 @@ def _update_session(
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
-    requests = _distinct_requests(scans) or requests_from_events(events)
-    session.events = _earlier_than(session.events, events) + events_worth_keeping(events)
+    requests = _distinct_requests(scans) or measured_requests(events)
+    session.events = _earlier_than(session.events, events) + kept_events(events)
     session.requests = _earlier_than(session.requests, requests) + requests
     session.recorded = _earlier_than(session.recorded, recorded) + recorded
     return True

@@ -209,7 +209,7 @@ class SessionState:
             return None
         return at if isinstance(at, int | float) else None
 
-    def largest_number_behind(self, mark: str) -> int | None:
+    def largest_behind(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
         numbers = [
             _number_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
