@@ -69,8 +69,6 @@ class Model:
     def __init__(self, row: Row, name: str | None = None, *, is_assumed: bool = False) -> None:
         self.name = name
         self.row = row = UNKNOWN | row
-        self.families: list[str] = row["families"]
-        self.versions: list[str] = row["versions"]
         self.window_tokens: int = row["window_tokens"]
         self.output_tokens: int = row["output_tokens"]
         # The largest window in which the client compacts by itself; None where nobody has seen it.
@@ -79,7 +77,7 @@ class Model:
         self.characters_per_token: float = row["characters_per_token"]
         self.generation: str = row["generation"]
         # Whether any row is about the name, and whether it is that of another version.
-        self.is_known = bool(self.families)
+        self.is_known = bool(row["families"])
         self.is_assumed = is_assumed
         # How far below the window the client compacts.
         self.reserve_tokens: int = min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
@@ -87,7 +85,7 @@ class Model:
     @property
     def label(self) -> str:
         """The newest model of the row, in words."""
-        return " ".join([*self.families[:1], *self.versions[:1]])
+        return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
     def prices(self, prompt_tokens: int = 0) -> Prices | None:
         """What a prompt of this size costs; None where nobody knows."""

@@ -18,8 +18,8 @@ class Pattern(NamedTuple):
     """One line; `!` before it takes back what lines before it meant."""
 
     text: str
+    # What the names of a path must be, from the root; `**` is any number of names.
     parts: tuple[str, ...]
-    """What the names of a path must be, from the root; `**` is any number of names."""
     folders_only: bool
 
     @property

@@ -58,11 +58,11 @@ _LOG = "\n".join(
 class Step(NamedTuple):
     """One thing that happens in the session."""
 
+    # `prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`
     kind: str
-    """`prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`"""
     label: str
+    # What it adds to the context.
     tokens: int = 0
-    """What it adds to the context."""
 
 
 STORY = (
@@ -137,8 +137,8 @@ class Moment(NamedTuple):
     step: Step
     reading: Reading
     note: str
+    # What the model got instead of a result, or what it fetched back of it.
     instead: str
-    """What the model got instead of a result, or what it fetched back of it."""
 
 
 class Player:

@@ -39,8 +39,8 @@ class Turn:
     """From one prompt of the user to the next."""
 
     at: float
+    # When the prompt was sent; None before the first request and right after a compaction.
     occupancy_tokens: int | None
-    """When the prompt was sent; None before the first request and right after a compaction."""
     growth_tokens: int = 0
     requests: int = 0
     compactions: int = 0
@@ -67,23 +67,23 @@ class Compaction:
     pre_tokens: int | None = None
     post_tokens: int | None = None
     summary_characters: int | None = None
+    # `hook` for the text as the model wrote it, `transcript` for the text the next request got.
     summary_source: str | None = None
-    """`hook` for the text as the model wrote it, `transcript` for the text the next request got."""
+    # Of the user until then.
     messages: int | None = None
-    """Of the user until then."""
+    # How many of these the summary holds word for word.
     held: int | None = None
-    """How many of these the summary holds word for word."""
     card_characters: int | None = None
+    # How many results, where no model was asked; None where one wrote a summary.
     moved_out: int | None = None
-    """How many results, where no model was asked; None where one wrote a summary."""
     freed_tokens: int | None = None
     seconds: float | None = None
+    # What the next request did not read from the cache.
     rewritten_tokens: int | None = None
-    """What the next request did not read from the cache."""
+    # Whether it took place: a client may announce one and then compact nothing.
     confirmed: bool = False
-    """Whether it took place: a client may announce one and then compact nothing."""
+    # The transcript's row, by which copies of it in other sessions are known.
     uuid: str | None = None
-    """The transcript's row, by which copies of it in other sessions are known."""
 
     @property
     def moved_out_phrase(self) -> str | None:
@@ -104,8 +104,8 @@ class Figures:
     first_at: float | None = None
     last_at: float | None = None
     turns: list[Turn] = field(default_factory=list)
+    # Model, and occupancy at each request, between one compaction and the next.
     segments: list[tuple[str | None, list[int]]] = field(default_factory=list)
-    """Model, and occupancy at each request, between one compaction and the next."""
     messages: list[Notice] = field(default_factory=list)
     blocks: list[Notice] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)

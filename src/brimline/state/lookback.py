@@ -108,23 +108,19 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
     pairs = [(name, each) for name in figures for each in figures[name].compactions]
     compactions = sorted(pairs, key=lambda pair: pair[1].begun_at)
+    sizes = [each.summary_characters for _, each in compactions]
     return {
         "session_count": len(recorded),
         "sessions": [_session_row(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
         "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
-        "summary_characters": percentiles(_known_summary_sizes(compactions)),
+        "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [
             _compaction_document(compaction, name, figures[name].model)
             for name, compaction in compactions
         ],
     }
-
-
-def _known_summary_sizes(compactions: list[tuple[str, Compaction]]) -> list[int]:
-    sizes = [compaction.summary_characters for _, compaction in compactions]
-    return [size for size in sizes if size is not None]
 
 
 def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
