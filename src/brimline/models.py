@@ -123,9 +123,7 @@ def _nearest_older(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest_version, reverse=True)
     older = [
-        row
-        for row in newest_first
-        if not version or _newest_version(row) < _version_numbers(version)
+        row for row in newest_first if not version or _newest_version(row) < _as_numbers(version)
     ]
     return older[0] if older else newest_first[-1]
 
@@ -138,10 +136,10 @@ def version_of(name: str | None) -> str:
 
 
 def _newest_version(row: Row) -> list[int]:
-    return max(map(_version_numbers, row["versions"]))
+    return max(map(_as_numbers, row["versions"]))
 
 
-def _version_numbers(version: str) -> list[int]:
+def _as_numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
 

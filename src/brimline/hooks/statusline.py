@@ -11,7 +11,7 @@ from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure
 from brimline.hooks.entry import log_failure
 from brimline.state import logs
-from brimline.state.session import GATEWAY_SAVED, MOD_READING, SPOOL, SessionState, Snapshot
+from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
@@ -95,9 +95,8 @@ def _parts_about_us(state: SessionState, snapshot: Snapshot, reading: Reading) -
         parts.append("off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
-    if GATEWAY_SAVED in state.names and (
-        saved := state.gateway_saved_tokens(reading.occupancy_tokens)
-    ):
+    saved = state.gateway_saved_tokens(reading.occupancy_tokens)
+    if saved:
         parts.append(f"gateway −{wording.short_count(saved)}")
     return parts
 

@@ -294,16 +294,14 @@ def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _compaction_of_row(
-            [one for one in own if one not in took_place], row.at or 0.0
-        )
+        compaction = _matching([one for one in own if one not in took_place], row.at or 0.0)
         _fill_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _compaction_of_row(own: list[Compaction], at: float) -> Compaction:
+def _matching(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction

@@ -140,7 +140,7 @@ def write_sessions(home_dir: str, changed: list[Session], until: float) -> None:
     Raises:
         StateError: the file cannot be written.
     """
-    path = _history_file(home_dir)
+    path = _file_in(home_dir)
     try:
         with _locked(home_dir, until) as is_held:
             if not is_held:
@@ -168,7 +168,7 @@ def forget(home_dir: str, session_id: str) -> None:
     with _locked(home_dir, float("inf")):
         lines = load_lines(home_dir)
         if lines.pop(session_id, None):
-            io.replace_file(_history_file(home_dir), b"".join(lines.values()))
+            io.replace_file(_file_in(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
@@ -370,19 +370,19 @@ def _file_stamps(files: Iterable[str]) -> list[list[Any]]:
     return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 
 
-def _history_file(home_dir: str) -> str:
+def _file_in(home_dir: str) -> str:
     return home_dir + "/history.jsonl"
 
 
 def load_lines(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
-        data = io.read_file(_history_file(home_dir))
+        data = io.read_file(_file_in(home_dir))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StateError(
-            f"{_history_file(home_dir)} cannot be read: {error.strerror or error}"
+            f"{_file_in(home_dir)} cannot be read: {error.strerror or error}"
         ) from error
     lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
     return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}
