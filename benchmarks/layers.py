@@ -21,6 +21,7 @@ from typing import Any
 from brimline import models
 from brimline.compaction import blocks, compactor
 from brimline.compaction.layers import layers_numbered
+from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
@@ -45,13 +46,10 @@ class _Layers:
 
     def edit(self, body: Any, now: float) -> Any:
         model = models.lookup(body["model"])
+        tokens = self._state.prompt_tokens
+        nothing = Policy({"context_window": None}, {}, [])
         size = window.resolve_window(
-            configured=None,
-            statusline=None,
-            client={},
-            observed=None,
-            occupancy_tokens=self._state.prompt_tokens,
-            model=model,
+            nothing, model, statusline=None, observed=None, occupancy_tokens=tokens
         )
         brim = size.tokens - model.reserve_tokens
         settings = dataclasses.replace(self._settings, brim_tokens=brim)

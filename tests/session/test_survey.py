@@ -46,7 +46,7 @@ def test_a_result_could_go_from_700_bytes_on(
     assert found.length == os.path.getsize(session.path)
     if is_item:
         (item,) = found.items
-        assert (item.is_main, item.is_error, item.segment) == (True, False, 0)
+        assert (item.is_main, item.segment) == (True, 0)
         assert (item.call.tool, item.call.subject) == ("Bash", "make")
         assert (item.characters, item.disk_bytes) == (size, size + 2)
         assert item.path == ("message", "content", 0, "content")
@@ -156,7 +156,7 @@ def test_thoughts_are_let_go_of_from_a_message_on(first: str | None, left: list[
     thoughts = [survey.Thought(number, name, 5) for number, name in enumerate("abc")]
     conversation = survey.Conversation(thoughts=thoughts)
 
-    conversation.strip_thoughts(first)
+    conversation.drop_thoughts_from(first)
 
     assert [thought.message_id for thought in conversation.thoughts] == left
 
@@ -165,7 +165,7 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     """The last 512 bytes."""
     base: Any = b"x" * 600
 
-    assert survey.line_check(base) == survey.line_check(b"y" + base)
-    assert survey.line_check(base) != survey.line_check(base[:-1] + b"y")
-    assert survey.line_check(b"a" + b"x" * 511) != survey.line_check(b"b" + b"x" * 511)
-    assert survey.line_check(b"a" + b"x" * 512) == survey.line_check(b"b" + b"x" * 512)
+    assert survey.line_checksum(base) == survey.line_checksum(b"y" + base)
+    assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
+    assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
+    assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)

@@ -22,7 +22,6 @@ _UNKNOWN_LOG_SPEED = 7.08
 _SHIPPED_WEIGHT = 15
 
 _E = 2.718281828459045
-_LARGEST_TOKENS = 10**9
 
 # A session's last steps are a pace of its own where they do not deviate too far from their mean:
 # further where they are larger than usual, because whoever divides then fears the nearer end.
@@ -93,7 +92,6 @@ def forecast(
         return None
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
-    tokens_left = min(tokens_left, _LARGEST_TOKENS)
     speed_tokens = usual_speed_tokens or usual_speed("")
     usual = _usual_forecast(occupancies, tokens_left, speed_tokens)
     pace = _steady_own_pace(occupancies, speed_tokens)
@@ -228,11 +226,8 @@ def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _
 def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
-    growths = [
-        min(change, cap)
-        for change in _recent_changes(occupancies, _RECENT_OPERATIONS)
-        if change > 0
-    ]
+    recent = _recent_changes(occupancies, _RECENT_OPERATIONS)
+    growths = [min(change, cap) for change in recent if change > 0]
     count = len(growths)
     if not count:
         return 1.0
@@ -244,11 +239,5 @@ def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> flo
 
 def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
     """The newest changes; equal neighbours are one request read twice."""
-    changes: list[int] = []
-    for index in range(len(occupancies) - 1, 0, -1):
-        change = occupancies[index] - occupancies[index - 1]
-        if change:
-            changes.append(change)
-            if len(changes) == count:
-                break
-    return changes
+    changes = [after - occupancies[at] for at, after in enumerate(occupancies[1:])]
+    return [change for change in changes if change][-count:]

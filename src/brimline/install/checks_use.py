@@ -118,8 +118,8 @@ def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield "store-full", said
 
 
-def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program, version = client.program_on_path(), client.installed_version()
+def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
+    program, version = client.claude_on_path(), client.installed_version()
     said = {"program": program, "version": ".".join(map(str, version))}
     said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))
@@ -135,8 +135,8 @@ def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
 
 def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
-    rules = config.live_policy(home_dir, project_dir)
-    reading = _newest_reading(home_dir, project_dir, rules)
+    rules = config.current_policy(home_dir, project_dir)
+    reading = _reading_of_newest_session(home_dir, project_dir, rules)
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
@@ -157,7 +157,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield _judge_order(rules.values, reading)
 
 
-def _newest_reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
+def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     """The newest session's reading, which knows the model; without a session, what settings say."""
     try:
         transcript = find.newest(project_dir)
@@ -173,7 +173,9 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     off = values["guard.ceiling"] == "off"
     ceiling = None if off else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
-    points = _named_points(ceiling, tiers) | {reading.compaction.goal: point}
+    points = {} if ceiling is None else {"ceiling": ceiling}
+    points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
+    points[reading.compaction.goal] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
@@ -185,19 +187,9 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     return "ordering" if is_in_order else "out-of-order", said
 
 
-def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
-    """Where ceiling and tiers are, as far as there are any."""
-    points = {} if ceiling is None else {"ceiling": ceiling}
-    if tiers:
-        points["L1"] = tiers[0]
-    if tiers[1:]:
-        points[f"L{len(tiers)}"] = tiers[-1]
-    return points
-
-
 def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
-    if not presets.named(values["guard.preset"])["tiers"]:
+    if not presets.preset_named(values["guard.preset"])["tiers"]:
         return []
     point, window = reading.compaction, reading.window.tokens
     # Where tiers are counted from, and the tokens of one step: up, or down from the end.
@@ -209,8 +201,8 @@ def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     return sorted(int(start + tier * share) for tier in values["guard.tiers"])
 
 
-def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
-    days = config.live_policy(home_dir, project_dir).client["cleanup_days"]
+def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
+    days = config.current_policy(home_dir, project_dir).client["cleanup_days"]
     if days is None:
         yield "retention-default", {"path": f"{paths.client_config_dir()}/settings.json"}
     else:
@@ -220,5 +212,5 @@ def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
     *table.traces_named("check"),
-    *(_check_version, _check_compaction, _check_retention),
+    *(_check_client_version, _check_compaction, _check_client_cleanup),
 )

@@ -76,7 +76,7 @@ def _draw_session(
             parts = _part_rows(report, room)
         left = columns - _PARTS
         body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
-    is_behind = is_compacted and bool(scan.occupancies)
+    is_behind = is_compacted and bool(scan.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 

@@ -308,12 +308,12 @@ def _names_a_mark(line: bytes) -> bool:
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
-    for used in row.tool_uses(line):
+    for used in row.any_thread_calls(line):
         calls[used.id] = (used.name, used.arguments)
     for block in results:
         call = calls.pop(str(block.get("tool_use_id")), None)
         if call is not None:
             response = line.get(row.COPY_FIELD) if len(results) == 1 else None
-            lines = row.result_text(block)[:_HEAD_CHARACTERS].split("\n")
+            lines = row.content_text(block.get("content"))[:_HEAD_CHARACTERS].split("\n")
             head = "\n".join([part.lstrip(_NUMBERING) for part in lines])
             yield _Answer(*call, response, head, row.cwd_of(line) or "")

@@ -14,7 +14,7 @@ from brimline.fast import io, json
 from brimline.offload import looks
 from brimline.offload.hook import LARGE_BYTES, PINS_WAIT
 from brimline.store import contents, layout, pins, put, stub
-from brimline.transcript.row import forked_from, results
+from brimline.transcript.row import forked_from_session, main_thread_results
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -44,8 +44,8 @@ def key_of_last_large_result(turn: Turn) -> str | None:
     """The nearest large result before; one that stayed in the window is stored for it."""
     try:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
-            sessions = {turn.state.session_id, forked_from(row)}
-            for text in reversed([result.text for result in results(row)]):
+            sessions = {turn.state.session_id, forked_from_session(row)}
+            for text in reversed([result.text for result in main_thread_results(row)]):
                 key = _key_of_shown_result(text, sessions, turn)
                 if key:
                     return key

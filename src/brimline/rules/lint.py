@@ -52,7 +52,7 @@ class Survey(NamedTuple):
     is_complete: bool
 
 
-def survey(project_dir: str) -> Survey:
+def walk_project(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
     seen = Survey([], {}, is_complete=True)
@@ -71,7 +71,7 @@ def survey(project_dir: str) -> Survey:
 
 def rules_of(source: Source) -> Iterator[Rule]:
     """What a file says, in its order."""
-    for line, inline in _inlines(source):
+    for line, inline in _paragraphs(source):
         text = " ".join(inline.content.split())
         if text and not re.fullmatch(r"@\S+(?: @\S+)*", text):
             yield Rule(text[:_LONGEST_RULE], source.path, line)
@@ -102,7 +102,7 @@ def lint(
     return findings, notes
 
 
-def _inlines(source: Source) -> Iterator[tuple[int, Any]]:
+def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
     """The pieces of running text in a file, each with its first line; headings and tables aside."""
     from markdown_it import MarkdownIt
 
@@ -120,13 +120,13 @@ def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) ->
         folder = os.path.dirname(os.path.realpath(source.path))
         for line, written, is_link in _paths_in(source):
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
-            inside = _inside(homes, written, files.boundary)
+            inside = _places_inside(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
             if inside and not is_there and (is_link or not _is_somewhere(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
-def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
+def _places_inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
     """Where a path could lead to, seen from several folders, within the project."""
     places = [os.path.normpath(os.path.join(home, written)) for home in homes]
     return [place for place in places if is_within(place, boundary)]
@@ -134,7 +134,7 @@ def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
 
 def _paths_in(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
-    for line, inline in _inlines(source):
+    for line, inline in _paragraphs(source):
         for child in inline.children or ():
             href = str(child.attrs.get("href", "")).partition("#")[0]
             if child.type == "link_open" and href and not _SCHEME.match(href):
@@ -190,7 +190,7 @@ def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
-    total = sum(len(source.text) for source in marked.unique(start))
+    total = sum(len(source.text) for source in marked.unique_files(start))
     if start and total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)

@@ -47,7 +47,7 @@ def require_idle(session: str) -> None:
 def why_in_use(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
     ids, folders = _session_ids(session), _registry_folders(session)
-    clients = [client for client in _registered_in(folders) if client.session_id in ids]
+    clients = [client for client in _clients_registered_in(folders) if client.session_id in ids]
     for client in clients:
         if _is_running(client):
             return f"its client, process {client.pid}, still runs"
@@ -78,13 +78,13 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _registered_in(folders: list[str]) -> list[Client]:
+def _clients_registered_in(folders: list[str]) -> list[Client]:
     """The clients that say that they run."""
     files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
-    return [client for file in files if file.endswith(".json") for client in _client_in(file)]
+    return [client for file in files if file.endswith(".json") for client in _client_in_file(file)]
 
 
-def _client_in(path: str) -> list[Client]:
+def _client_in_file(path: str) -> list[Client]:
     """The client that a file tells of; none where it makes no sense."""
     try:
         entry = json.loads(io.read_file(path))
@@ -102,11 +102,11 @@ def _is_running(client: Client) -> bool:
         return False
     except PermissionError:
         pass
-    begun_at = _begun_at(client.pid)
+    begun_at = _process_begun_at(client.pid)
     return begun_at is None or begun_at <= client.started_at + _SLACK_S
 
 
-def _begun_at(pid: int) -> float | None:
+def _process_begun_at(pid: int) -> float | None:
     """When a process began; None where `ps` cannot tell. A zombie counts as yet to come."""
     try:
         process = subprocess.run(

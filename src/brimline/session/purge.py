@@ -25,14 +25,14 @@ from brimline.session.survey import (
     PROGRESS_ROW,
     TEXT,
     encode_row,
-    line_check,
+    line_checksum,
     take_survey,
 )
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, thinking_stripped
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -112,18 +112,18 @@ class Plan:
     @property
     def thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
-        characters = sum(thought.characters for thought in self.lost_thoughts)
-        return int(characters / models.lookup(self.survey.model).characters_per_token)
+        return self._tokens_in(sum(thought.characters for thought in self.lost_thoughts))
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return int(self.savings[name].context_characters / per_token)
+        return self._tokens_in(self.savings[name].context_characters)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return {call: int(count / per_token) for call, count in self.characters_of.items()}
+        return {call: self._tokens_in(count) for call, count in self.characters_of.items()}
+
+    def _tokens_in(self, characters: int) -> int:
+        return int(characters / models.lookup(self.survey.model).characters_per_token)
 
 
 def plan_purge(
@@ -295,7 +295,7 @@ def purge(
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
     purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
-    steps = (purged.make_new, purged.verify, purged.note)
+    steps = (purged.make_new, purged.verify, purged.write_note)
     return rewrite(Order(path, home_dir, *steps, quiet_s))
 
 
@@ -323,25 +323,25 @@ class _PurgedCopy:
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
-            if at > length or line_check(raw) != mark.check:
-                raise _change_error()
+            if at > length or line_checksum(raw) != mark.check:
+                raise _changed_meanwhile_error()
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._strip_thinking(raw))
+                new.write(self._last_line_without_thinking(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy(old, length - at, new)
 
-    def _strip_thinking(self, raw: bytes) -> bytes:
+    def _last_line_without_thinking(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
         """
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
-        stripped = thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
+        stripped = make_thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 
@@ -349,7 +349,7 @@ class _PurgedCopy:
         while count > 0:
             block = old.read(min(count, BLOCK_BYTES))
             if not block:
-                raise _change_error()
+                raise _changed_meanwhile_error()
             new.write(block)
             self._progress(len(block))
             count -= len(block)
@@ -361,10 +361,10 @@ class _PurgedCopy:
             if item.kind == COPY:
                 del row[COPY_FIELD]
             else:
-                self._replace(row, item)
+                self._replace_and_store(row, item)
         return raw[:start] + encode_row(row) + raw[end:]
 
-    def _replace(self, row: dict[str, Any], item: Item) -> None:
+    def _replace_and_store(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""
         place: Any = row
         for step in item.path[:-1]:
@@ -379,10 +379,10 @@ class _PurgedCopy:
         meta = {name: value for name, value in meta.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
-            raise _change_error()
+            raise _changed_meanwhile_error()
         self._keys[key] = None
 
-    def note(self, done: Rewritten) -> str:
+    def write_note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
         plan = self._plan
         more = {
@@ -406,7 +406,7 @@ class _PurgedCopy:
                 )
 
 
-def _change_error() -> RewriteError:
+def _changed_meanwhile_error() -> RewriteError:
     return RewriteError(
         "the session was changed by another program while it was being read: nothing was changed, "
         "try again"

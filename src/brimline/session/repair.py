@@ -22,19 +22,18 @@ from brimline.store.stub import Stub, build_reference
 from brimline.transcript import read
 from brimline.transcript.row import (
     PARENT_FIELD,
-    anchored,
-    answering,
+    make_failed_answer,
     message_of,
     numbered_blocks,
     uuid_of,
-    with_content,
+    with_message_content,
+    with_preserved_rows,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.session.faults import Fault
     from brimline.session.rewrite import Rewritten
     from brimline.transcript.read import Line
 
@@ -58,16 +57,6 @@ class Report:
     after: Findings | None = None  # None where nothing was changed
     backup: str | None = None
     is_over: bool = True  # False when a program may still write to the file that was replaced
-
-    @property
-    def mended(self) -> list[Fault]:
-        """What was mended, or would be; lines are counted as they were then."""
-        return self.before.mendable
-
-    @property
-    def left_alone(self) -> list[Fault]:
-        """What was not mended, because more than one mend is possible."""
-        return (self.after or self.before).left_alone
 
 
 def examine(path: str, progress: Progress | None = None) -> Findings:
@@ -104,7 +93,7 @@ def repair(
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
         mended = _MendedCopy(home_dir, progress, passes)
-        steps = (mended.make_new, mended.verify, mended.note)
+        steps = (mended.make_new, mended.verify, mended.write_note)
         try:
             done = rewrite(Order(session, home_dir, *steps, quiet_s))
             break
@@ -135,13 +124,13 @@ class _MendedCopy:
         with contextlib.ExitStack() as drafts:
             for _ in range(1, self._passes):
                 draft = drafts.enter_context(tempfile.TemporaryFile(dir=folder))
-                self._write(old, length, found, draft)
+                self._write_mended(old, length, found, draft)
                 old, length = draft, draft.tell()
                 draft.seek(0)
                 found = faults.find(read.lines(old, length))
-            self._write(old, length, found, new)
+            self._write_mended(old, length, found, new)
 
-    def _write(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
+    def _write_mended(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
         mends = _mends_by_line(found)
         waiting: dict[Place, list[bytes]] = {}
         old.seek(0)
@@ -156,7 +145,7 @@ class _MendedCopy:
         ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
         parts: list[bytes] = []
         at = 0
-        records = faults.rows_on(line)
+        records = faults.rows_on_line(line)
         for index, record in enumerate(records):
             place = Place(line.number, index)
             value = dict(record.value)
@@ -184,14 +173,14 @@ class _MendedCopy:
         if mend.action == faults.RELINK:
             return value | {PARENT_FIELD: mend.parent}
         if mend.action == faults.ANCHOR:
-            return anchored(value, mend.calls)
+            return with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return with_content(value, self._replace_results(value, mend))
+            return with_message_content(value, self._replace_orphan_results(value, mend))
         if mend.action == faults.ANSWER and mend.after:
             waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
         return value
 
-    def _replace_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _replace_orphan_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(message_of(value)["content"])
         for index, block in numbered_blocks(value, "tool_result"):
@@ -205,7 +194,7 @@ class _MendedCopy:
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
-    def note(self, done: Rewritten) -> str:
+    def write_note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
         return write_note(self._home_dir, done, {"keys": self._keys})
 
@@ -241,6 +230,5 @@ def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 
 def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
-    name = faults.answer_uuid(uuid_of(value) or "")
-    copy = f"Error: {MISSING_RESULT}"
-    return encode_row(answering(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))
+    name = faults.uuid_of_made_answer(uuid_of(value) or "")
+    return encode_row(make_failed_answer(value, calls, MISSING_RESULT, name))

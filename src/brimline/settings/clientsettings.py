@@ -18,7 +18,8 @@ _MOST_MODELS = 100
 # The client's own notes of all projects are the user's.
 _MOST_STATE_BYTES = 64 << 20
 _TRUSTED = "hasTrustDialogAccepted"
-SCOPES = ("user", "project", "local", "managed")
+_IS_MAC = sys.platform == "darwin"
+_MANAGED = "/Library/Application Support/ClaudeCode" if _IS_MAC else "/etc/claude-code"
 
 
 def settings_files(project_dir: str) -> dict[str, str]:
@@ -27,7 +28,7 @@ def settings_files(project_dir: str) -> dict[str, str]:
         "user": f"{paths.client_config_dir()}/settings.json",
         "project": f"{project_dir}/.claude/settings.json",
         "local": f"{project_dir}/.claude/settings.local.json",
-        "managed": _managed_settings(),
+        "managed": f"{_MANAGED}/managed-settings.json",
     }
 
 
@@ -35,12 +36,10 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
     """The facts that move the compaction point, merged over all scopes; absent ones are None."""
     merged: dict[str, Any] = {"env": {}, "modelSettings": {}}
     for path in settings_files(project_dir).values():
-        found = read_settings(path)
+        found = read_file(path)
         for nested in ("env", "modelSettings"):
-            if isinstance(found.get(nested), dict):
-                found[nested] = merged[nested] | found[nested]
-            else:
-                found.pop(nested, None)
+            inner = found.get(nested)
+            found[nested] = merged[nested] | (inner if isinstance(inner, dict) else {})
         merged |= found
     facts = {
         "model": _as_text(merged.get("model")),
@@ -56,23 +55,24 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
         "recall_allowed": recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
-    variables = {name: _variable_text(value) for name, value in merged["env"].items()}
+    written = merged["env"].items()
+    variables = {name: str(value) for name, value in written if isinstance(value, str | int)}
     policy.apply_client_environment(facts, variables.get)
     return facts
 
 
-def notes_of(name: str) -> dict[str, Any]:
+def client_notes(name: str) -> dict[str, Any]:
     """Return what the client has noted for itself under a name, such as all projects."""
     folder = paths.client_config_dir()
     # It keeps that in its configuration folder only where a variable names that.
     folder = folder if io.env("CLAUDE_CONFIG_DIR") else str(Path(folder).parent)
-    notes = read_settings(f"{folder}/.claude.json", _MOST_STATE_BYTES).get(name)
+    notes = read_file(f"{folder}/.claude.json", _MOST_STATE_BYTES).get(name)
     return notes if isinstance(notes, dict) else {}
 
 
-def is_trusted(project_dir: str) -> bool:
+def is_trusted_folder(project_dir: str) -> bool:
     """Tell whether the user has told the client to trust a folder, or one that it lies in."""
-    projects, places = notes_of("projects"), (Path(project_dir), *Path(project_dir).parents)
+    projects, places = client_notes("projects"), (Path(project_dir), *Path(project_dir).parents)
     entries = [projects.get(str(place)) for place in places]
     return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 
@@ -85,7 +85,7 @@ def memory_folder(project_dir: str) -> str:
     """
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
-        chosen = _as_text(read_settings(files[scope]).get("autoMemoryDirectory"))
+        chosen = _as_text(read_file(files[scope]).get("autoMemoryDirectory"))
         if chosen and chosen.startswith(("/", "~/")):
             return paths.normalised_path(chosen, "/")
     return f"{paths.project_transcripts_dir(main_worktree(project_dir))}/memory"
@@ -97,7 +97,7 @@ def main_worktree(project_dir: str) -> str:
         try:
             if (place / ".git").is_file():
                 told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
-                return _main_worktree(str(place), told) or str(place)
+                return _main_worktree_named_in(str(place), told) or str(place)
             if (place / ".git").exists():
                 return str(place)
         except OSError:
@@ -105,7 +105,7 @@ def main_worktree(project_dir: str) -> str:
     return project_dir
 
 
-def _main_worktree(place: str, git_file: str) -> str | None:
+def _main_worktree_named_in(place: str, git_file: str) -> str | None:
     """The one that a folder's `.git` file names, if that knows of the folder: anybody can name it.
 
     A submodule has none.
@@ -136,7 +136,7 @@ def _permission_rules(project_dir: str, name: str) -> list[str]:
     """The rules of one list, over all scopes."""
     rules = []
     for path in settings_files(project_dir).values():
-        permissions = read_settings(path).get("permissions")
+        permissions = read_file(path).get("permissions")
         listed = permissions.get(name) if isinstance(permissions, dict) else None
         if isinstance(listed, list):
             rules += [rule for rule in listed if isinstance(rule, str)]
@@ -156,7 +156,7 @@ def _covers(rule: str, form: str) -> bool:
     return bool(content) and asked == tool and "*" in pattern and ours
 
 
-def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
+def read_file(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     """One settings file; a missing or broken one says nothing (`doctor` tells of broken ones)."""
     if not Path(path).is_file():
         return {}
@@ -166,18 +166,6 @@ def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _variable_text(value: Any) -> str | None:
-    """A variable as the settings files have it: a text, or a number."""
-    number = _as_int(value)
-    return _as_text(value) if number is None else str(number)
-
-
-def _managed_settings() -> str:
-    if sys.platform == "darwin":
-        return "/Library/Application Support/ClaudeCode/managed-settings.json"
-    return "/etc/claude-code/managed-settings.json"
 
 
 def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Settings by name, their defaults, and how a value is checked or parsed.
+"""The settings' defaults, and how a value is checked or parsed.
 
 Fast path: imports only `brimline.models` and `brimline.settings.catalogue`.
 """
@@ -8,14 +8,11 @@ from __future__ import annotations
 from brimline import models
 from brimline.settings.catalogue import SETTINGS, Setting
 
-__all__ = ["BY_KEY", "SETTINGS", "Setting", "coerce", "complete_model", "defaults"]
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-BY_KEY = {setting.key: setting for setting in SETTINGS}
 _MOST_TIERS = 9
 _MOST_DIGITS = 12
 

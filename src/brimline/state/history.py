@@ -235,7 +235,7 @@ def _update_session(
     events = [sound_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
-    scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
+    scans = [compactions.scan_session(path, step) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
     # A session may lie in two folders, with the same rows in each.
     scanned = {request for scan in scans for request in scan.requests}

@@ -54,7 +54,7 @@ def _blobs_of_session(blobs: list[Blob], home_dir: str, session_id: str | None) 
 
 
 def _keys_of_session(home_dir: str, session_id: str) -> set[str]:
-    session = find.wanted_id(session_id, removal.sessions_in_store(home_dir))
+    session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
     stored = removal.stored_by_session(home_dir, session)
     return {*stored.keys, *stored.shared}
 

@@ -39,7 +39,7 @@ class Undoing(NamedTuple):
     second: str
 
 
-def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Undoing:
+def plan_undo(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Undoing:
     """Find the last compaction without a model; changes nothing.
 
     Raises:
@@ -58,7 +58,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
         raise RewriteError(
             f"{session} no longer has the rows from before its compaction: nothing was changed"
         )
-    notes, _ = restore.notes(home_dir, find.session_id_of(session))
+    notes, _ = restore.read_notes(home_dir, find.session_id_of(session))
     if any(note.path == session and note.after.length > boundary for note in notes):
         raise RewriteError(
             f"{session} was purged or repaired since that compaction: undo that first, with"
@@ -66,7 +66,7 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
         )
     # Rows that another mod kept hang on those before the compaction, which come along then.
     start = 0 if search.links.leads_back else boundary
-    second = _second_of(session, start, length)
+    second = _second_session_path(session, start, length)
     return Undoing(session, home_dir, boundary, start, length, at, second)
 
 
@@ -81,7 +81,7 @@ class _Search:
 
     def read_line(self, line: read.Line) -> None:
         """Look at the next line."""
-        fields = line.only
+        fields = line.only_row
         if fields is None or row.is_sidechain(fields):
             return
         if row.is_summary(fields):
@@ -95,7 +95,7 @@ class _Search:
         self.links.read_row(fields)
 
 
-def _second_of(session: str, start: int, length: int) -> str:
+def _second_session_path(session: str, start: int, length: int) -> str:
     """The file of the second session, by its content."""
     hashed = sha256(find.session_id_of(session).encode())
     with open(session, "rb") as file:
@@ -116,13 +116,13 @@ def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
 
     def make_new(old: BinaryIO, length: int, new: BinaryIO) -> None:
         # Under the lock: what was planned has to hold still.
-        if plan(found.path, found.home_dir) != found or length != found.length:
+        if plan_undo(found.path, found.home_dir) != found or length != found.length:
             raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
         new.writelines(disk.blocks(old.fileno(), 0, found.boundary))
 
     def verify(_new_path: str) -> None:
         if not has_second:
-            _write_second(found)
+            _write_second_session(found)
 
     order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     try:
@@ -133,11 +133,11 @@ def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
         raise
 
 
-def _write_second(found: Undoing) -> None:
+def _write_second_session(found: Undoing) -> None:
     """Put the rows into a session with an id of its own, older than the one that goes on."""
     first_id, second_id = map(find.session_id_of, (found.path, found.second))
     mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')
-    with disk.Draft(disk.beside(found.path, "second")) as draft:
+    with disk.Draft(disk.path_beside(found.path, "second")) as draft:
         with read.open_regular(found.path) as file:
             file.seek(found.start)
             for line in read.lines(file, found.length - found.start):
