@@ -58,11 +58,15 @@ def is_launcher(path: str) -> bool:
     """Whether a program is a launcher of ours; one that is gone is known by its usual place."""
     if not path.endswith(LAUNCHER):
         return False
-    from brimline.fast import io
+    import os
 
     try:
-        # It does not wait: a stranger's settings may name a pipe.
-        return is_bootstrap(io.read_file(path, _LAUNCHER_BYTES).decode("utf-8", "replace"))
+        # A stranger's settings may name a pipe, which would make us wait.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            return is_bootstrap(os.read(descriptor, _LAUNCHER_BYTES).decode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
     except BlockingIOError:
         return False
     except OSError:
