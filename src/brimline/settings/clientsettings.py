@@ -86,7 +86,8 @@ def memory_folder(project_dir: str) -> str:
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
         chosen = _as_text(read_settings(files[scope]).get("autoMemoryDirectory"))
-        if chosen and chosen.startswith(("/", "~/")):
+        is_ours = scope != "local" or is_trusted(project_dir)  # an archive may hold that file too
+        if chosen and chosen.startswith(("/", "~/")) and is_ours:
             return paths.normalised_path(chosen, "/")
     return f"{paths.project_transcripts_dir(main_worktree(project_dir))}/memory"
 
