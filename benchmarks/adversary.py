@@ -101,7 +101,7 @@ def beside(path: Path) -> Found:
     """The rows of the session, of every file it was, and of every backup, taken together."""
     together = Found()
     for other in path.parent.iterdir():
-        is_kept = disk.is_old(other.name) or ".backup." in other.name
+        is_kept = disk.is_former_file_name(other.name) or ".backup." in other.name
         if other == path or (is_kept and other.name.startswith(path.name)):
             found = read(other)
             together.base |= found.base
@@ -238,7 +238,9 @@ class Round:
         return purge.purge(str(self.path), plan, self.home_dir, progress=progress)
 
     def _restore(self, progress: Any) -> Any:
-        return restore.restore(restore.plan(str(self.path), self.home_dir), progress=progress)
+        return restore.restore(
+            restore.plan_restore(str(self.path), self.home_dir), progress=progress
+        )
 
     def _digest(self) -> str:
         with self.path.open("rb") as file:
@@ -282,7 +284,9 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
         while report["kills"] < count:
             report["kills"] += _killed(path, home_dir, chance.uniform(0, longest))
             appender.pause()
-            report["with_an_old_file"] += any(map(disk.is_old, os.listdir(path.parent)))
+            report["with_an_old_file"] += any(
+                map(disk.is_former_file_name, os.listdir(path.parent))
+            )
             written = appender.written
             report["lost_before"] += _lost(beside(path), rows, written)
             report["merged_later"] += sum(one.lines for one in recovery.recover(str(path)))
@@ -295,7 +299,7 @@ def kills(folder: Path, count: int, size_bytes: int, seed: int) -> dict[str, Any
             appender.resume()
         report["appended"] = written = appender.stop()
     recovery.recover(str(path))
-    back = restore.plan(str(path), home_dir)
+    back = restore.plan_restore(str(path), home_dir)
     if back.undone:
         restore.restore(back)
     found = read(path)
@@ -320,8 +324,8 @@ def _killed(path: Path, home_dir: str, delay_s: float | None) -> bool:
     if child == 0:
         with contextlib.suppress(BaseException):
             plan = purge.plan_purge(str(path), Options(keep_requests=0), home_dir)
-            if plan.is_empty:
-                back = restore.plan(str(path), home_dir)
+            if not plan.changes:
+                back = restore.plan_restore(str(path), home_dir)
                 restore.restore(back, quiet_s=0.05)
             else:
                 purge.purge(str(path), plan, home_dir, quiet_s=0.05)
@@ -338,7 +342,7 @@ def _lost(found: Found, rows: int, written: int) -> int:
 
 
 def _left_behind(path: Path) -> list[str]:
-    return sorted([n for n in os.listdir(path.parent) if disk.session_of(n) == path.name])
+    return sorted([n for n in os.listdir(path.parent) if disk.session_of_our_file(n) == path.name])
 
 
 def _line(row: dict[str, Any]) -> bytes:

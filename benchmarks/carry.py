@@ -58,7 +58,7 @@ def main() -> int:
         for case in compactions(path):
             record = _record(case)
             wanted = needed(case)
-            said = [card.part_to_match(message) for message in record.messages]
+            said = [card.part_a_summary_must_hold(message) for message in record.messages]
             cases += 1
             wanted_count += len(wanted)
             said_count += len(said)
@@ -139,9 +139,9 @@ def names_in(text: str) -> set[str]:
 def _texts(one: dict[str, Any]) -> Iterator[str]:
     for block in row.content_blocks(one):
         if row.is_block(block, "text"):
-            yield row.text_of(block.get("text"))
+            yield row.as_text(block.get("text"))
         elif row.is_block(block, "tool_result"):
-            yield row.result_text(block)
+            yield row.content_text(block.get("content"))
         elif row.is_block(block, "tool_use"):
             yield json.dumps(block.get("input"), ensure_ascii=False)
 

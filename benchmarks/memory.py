@@ -116,7 +116,7 @@ def times(folder: str, count: int) -> None:
     ratio = statistics.median(cold) / statistics.median(empty)
     print(f"cold `brimline memory search`: {ratio:.2f} x an interpreter with numpy and sqlite3")
     print(f"  {1000 * statistics.median(cold):.0f} ms, {1000 * statistics.median(empty):.0f} ms")
-    server = "import asyncio; from brimline.mcp import server, tools; server.build();"
+    server = "import asyncio; from brimline.mcp import server, tools; server.build_server();"
     asked = f"tools.answer('recall', {{'query': {questions[0]!r}, 'everywhere': True}});"
     tell = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     done = subprocess.run(
@@ -154,12 +154,12 @@ def _bare(connection: Any, store: Memory, asked: str) -> None:
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
-        (turns.expression(asked),),
+        (turns.any_word_expression(asked),),
     ).fetchall()
     table = vectors.load()
     if table:
-        known = store._vectors(connection, table, EVERYWHERE)[0]  # noqa: SLF001
-        known.scan(table.encode([asked])[0])
+        known = store._load_vectors(connection, table, EVERYWHERE)[0]  # noqa: SLF001
+        known.cosines_of_all(table.encode([asked])[0])
 
 
 def _seconds(task: Any) -> float:

@@ -231,7 +231,7 @@ class _Player:
 
     def _take_result(self, line: dict[str, Any], block: dict[str, Any], segment: Segment) -> None:
         tool, asked = self.calls.get(str(block.get("tool_use_id")), ("", {}))
-        text, response = row.result_text(block), line.get("toolUseResult")
+        text, response = row.content_text(block.get("content")), line.get("toolUseResult")
         instead = None
         if not block.get("is_error") and response is not None:
             event = {"tool_name": tool, "tool_input": asked, "tool_response": response}

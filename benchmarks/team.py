@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search.documents import Within
 from brimline.team import together
-from brimline.team.place import parse
+from brimline.team.place import parse_place
 from brimline.team.qdrant import Server
 
 
@@ -39,17 +39,17 @@ def main() -> None:
         try:
             measure(conversations, folder)
         finally:
-            Server(parse(url)).of_collection("DELETE")
+            Server(parse_place(url)).ask_collection("DELETE")
 
 
 def measure(conversations: list[Any], folder: str) -> None:
     """Say and send everything, then ask both."""
-    writer, empty = deep.open_memory(f"{folder}/here"), deep.open_memory(f"{folder}/there")
+    writer, empty = hits.open_memory(f"{folder}/here"), hits.open_memory(f"{folder}/there")
     for number, one in enumerate(conversations):
         writer.add(turns(one["conversation"], number))
-    queue = together.queue_of(f"{folder}/here", folder)
+    queue = together.open_queue(f"{folder}/here", folder)
     assert queue is not None  # noqa: S101
-    print(queue.drain(queue.compared()))
+    print(queue.drain(queue.compare_with_server()))
     shares: dict[str, list[list[float]]] = {"here": [], "there": []}
     times = []
     for number, one in enumerate(conversations):
@@ -63,8 +63,8 @@ def measure(conversations: list[Any], folder: str) -> None:
             )
             times.append(time.perf_counter() - begun)
             assert not problem, problem  # noqa: S101
-            for name, hits in (("here", local), ("there", remote)):
-                found = [texts[hit.text] for hit in hits]
+            for name, told in (("here", local), ("there", remote)):
+                found = [texts[hit.text] for hit in told]
                 share = [len(evidence & set(found[:k])) / len(evidence) for k in (5, 10)]
                 shares[name].append(share)
     for name, known_shares in shares.items():

@@ -18,7 +18,7 @@ from rich.console import Console
 from brimline.cli.surface import COMMANDS, program
 from brimline.hooks.table import EVENTS
 from brimline.settings import presets
-from brimline.settings.values import SETTINGS, Setting
+from brimline.settings.catalogue import SETTINGS, Setting
 
 DOCS = Path(__file__).parent
 _HEAD = "<!-- Made by `make docs` from the code; do not edit. -->\n\n"
@@ -109,7 +109,7 @@ def _settings() -> str:
 
 
 def _variable(setting: Setting) -> str:
-    return f"`{setting.env}`" if setting.environment else "no"
+    return f"`{setting.variable}`" if setting.allows_environment else "no"
 
 
 def _events() -> str:

@@ -48,8 +48,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     monkeypatch.setenv("BRIMLINE_HOME", str(tmp_path / "brimline"))
-    managed = str(tmp_path / "managed" / "managed-settings.json")
-    monkeypatch.setattr(clientsettings, "_managed_settings", lambda: managed)
+    monkeypatch.setattr(clientsettings, "_MANAGED", str(tmp_path / "managed"))
     # What one process says once; every test is one to itself.
     monkeypatch.setattr(documents, "renewed", [])
     project = tmp_path / "project"

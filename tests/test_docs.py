@@ -18,7 +18,7 @@ from brimline.hooks import statusline
 from brimline.hooks.table import EVENTS
 from brimline.mcp.tools import TOOLS
 from brimline.settings import presets
-from brimline.settings.values import SETTINGS
+from brimline.settings.catalogue import SETTINGS
 from brimline.testing import bash_event, event, statusline_event
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from brimline import output
 from brimline.carry import card, checkpoint, ledger, links
 from brimline.cli.surface import program
 from brimline.mcp import remembered
-from brimline.offload import dumps, kinds, preview
+from brimline.offload import dumps, judge, kinds, preview
 from brimline.offload.preview import Excerpt
 from brimline.rules import cascade
 from brimline.search.turns import Hit
@@ -104,7 +104,7 @@ def test_no_field_of_the_ledger_forges_a_line(at: int) -> None:
         text,
         card.summary_instructions(record),
         checkpoint.markdown(about | {"files": [file]}, record),
-        links.pointer_text(said),
+        links.pointer_text("before /clear", said),
     ):
         assert is_free_of_forgery(given), given
 
@@ -125,8 +125,8 @@ def test_no_field_of_a_memory_entry_forges_a_line(field: str) -> None:
     hit = Hit("i", "text", "group", 1.0, "user", "/p", 7, 0.5, "anna")
     hit = hit._replace(**forged(field))
 
-    assert len(remembered.entry_line(hit).splitlines()) == 1
-    for given in (remembered.entry_line(hit), remembered.quote_entry(hit)):
+    assert len(remembered.found_entry_line(hit).splitlines()) == 1
+    for given in (remembered.found_entry_line(hit), remembered.quote_entry(hit)):
         assert is_free_of_forgery(given), given
 
 
@@ -137,10 +137,10 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     payload |= {"author": "anna", "previous": "q", "at": 1.0}
     point = {"id": "p1", "score": 0.5, "payload": payload | {field: f"x{FORGED}"}}
 
-    for other in points.others([{"points": [point]}], "", None):
+    for other in points.read_search_answers([{"points": [point]}], "", None):
         labels = (other.hit.group, other.hit.source, other.hit.project, other.hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
-        for given in (remembered.entry_line(other.hit), remembered.quote_entry(other.hit)):
+        for given in (remembered.found_entry_line(other.hit), remembered.quote_entry(other.hit)):
             assert is_free_of_forgery(given), given
 
 
@@ -153,7 +153,7 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
     for given in (
         dumps.describe_dump(document, Excerpt(document), kinds.JSON, 900),
         preview.preview_diff(change),
-        preview.make_preview(lines, Excerpt(lines), kinds.LOG, "Bash", "make"),
+        preview.make_preview(judge.Case("Bash", {}, lines, len(lines)), "make"),
     ):
         assert is_free_of_forgery(given), given
 

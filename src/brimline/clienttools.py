@@ -55,12 +55,12 @@ def has_lost_its_end(failure: str) -> bool:
 
 def subject_of(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
     """Return the file, command, address, pattern … that a call is about; empty without one."""
-    return _first_text(arguments, _SUBJECT_ARGUMENTS)[:most]
+    return first_text(arguments, _SUBJECT_ARGUMENTS)[:most]
 
 
 def file_of(arguments: Mapping[str, Any]) -> str:
     """Return the file that a call is about; empty without one."""
-    return _first_text(arguments, _FILE_ARGUMENTS)
+    return first_text(arguments, _FILE_ARGUMENTS)
 
 
 def lines_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
@@ -87,7 +87,7 @@ def numbering_bytes(response: Any) -> int:
     return len("".join(map(str, range(first, first + count)))) + count
 
 
-def _first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         text = arguments.get(name)
         if isinstance(text, str) and text:

@@ -60,7 +60,7 @@ def refused(operation: str, **arguments: Any) -> str:
 
 def done(home_dir: str, operation: str, **arguments: Any) -> dict[str, Any]:
     """The document of one operation in a small window."""
-    return operations.run(home_dir, ID, WINDOW, operation, arguments)
+    return operations.run_operation(home_dir, ID, WINDOW, operation, arguments)
 
 
 def held(home_dir: str) -> set[str]:
@@ -160,8 +160,8 @@ def test_what_keeps_the_session_safe_is_always_pinned(home_dir: str) -> None:
     asked("add", compartment="safety_constraints", text="Never push to main.", pinned=False)
     (item,) = items.load(home_dir, ID).items.values()
     assert "always pinned" in refused("unpin", id=item["id"])
-    items.change_items(home_dir, ID, "unpin", [item["id"]])
-    items.change_items(home_dir, ID, "evict", [item["id"]])
+    items.append_actions(home_dir, ID, "unpin", [item["id"]])
+    items.append_actions(home_dir, ID, "evict", [item["id"]])
     done(home_dir, "add", compartment="safety_constraints", text="z" * 8_000)
     assert done(home_dir, "enforce")["evicted"] == []
     assert "Never push to main." in held(home_dir)
@@ -220,7 +220,7 @@ def test_no_compartment_is_left_too_full_unless_all_in_it_is_pinned(
     assert not any(item["pinned"] for item in gone)
     budget = items.load(home, ID)
     for name in items.SHARES:
-        inside, room = budget.of(name), items.capacity_tokens(name, WINDOW)
+        inside, room = budget.items_in(name), items.capacity_tokens(name, WINDOW)
         assert items.used_tokens(inside) <= room or all(item["pinned"] for item in inside)
         last = [item for item in gone if item["compartment"] == name][-1:]
         assert not last or items.used_tokens([*inside, *last]) > room
@@ -320,8 +320,8 @@ from brimline.budget import items
 home, session, name = sys.argv[1:]
 for number in range(200):
     item = {"compartment": "active_task", "priority": 1, "pinned": False}
-    made = items.add(home, session, item | {"text": f"{name}-{number}"})
-    items.change_items(home, session, "pin", [made["id"]])
+    made = items.add_item(home, session, item | {"text": f"{name}-{number}"})
+    items.append_actions(home, session, "pin", [made["id"]])
     print(made["text"], flush=True)
 """
 
@@ -395,7 +395,7 @@ def test_as_many_items_go_as_are_too_much(over: int, gone: list[int]) -> None:
     while items.capacity_tokens(items.TASK, window) < 400 - over:
         window += 1
 
-    found = [int(one["id"], 16) for one in items.items_over_share(budget, window)]
+    found = [int(one["id"], 16) for one in items.items_to_evict(budget, window)]
 
     assert found == gone
 

@@ -64,8 +64,8 @@ def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
     """`ok` is not in `book`."""
     message: dict[str, object] = {"text": "ok"}
 
-    assert not card.is_held(message, "a book, okay")
-    assert card.is_held(message, "a book: ok.")
+    assert not card.is_held_by_summary(message, "a book, okay")
+    assert card.is_held_by_summary(message, "a book: ok.")
 
 
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:

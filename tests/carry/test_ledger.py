@@ -8,6 +8,7 @@ import pytest
 from tests.carry.rows import queued, ran, recorded, said
 
 from brimline.carry import commands, ledger
+from brimline.fast import io, json, paths
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -224,6 +225,9 @@ def test_a_record_that_is_damaged_anywhere_begins_anew(
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"v": -1, "branch": "main"}, {"branch": "main"}]
 )
-def test_what_is_no_record_of_this_format_says_nothing(document: Any) -> None:
+def test_what_is_no_record_of_this_format_says_nothing(home_dir: str, document: Any) -> None:
     """A later version may have written it."""
-    assert ledger.from_document(document, "s").__dict__ == ledger.Ledger("s").__dict__
+    path = f"{paths.carry_session_dir(home_dir, 's')}/{ledger.LEDGER_FILE}"
+    io.replace_file(path, json.dumps(document).encode())
+
+    assert ledger.load(home_dir, "s").__dict__ == ledger.Ledger("s").__dict__

@@ -30,10 +30,10 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     home_dir: str, project_dir: str
 ) -> None:
     """What another session of the project left open stays."""
-    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
-    links.note_unfinished(home_dir, project_dir, left_open(SECOND))
+    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_clear_unfinished(home_dir, project_dir, left_open(SECOND))
     still = links.unfinished_session(home_dir, project_dir)
-    links.note_unfinished(home_dir, project_dir, left_open(FIRST))
+    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
@@ -56,7 +56,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.pointer_text_after_clear(home_dir, SECOND, FIRST)
+    text = links.link_and_point_after_clear(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -72,7 +72,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.pointer_text_after_clear(home_dir, session, previous))
+        bool(links.link_and_point_after_clear(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -88,7 +88,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
 @pytest.mark.parametrize("pid", [None, "", "12a", "²", "../x", "1" * 21])
 def test_what_is_no_number_of_a_process_links_nothing(home_dir: str, pid: str | None) -> None:
     """And leaves no file."""
-    links.note_client(home_dir, pid, FIRST)
+    links.note_session_of_client(home_dir, pid, FIRST)
 
     assert links.session_of_client(home_dir, pid) is None
     assert not os.path.exists(paths.carry_dir(home_dir))
@@ -96,13 +96,13 @@ def test_what_is_no_number_of_a_process_links_nothing(home_dir: str, pid: str | 
 
 def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
     """An older link may be of another process with the same number; it goes with the next one."""
-    links.note_client(home_dir, "1" * 20, FIRST)
-    links.note_client(home_dir, "22", SECOND)
+    links.note_session_of_client(home_dir, "1" * 20, FIRST)
+    links.note_session_of_client(home_dir, "22", SECOND)
     folder = Path(paths.carry_dir(home_dir), links.CLIENTS)
     known = [links.session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
     os.utime(folder / "22", (1, 1))
     expired = links.session_of_client(home_dir, "22")
-    links.note_client(home_dir, "33", SECOND)
+    links.note_session_of_client(home_dir, "33", SECOND)
     (folder / "44").write_text("../../etc")
 
     assert known == [FIRST, SECOND, None]
@@ -120,7 +120,7 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     record.tasks = {"1": ["completed", "a task"]}
     origin.plan, origin.pulls, record.pulls = "the plan", ["one", "two"], ["two", "three"]
 
-    links.inherit(record, origin)
+    links.take_over_ledger(record, origin)
 
     texts = [message["text"] for message in record.messages]
     assert texts == [f"Work of {FIRST}", "said in both", "said later"]
@@ -139,8 +139,8 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     """They are counted; a rehearsal counts the same and takes nothing."""
     for number, name in enumerate((FIRST, SECOND), 1):
         ledger.save(home_dir, left_open(name, tasks=1))
-        links.note_client(home_dir, str(number), name)
-    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+        links.note_session_of_client(home_dir, str(number), name)
+    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     before = {name for name, _, _ in traces.sessions(home_dir)}
 
     counted = [
@@ -170,7 +170,7 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     home_dir: str, project_dir: str, kept: str
 ) -> None:
     """Another format, another shape, no session."""
-    links.note_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
     path.write_text(kept, encoding="utf-8")
 
@@ -182,7 +182,7 @@ def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_di
     for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
         record = left_open(FIRST, tasks=1)
         ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
-        links.note_unfinished(home_dir, project_dir, record)
+        links.note_or_clear_unfinished(home_dir, project_dir, record)
 
         assert (links.unfinished_session(home_dir, project_dir) or {})["message"] == shown
 
@@ -204,9 +204,9 @@ def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(
     folders["linked"] = Path(paths.carry_dir(home_dir), "linked")
     folders["linked"].symlink_to(outside)
 
-    links.drop_old_sessions(home_dir, "running", 3_600.0, float("-inf"))
+    links.delete_old_session_folders(home_dir, "running", 3_600.0, float("-inf"))
     assert folders["old"].exists()
-    links.drop_old_sessions(home_dir, "running", 3_600.0, float("inf"))
+    links.delete_old_session_folders(home_dir, "running", 3_600.0, float("inf"))
 
     assert [name for name, folder in folders.items() if not folder.exists()] == ["old"]
     assert sorted(os.listdir(outside)) == ["a", "b"]
@@ -217,9 +217,9 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     fresh, done = ledger.Ledger(FIRST), ledger.Ledger(FIRST)
     done.forked_from, done.adopted = SECOND, "-"
 
-    assert links.adopt_origin(home_dir, fresh, "/no/such.jsonl") is False
-    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is False
+    assert links.adopt_origin_of_fork(home_dir, fresh, "/no/such.jsonl") is False
+    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is False
     done.adopted = ""
-    assert links.adopt_origin(home_dir, done, None) is False
-    assert links.adopt_origin(home_dir, done, "/no/such.jsonl") is True
+    assert links.adopt_origin_of_fork(home_dir, done, None) is False
+    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted

@@ -33,7 +33,7 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
     read(session, "/src/gone.py")
     read(session, "/src/new.py")
 
-    (loss,) = lost.losses(session.path).values()
+    (loss,) = lost.losses_by_boundary(session.path).values()
 
     assert loss == {
         "messages": ["Never touch the orders table."],
@@ -56,7 +56,7 @@ def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuild
         read(session, f"{folder}part_{number}.py")
     session.compact(150_000, summary="None of them.")
 
-    (loss,) = lost.losses(session.path).values()
+    (loss,) = lost.losses_by_boundary(session.path).values()
     (line,) = lost.text(loss, session.session_id)
 
     assert line.startswith("7 files not in the summary (to be read again): 5 of 7: …")
@@ -69,7 +69,7 @@ def test_a_compaction_without_a_summary_lost_nothing(session: SessionBuilder) ->
     session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
     read(session, "/src/new.py")
 
-    assert lost.losses(session.path) == {}
+    assert lost.losses_by_boundary(session.path) == {}
 
 
 def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
@@ -110,6 +110,6 @@ def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
     for name in (*map(str, range(100, 119)), "a", "b", "b"):
         look_up(name)
 
-    ((_, loss),) = lost.losses(session.path).items()
+    ((_, loss),) = lost.losses_by_boundary(session.path).items()
 
     assert (loss["repeated_before"], loss["repeated_after"]) == (1, 1)

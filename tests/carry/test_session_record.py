@@ -32,7 +32,7 @@ def test_a_session_is_found_with_its_transcript_and_project(
     place = session_record.choose_session(home_dir, ID[:8])
 
     assert place == (ID, recorded.path, "/home/dev/other")
-    assert session_record.session_place("gone") == ("gone", None, os.getcwd())
+    assert session_record.session_by_id("gone") == ("gone", None, os.getcwd())
     with pytest.raises(SessionError):
         session_record.choose_session(home_dir, "ffffffff")
 
@@ -46,7 +46,7 @@ def test_what_a_hook_had_no_time_for_is_read_now_and_kept(
     cut.cursor = {"offset": os.path.getsize(recorded.path), "print": "x"}
     ledger.save(home_dir, cut)
 
-    record = session_record.read_record(home_dir, session_record.session_place(ID))
+    record = session_record.read_whole_record(home_dir, session_record.session_by_id(ID))
 
     assert [message["text"] for message in record.messages] == ["Never touch billing."]
     assert record.unread_bytes == 0
@@ -57,15 +57,15 @@ def test_a_checkpoint_on_demand_says_where_it_is_and_what_is_missing(
     home_dir: str, project_dir: str, recorded: SessionBuilder
 ) -> None:
     """With how full the session was."""
-    policy = config.live_policy(home_dir, project_dir)
+    policy = config.current_policy(home_dir, project_dir)
     policy.values["carry.critical_files"] = ["plan.md"]
 
-    document = session_record.save_checkpoint(home_dir, session_record.session_place(ID), policy)
+    document = session_record.save_checkpoint(home_dir, session_record.session_by_id(ID), policy)
 
     assert document["session_id"] == ID
     saved = Path(document["path"]).read_text(encoding="utf-8")
     assert "Never touch billing." in saved
     assert "- tokens in use: 20," in saved
-    assert session_record.checkpoint_text(document) == "\n".join(
+    assert session_record.saved_checkpoint_text(document) == "\n".join(
         [document["path"], "not kept: /home/dev/other/plan.md: No such file or directory"]
     )

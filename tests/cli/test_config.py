@@ -10,7 +10,8 @@ import pytest
 
 from brimline.fast import paths, policy
 from brimline.settings import presets
-from brimline.settings.values import BY_KEY, SETTINGS, defaults
+from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.values import defaults
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -146,7 +147,7 @@ def test_every_setting_is_explained_with_its_source(
     words = " ".join(out.split())
     for setting in SETTINGS:
         assert setting.doc in words
-        assert setting.env in words
+        assert setting.variable in words
     assert 'guard.preset = "off"  (from: environment (BRIMLINE_GUARD_PRESET))' in out
 
     report = json.loads(brimline("config", "explain", "guard.preset", "--json").out)

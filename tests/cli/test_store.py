@@ -192,7 +192,7 @@ def test_forget_removes_an_output_and_its_words(home_dir: str, key: str, brimlin
 
     assert brimline("store", "forget", key, "--yes").out == "1 output forgotten.\n"
     assert {blob.key for blob in contents.blobs(home_dir)} == {other}
-    kept = [path.read_bytes() for path in Path(stored.folder(home_dir)).iterdir()]
+    kept = [path.read_bytes() for path in Path(stored.search_folder(home_dir)).iterdir()]
     assert not any(b"build" in content for content in kept)
 
 

@@ -280,7 +280,7 @@ def slim(transcript: bytes) -> bytes:
         if fields["type"].startswith("api-request"):
             continue
         attachment = fields.get("attachment") or {}
-        if row.is_bookkeeping(fields):
+        if row.is_bookkeeping_attachment(fields):
             fields["attachment"] = {"type": attachment["type"]}
         elif attachment and attachment["type"] not in _OURS:
             for part in ("attachment", "rendered"):

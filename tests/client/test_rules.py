@@ -260,7 +260,7 @@ def test_the_organisations_files_load_where_we_say_they_do(
         "MARK-MANAGED-CLAUDE-RULES-R-MD",
         "MARK-PROJECT-CLAUDE-MD",
     ]
-    monkeypatch.setattr(clientsettings, "_managed_settings", lambda: str(settings))
+    monkeypatch.setattr(clientsettings, "_MANAGED", str(settings.parent))
     sources = cascade.gather(str(client.project)).sources
     ours = {source.path: source.client for source in sources}
     assert ours[str(settings)] == "start"

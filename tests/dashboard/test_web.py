@@ -113,7 +113,9 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 ) -> None:
     """The figure is that of `status`; the text is what the client had sent."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        known = Conversations(home_dir, Settings(), config.live_policy(home_dir, home_dir), sticky)
+        known = Conversations(
+            home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
+        )
         headers = {b"x-claude-code-session-id": NAME.encode()}
         passing = known.prepare(raw_of(bulky()), headers, time.time())
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})

@@ -29,7 +29,7 @@ COUNTED = {"input_tokens": 10, "cache_read_input_tokens": 48_990, "output_tokens
 def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -> None:
     """An answer without usage teaches nothing, and leaves what was known."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
         passing = conversations.prepare(raw_of(bulky()), headers, time.time())
@@ -48,7 +48,7 @@ def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
     own += "input = 10\noutput = 50\nwrite_5m = 12.5\nwrite_1h = 20\nread = 0.1\n"
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         prices = []
         for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
@@ -70,7 +70,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
     longer = json.dumps(bulky(1).body(model="palimpsest-2")).encode()
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         Path(home_dir, "config.toml").write_text(own)
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         first = conversations.prepare(raw, {}, time.time())
         conversations.note_answer(first, COUNTED)
@@ -85,7 +85,7 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
 def conversations(home_dir: str) -> Iterator[Conversations]:
     """Those of a gateway that has just been started."""
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         yield Conversations(home_dir, Settings(), policy, sticky)
 
 
@@ -115,9 +115,9 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
     conversations.note_answer(passing, COUNTED)
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
-    assert conversations.count(raw, {}, time.time()) == raw
-    assert not conversations.shorten_refused(passing, b"prompt is too long")
-    assert not conversations.drop_thinking(passing, all_of_it=True)
+    assert conversations.prepare_to_count(raw, {}, time.time()) == raw
+    assert not conversations.replace_refused_by_shorter(passing, b"prompt is too long")
+    assert not conversations.replace_refused_without_thinking(passing, all_of_it=True)
 
 
 def test_a_refused_request_is_made_shorter_once(conversations: Conversations) -> None:
@@ -129,16 +129,16 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     passing = conversations.prepare(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
-    first = conversations.shorten_refused(passing, told)
+    first = conversations.replace_refused_by_shorter(passing, told)
     shorter = len(passing.raw)
-    second = conversations.shorten_refused(passing, told)
-    conversations.gave_up(passing)
+    second = conversations.replace_refused_by_shorter(passing, told)
+    conversations.note_second_refusal(passing)
     talk.idle(1)
     later = conversations.prepare(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
-    assert not conversations.shorten_refused(later, told)
+    assert not conversations.replace_refused_by_shorter(later, told)
 
 
 def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
@@ -147,10 +147,10 @@ def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     """It is counted as it would be sent."""
     raw = raw_of(bulky())
 
-    counted = conversations.count(raw, {}, time.time())
+    counted = conversations.prepare_to_count(raw, {}, time.time())
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        kept = sticky.requests("")
+        kept = sticky.last_requests("")
     sent = conversations.prepare(raw, {}, time.time())
     assert kept == []
     assert counted == sent.raw
@@ -166,7 +166,7 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
     conversations.note_answer(first, COUNTED, has_dropped_thinking=True)
     again = conversations.prepare(raw_of(bulky(1)), {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        bound = sticky.bound_models()
+        bound = sticky.models_binding_thinking()
 
     assert again.settings
     assert (first.settings.is_bound, again.settings.is_bound) == (False, True)
@@ -176,15 +176,15 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
 @pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
 def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
     """Else the request passes as it is."""
-    assert conversing._exact_float(text) == float(text)
+    assert conversing._parse_exact_float(text) == float(text)
     with pytest.raises(ValueError, match=r"0\.10{20}1 cannot be said as a float"):
-        conversing._exact_float("0.1000000000000000000001")
+        conversing._parse_exact_float("0.1000000000000000000001")
 
 
 def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
     """All else as it is, without blanks."""
-    assert conversing._to_bytes({"a": ["é", 1]}) == '{"a":["é",1]}'.encode()
-    assert conversing._to_bytes({"é": "\ud800"}) == b'{"\\u00e9":"\\ud800"}'
+    assert conversing._encode_body({"a": ["é", 1]}) == '{"a":["é",1]}'.encode()
+    assert conversing._encode_body({"é": "\ud800"}) == b'{"\\u00e9":"\\ud800"}'
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     stranger.read("/w/other.py", 9_000)
     first = conversations.prepare(raw, {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
-        policy = config.live_policy(home_dir, home_dir)
+        policy = config.current_policy(home_dir, home_dir)
         restarted = Conversations(home_dir, Settings(), policy, sticky)
         again = restarted.prepare(raw, {}, time.time())
         later = restarted.prepare(longer, {}, time.time())

@@ -43,7 +43,7 @@ def test_settings_are_taken_out_of_the_arguments_and_sources_are_only_read(
     words: list[str], settings: dict[str, Any], sources: str | None, rest: list[str]
 ) -> None:
     """Behind `--` there are no options."""
-    assert launching._split_settings(words) == (settings, sources, rest)
+    assert launching._parse_client_arguments(words) == (settings, sources, rest)
 
 
 def test_settings_are_json_or_the_name_of_a_file_with_it(tmp_path: Path) -> None:
@@ -51,14 +51,14 @@ def test_settings_are_json_or_the_name_of_a_file_with_it(tmp_path: Path) -> None
     file = tmp_path / "own.json"
     file.write_text('{"model": "ö"}', encoding="utf-8")
 
-    assert launching._settings_in(str(file)) == {"model": "ö"}
-    assert launching._settings_in(' {"a": 1}') == {"a": 1}
+    assert launching._read_settings_argument(str(file)) == {"model": "ö"}
+    assert launching._read_settings_argument(' {"a": 1}') == {"a": 1}
     for text in ("{no", str(tmp_path / "none")):
         with pytest.raises(BrimlineError, match="--settings cannot be read"):
-            launching._settings_in(text)
+            launching._read_settings_argument(text)
     file.write_text("[]")
     with pytest.raises(BrimlineError, match="--settings holds no JSON object"):
-        launching._settings_in(str(file))
+        launching._read_settings_argument(str(file))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_settings_are_json_or_the_name_of_a_file_with_it(tmp_path: Path) -> None
 )
 def test_a_window_is_said_in_tokens_or_thousands_of_them(words: list[str], window: str) -> None:
     """A bare number up to a thousand is one of thousands."""
-    assert launching._window_in(words) == window
+    assert launching._window_of_autocompact_flag(words) == window
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bo
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.no_proxy({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
-    assert serving.no_proxy({}) == []
+    assert serving.direct_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
+    assert serving.direct_hosts({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:

@@ -32,43 +32,43 @@ def test_a_request_is_kept_under_a_number_and_only_behind_the_one_it_was_decided
     now = time.time()
     request = sent(now)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep("talk", request, {})
+        first = sticky.keep_request("talk", request, {})
         assert first
-        second = sticky.keep("talk", request, {}, first)
+        second = sticky.keep_request("talk", request, {}, first)
         assert second
         assert second > first
-        assert sticky.keep("talk", request, {}, first) is None
-        assert [kept.number for _, kept in sticky.requests("talk")] == [second, first]
+        assert sticky.keep_request("talk", request, {}, first) is None
+        assert [kept.number for _, kept in sticky.last_requests("talk")] == [second, first]
         # One that is kept again stays in its place.
-        assert sticky.keep("talk", request._replace(number=first, marked=2), {}) == first
-        assert [kept.marked for _, kept in sticky.requests("talk")] == [None, 2]
+        assert sticky.keep_request("talk", request._replace(number=first, marked=2), {}) == first
+        assert [kept.marked for _, kept in sticky.last_requests("talk")] == [None, 2]
 
 
 def test_another_conversation_adopts_what_stands_in_and_keeps_it_as_its_own(home_dir: str) -> None:
     """Later changes of the first do not reach it; a mere look adopts nothing."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep("one", sent(now), {"a": line("old"), "b": line("b")})
-        looked = sticky.find(["a", "x"], "three", is_sent=False)
-        adopted = sticky.find(["a", "x"], "two")
-        sticky.keep("one", sent(now), {"a": line("new")}, first)
+        first = sticky.keep_request("one", sent(now), {"a": line("old"), "b": line("b")})
+        looked = sticky.find_or_adopt(["a", "x"], "three", is_sent=False)
+        adopted = sticky.find_or_adopt(["a", "x"], "two")
+        sticky.keep_request("one", sent(now), {"a": line("new")}, first)
 
         assert looked == adopted == {"a": line("old")}
-        assert sticky.find(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
-        assert sticky.find(["a"], "two") == {"a": line("old")}
-        assert sticky.find(["a"], "three") == {"a": line("new")}
-        assert sticky.sent_with(["b"], "two") == {}
+        assert sticky.find_or_adopt(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
+        assert sticky.find_or_adopt(["a"], "two") == {"a": line("old")}
+        assert sticky.find_or_adopt(["a"], "three") == {"a": line("new")}
+        assert sticky.sent_stand_ins(["b"], "two") == {}
 
 
 def test_a_request_of_before_has_what_stood_in_then(home_dir: str) -> None:
     """Without its number it is the last one that is meant."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep("one", sent(now), {"a": line("old")})
-        sticky.keep("one", sent(now), {"a": line("new"), "b": line("b")}, first)
+        first = sticky.keep_request("one", sent(now), {"a": line("old")})
+        sticky.keep_request("one", sent(now), {"a": line("new"), "b": line("b")}, first)
 
-        assert sticky.sent_with(["a", "b"], "one", first) == {"a": line("old")}
-        assert sticky.sent_with(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
+        assert sticky.sent_stand_ins(["a", "b"], "one", first) == {"a": line("old")}
+        assert sticky.sent_stand_ins(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
 
 
 def test_more_blocks_than_one_question_takes_are_all_found(home_dir: str) -> None:
@@ -76,9 +76,9 @@ def test_more_blocks_than_one_question_takes_are_all_found(home_dir: str) -> Non
     names = [f"block{number}" for number in range(1_201)]
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.keep("one", sent(now), {name: line(name) for name in names})
+        sticky.keep_request("one", sent(now), {name: line(name) for name in names})
 
-        assert sticky.find(names, "one") == {name: line(name) for name in names}
+        assert sticky.find_or_adopt(names, "one") == {name: line(name) for name in names}
 
 
 def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_dir: str) -> None:
@@ -87,12 +87,12 @@ def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_d
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         number = None
         for name in ("first", "second", "third"):
-            number = sticky.keep("s/", sent(now, name), {}, number)
-        sticky.keep("s/#branch", sent(now, "branch"), {})
-        sticky.keep("s/agent", sent(now, "agent"), {})
-        sticky.keep("r/", sent(now, "other"), {})
+            number = sticky.keep_request("s/", sent(now, name), {}, number)
+        sticky.keep_request("s/#branch", sent(now, "branch"), {})
+        sticky.keep_request("s/agent", sent(now, "agent"), {})
+        sticky.keep_request("r/", sent(now, "other"), {})
 
-        known = [(name, kept.hash) for name, kept in sticky.requests("s/")]
+        known = [(name, kept.hash) for name, kept in sticky.last_requests("s/")]
 
     assert known == [("s/#branch", "branch"), ("s/", "third"), ("s/", "second")]
 
@@ -103,14 +103,14 @@ def test_what_is_older_than_thirty_days_is_dropped_when_a_gateway_starts(home_di
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         for age_days in (29, 31):
             at = now - age_days * DAY_S
-            sticky.keep(f"{age_days}", sent(at), {f"{age_days}": line("a")})
-        sticky.bind("a-model")
-        sticky.bind("a-model")
+            sticky.keep_request(f"{age_days}", sent(at), {f"{age_days}": line("a")})
+        sticky.keep_model_binding_thinking("a-model")
+        sticky.keep_model_binding_thinking("a-model")
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        kept = sticky.find(["29", "31"], "new")
-        requests = [len(sticky.requests(name)) for name in ("29", "31")]
-        bound = sticky.bound_models()
+        kept = sticky.find_or_adopt(["29", "31"], "new")
+        requests = [len(sticky.last_requests(name)) for name in ("29", "31")]
+        bound = sticky.models_binding_thinking()
 
     assert (set(kept), requests, bound) == ({"29"}, [1, 0], {"a-model"})
 
@@ -123,7 +123,7 @@ def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
     path = paths.gateway_file(home_dir)
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.keep("one", sent(now), {"a": line("a")})
+        sticky.keep_request("one", sent(now), {"a": line("a")})
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA user_version = 3")
 
@@ -132,9 +132,9 @@ def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA user_version = 1")
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        assert sticky.find(["a"], "one") == {}
-        assert len(sticky.requests("one")) == 1
+        assert sticky.find_or_adopt(["a"], "one") == {}
+        assert len(sticky.last_requests("one")) == 1
     with open(path, "wb") as file:
         file.write(b"no database" * 99)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        assert sticky.requests("one") == []
+        assert sticky.last_requests("one") == []

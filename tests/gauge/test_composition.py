@@ -19,7 +19,7 @@ from brimline.gauge.composition import (
 )
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import pieces
-from brimline.transcript.compactions import scan
+from brimline.transcript.compactions import scan_session
 from brimline.transcript.pieces import Piece
 
 from ..transcript.generated import mutated_transcripts, transcripts  # noqa: TID252
@@ -85,7 +85,7 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
 
     found = compose_entries(pieces.entries(str(path)))
 
-    occupancies = scan(str(path)).occupancies
+    occupancies = scan_session(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     check_sums(found)
 
@@ -126,7 +126,7 @@ def test_on_any_session_the_parts_add_up(steps: list[tuple[Any, ...]], tmp_path:
 
     found = composed(session)
 
-    occupancies = scan(session.path).occupancies
+    occupancies = scan_session(session.path).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
     assert sum(turn.requests for turn in found.turns if turn.in_context) == len(occupancies)
 

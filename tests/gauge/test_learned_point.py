@@ -35,7 +35,7 @@ def test_real_compactions_move_the_expected_point(preset: str, talk: Talk, world
     assert "compaction expected at 160,000 (learned)" in note
     told = json.loads(talk.kept("telemetry.json").read_bytes())
     shown = session_status.read_status(
-        talk.session.path, talk.home_dir, config.live_policy(talk.home_dir, talk.session.cwd)
+        talk.session.path, talk.home_dir, config.current_policy(talk.home_dir, talk.session.cwd)
     )
     for figures in (told, shown):
         assert (figures["compaction_tokens"], figures["compaction_source"]) == (160_000, "learned")
@@ -171,7 +171,7 @@ def test_a_damaged_summary_is_made_anew(content: bytes, talk: Talk, world: Path)
     talk.at_start()
     file = Path(paths.policy_file(talk.home_dir, talk.session.cwd))
     before = file.stat().st_mtime_ns, file.stat().st_ino
-    config.refresh(talk.home_dir, talk.session.cwd)
+    config.refresh_policy(talk.home_dir, talk.session.cwd)
     assert (file.stat().st_mtime_ns, file.stat().st_ino) == before
     Path(paths.learned_file(talk.home_dir)).write_bytes(content)
 

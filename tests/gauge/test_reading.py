@@ -34,7 +34,7 @@ def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     assert reading.projected_tokens == 101_500
     assert reading.compaction.tokens == 167_000
     assert reading.margin_tokens == 65_500
-    assert reading.used_ratio == 0.5
+    assert reading.document()["used_ratio"] == 0.5
     assert reading.measured_by == "transcript"
     assert reading.measured_at is not None
     assert _reading(session, added_characters=2_850).tail_tokens == 500 + 2_000
@@ -147,7 +147,7 @@ def test_where_nobody_knows_which_is_newer_the_transcript_counts(
     assert _reading(session, snapshot).occupancy_tokens is None
     alone = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
     reading = make_reading(Tail(), alone, _policy())
-    assert (reading.used_ratio, reading.model) == (0.25, "claude")
+    assert (reading.document()["used_ratio"], reading.model) == (0.25, "claude")
 
 
 def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(

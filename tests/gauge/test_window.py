@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline import models
+from brimline.fast.policy import Policy
 from brimline.gauge import window as brim
 from brimline.gauge.window import CompactionPoint, Window, resolve_compaction, resolve_window
 
@@ -238,7 +239,8 @@ def test_a_tier_is_left_past_the_slack(
 def _window(**known: Any) -> Window:
     unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
     facts = unknown | known
-    return resolve_window(**(facts | {"model": models.lookup(facts["model"])}))
+    policy = Policy({"context_window": facts.pop("configured")}, facts.pop("client"), [])
+    return resolve_window(policy, models.lookup(facts.pop("model")), **facts)
 
 
 def _point(**known: Any) -> CompactionPoint:
@@ -249,8 +251,15 @@ def _point(**known: Any) -> CompactionPoint:
         "model": SONNET,
         "version": "2.1.325",
     }
-    facts = usual | known
-    return resolve_compaction(**(facts | {"model": models.lookup(facts["model"])}))
+    return _resolve(**usual | known)
+
+
+def _resolve(**facts: Any) -> CompactionPoint:
+    learned = {"points": facts.get("learned")}
+    values = {"compaction_tokens": facts["configured"]}
+    policy = Policy(values, facts["client"], [], learned=learned)
+    model, remaining = models.lookup(facts["model"]), facts.get("remaining_percent")
+    return resolve_compaction(policy, facts["window"], model, facts["version"], remaining)
 
 
 @pytest.mark.parametrize(
@@ -298,11 +307,8 @@ def test_an_idle_session_is_compacted_by_newer_clients(
 
 
 def _brim_of(window: int = 200_000, version: str = "2.1.42", **known: Any) -> CompactionPoint:
-    known = {"configured": None, "client": {}, "learned": None} | known
-    model = models.lookup(known.pop("model", SONNET))
-    return resolve_compaction(
-        window=Window(window, "config"), model=model, version=version, **known
-    )
+    known = {"configured": None, "client": {}, "model": SONNET, "version": version} | known
+    return _resolve(window=Window(window, "config"), **known)
 
 
 @pytest.mark.parametrize(

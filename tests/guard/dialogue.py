@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.hooks import statusline
 from brimline.hooks.entry import answer_turn, open_turn, tidy
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 from brimline.testing import SessionBuilder, bash_event, event, statusline_event
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Talk:
         """Put settings in force through the environment; `guard__tiers` is `guard.tiers`."""
         for name, value in settings.items():
             text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-            self.patch.setenv(BY_KEY[name.replace("__", ".")].env, text)
+            self.patch.setenv(BY_KEY[name.replace("__", ".")].variable, text)
 
     def anew(self, session_id: str) -> None:
         """Another session, with a file of its own."""

@@ -16,7 +16,7 @@ from tests.hooks.processes import command, environment
 from brimline.guard.ceiling import Load
 from brimline.hooks import table
 from brimline.settings import presets
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 from brimline.testing import SessionBuilder
 
 from .dialogue import SILENT, Talk, load_event, understood

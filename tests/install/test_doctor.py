@@ -84,7 +84,7 @@ def test_every_text_says_what_it_must_within_the_columns() -> None:
         assert text["level"] in ("ok", "note", "warning", "broken", "{level}")
         assert bool(text.get("why")) is (text["level"] != "ok"), name
         fields = dict.fromkeys(re.findall(r"{(\w+)}", " ".join(map(str, text.values()))), "x")
-        finding = doctor.make_finding(name, **fields)._replace(level="note")
+        finding = doctor.make_finding(name, text, fields)._replace(level="note")
         assert "{" not in "".join(finding)
         assert (
             max(map(len, doctor.findings_text({"findings": [finding._asdict()]}).splitlines()))

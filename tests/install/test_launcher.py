@@ -17,8 +17,8 @@ from brimline.launch import bootstrap
 
 from .conftest import ORIGINAL, Home
 
-# What versions before the launcher wrote, the data folder named and not.
-OLD = ["-I", "-S", "-c", bootstrap("/old/root")]
+# What is written where no launcher can be.
+CODE = ["-I", "-S", "-c", bootstrap("/old/root", "/d")]
 
 
 def write(wired: entries.Wiring) -> None:
@@ -113,9 +113,16 @@ def test_whatever_is_broken_the_client_is_not_refused(
 @pytest.mark.parametrize(
     ("program", "arguments", "found"),
     [
-        ("/p", [*OLD, "Stop"], ("Stop", None, "/p", "/old/root", None, None)),
-        ("/p", [*OLD, "Stop", "/d"], ("Stop", None, "/p", "/old/root", "/d", None)),
-        ("/p", [*OLD, "statusline", "", "x"], ("statusline", None, "/p", "/old/root", None, "x")),
+        ("/p", [*CODE, "Stop"], ("Stop", None, "/p", "/old/root", "/d", None)),
+        ("/p", [*CODE, "statusline", "x"], ("statusline", None, "/p", "/old/root", "/d", "x")),
+        ("/p", [*CODE, "statusline", ""], ("statusline", None, "/p", "/old/root", "/d", "")),
+        ("/p", CODE, None),
+        (
+            "/p",
+            [*CODE[:3], "from brimline.x import main", "Stop"],
+            ("Stop", None, "/p", *[None] * 3),
+        ),
+        ("/p", [*CODE[:3], CODE[3].replace("'/d'", "d"), "X"], ("X", None, "/p", *[None] * 3)),
         (
             "/p",
             ["-I", "-S", "-c", bootstrap("/it's é", "/d)\n"), "statusline", "x"],
@@ -134,7 +141,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
 def test_every_form_is_known_again(
     program: str, arguments: list[str], found: tuple[str | None, ...] | None
 ) -> None:
-    """Of any version, with the launcher there or gone; what is not ours is not."""
+    """With the launcher there or gone, or with code; what is not ours is not."""
     assert entries.parse_command(program, arguments) == found
 
 
@@ -165,10 +172,10 @@ def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path)
     os.close(holder)
 
 
-def test_installing_over_an_older_install_renews_the_entries(home: Home) -> None:
+def test_installing_over_entries_with_code_renews_them(home: Home) -> None:
     """No Python source is left in the settings, and uninstalling leaves nothing."""
-    hook = {"type": "command", "command": home.python, "args": [*OLD, "Stop", home.data]}
-    line = {"type": "command", "command": shlex.join([home.python, *OLD, "statusline", "", "date"])}
+    hook = {"type": "command", "command": home.python, "args": [*CODE, "Stop"]}
+    line = {"type": "command", "command": shlex.join([home.python, *CODE, "statusline", "date"])}
     home.settings.write_text(
         json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}, "statusLine": line}, indent=1)
     )

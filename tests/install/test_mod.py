@@ -242,17 +242,18 @@ def test_mods_that_answer_first_are_rivals(home: Home) -> None:
     [
         (None, None),
         ({"source": "directory", "path": "/m"}, "/m"),
-        ({"source": "github", "repo": "a/b"}, '{"source": "github", "repo": "a/b"}'),
-        ({"path": 5}, '{"path": 5}'),
+        ({"source": "github", "repo": "a/b"}, None),
+        ({"path": 5}, None),
+        ("/m", None),
     ],
 )
 def test_the_clients_record_says_where_the_marketplace_is(
     home: Home, source: Any, place: str | None
 ) -> None:
-    """A folder, or a description of what is none."""
+    """A folder; none where it is from elsewhere."""
     folder = home.config / "plugins"
     folder.mkdir()
     known = {} if source is None else {"brimline": {"source": source}}
     (folder / "known_marketplaces.json").write_text(json.dumps(known))
 
-    assert client_record.marketplace() == place
+    assert client_record.folder_of_marketplace() == place

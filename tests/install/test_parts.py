@@ -39,7 +39,7 @@ def test_several_plans_are_one_with_the_first_backup() -> None:
     assert (whole.files, whole.calls, whole.to_do) == ([change], [("mcp", "a b")], ["t"])
     assert (whole.notes, whole.warnings, whole.backup) == (["n1", "n2"], ["w"], "one")
     assert whole.call_lines == ["claude mcp 'a b'"]
-    assert [plan.changes for plan in (first, second, parts.Plan(calls=[("a",)]))] == [
+    assert [plan.has_changes for plan in (first, second, parts.Plan(calls=[("a",)]))] == [
         False,
         True,
         True,
@@ -211,7 +211,7 @@ def test_settings_that_hold_nothing_of_ours_are_not_touched(home: Home, raw: byt
         with pytest.raises(InstallError, match=r"not valid JSON.*; nothing was changed"):
             part.remove(do=True)
     else:
-        assert not part.remove(do=True).changes
+        assert not part.remove(do=True).has_changes
     assert home.settings.read_bytes() == raw
 
 
@@ -224,12 +224,12 @@ def test_records_are_kept_by_the_file_they_are_of(home: Home) -> None:
     assert records.load_record(home.data, "/a") == Record("/a", ["d1", "d2"], raw)
     assert records.load_record(home.data, "/b") == Record("/b", ["d1", "d2"], None)
     assert records.load_record(home.data, "/c") is None
-    assert sorted(record.path for record in records.load_all(home.data)) == ["/a", "/b"]
+    assert sorted(record.path for record in records.load_all_records(home.data)) == ["/a", "/b"]
     records.forget_record(home.data, "/a")
     assert records.load_record(home.data, "/a") is None
     (file,) = Path(home.data, "install").iterdir()
     file.write_text(file.read_text().replace('"v": 2', '"v": 1'))
-    assert records.load_all(home.data) == []
+    assert records.load_all_records(home.data) == []
 
 
 def test_a_record_of_a_file_that_has_moved_is_known_by_its_bytes(home: Home) -> None:
@@ -252,7 +252,11 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
     file.write_bytes(b"x")
     link.symlink_to(file)
 
-    assert [records.read_plain(str(path)) for path in (file, link, tmp_path)] == [b"x", None, None]
+    assert [records.read_plain_file(str(path)) for path in (file, link, tmp_path)] == [
+        b"x",
+        None,
+        None,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -268,7 +272,7 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
 )
 def test_a_patch_has_the_lines_of_a_file(raw: bytes | None, lines: list[str]) -> None:
     """Broken where the file has line breaks, and nowhere else."""
-    assert command._patch_lines(raw) == lines
+    assert command._lines_with_ends(raw) == lines
 
 
 def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
@@ -296,7 +300,7 @@ def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
     lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
     assert command._remarks(plan) == lines
     assert command._remarks(parts.Plan()) == []
-    assert client.line(["a b"]) == "claude 'a b'"
+    assert client.command_line(["a b"]) == "claude 'a b'"
 
 
 @pytest.mark.parametrize(
@@ -313,18 +317,18 @@ def test_what_is_put_back_is_the_first_original_while_nobody_else_wrote(
     home.settings.write_bytes(b'{"a": 1}')
     first = entries.Wiring("/usr/bin/python3", "/one", home.data)
     part = parts.Settings(str(home.settings), home.data, home.project, first)
-    assert part.install(do=True).changes
-    assert not part.install(do=True).changes
+    assert part.install(do=True).has_changes
+    assert not part.install(do=True).has_changes
     home.settings.write_bytes(home.settings.read_bytes() + edit)
     second = first._replace(root="/two")
     again = parts.Settings(str(home.settings), home.data, home.project, second)
-    assert again.install(do=True).changes
+    assert again.install(do=True).has_changes
 
     record = records.load_record(home.data, str(home.settings))
 
     assert record is not None
     assert (record.original, len(record.written)) == (original, 1 if edit else 2)
-    assert again.remove(do=True).changes
+    assert again.remove(do=True).has_changes
     assert home.settings.read_bytes() == original
     assert records.load_record(home.data, str(home.settings)) is None
 

@@ -86,19 +86,20 @@ def test_a_line_is_offered_only_where_the_client_can_check_it() -> None:
     plain = Program("/v/bin/python", ("-I", "-m", "brimline"), "/data dir", has_sdk=True)
 
     assert (
-        plain.line("status") == "env 'BRIMLINE_HOME=/data dir' /v/bin/python -I -m brimline status"
+        plain.shell_line("status")
+        == "env 'BRIMLINE_HOME=/data dir' /v/bin/python -I -m brimline status"
     )
-    assert plain._replace(home=None).line() == "/v/bin/python -I -m brimline"
-    assert plain._replace(interpreter="/a(b)/python").line("status") is None
+    assert plain._replace(home=None).shell_line() == "/v/bin/python -I -m brimline"
+    assert plain._replace(interpreter="/a(b)/python").shell_line("status") is None
 
 
 def test_a_client_that_does_not_do_it_is_told(no_client: Path) -> None:
     """A grandchild that keeps the output open does not make us wait."""
-    assert client.run_client(["mcp"]) == "there is no `claude` on PATH"
+    assert client.problem_running_client(["mcp"]) == "there is no `claude` on PATH"
     for script, said in (
         ("#!/gone/interpreter\n", "No such file or directory"),
         ("#!/bin/sh\nexit 7\n", "it ended with code 7"),
         ("#!/bin/sh\nsleep 20 &\nwait\n", "it did not end within 1 seconds"),
     ):
         fake_claude.script(no_client, script)
-        assert client.run_client(["mcp"], timeout_s=1) == said
+        assert client.problem_running_client(["mcp"], timeout_s=1) == said

@@ -36,10 +36,10 @@ def _standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_age_is_told_in_its_largest_whole_unit(seconds: float, told: str) -> None:
     """Below a minute it is now; what has no time has no age."""
-    assert remembered.entry_line(HIT._replace(at=NOW - seconds)) == (
+    assert remembered.found_entry_line(HIT._replace(at=NOW - seconds)) == (
         f"m7 (user, {told}, session 0a1b2c3d): The otter plan."
     )
-    assert "(user, unknown age, session" in remembered.entry_line(HIT._replace(at=0.0))
+    assert "(user, unknown age, session" in remembered.found_entry_line(HIT._replace(at=0.0))
 
 
 def test_a_line_names_author_and_session_as_far_as_there_are_any() -> None:
@@ -47,9 +47,9 @@ def test_a_line_names_author_and_session_as_far_as_there_are_any() -> None:
     topic = HIT._replace(group="/home/a/topic.md", source="topic")
     other = HIT._replace(author="mi\na")
 
-    assert remembered.entry_line(topic) == "m7 (topic, 1 min ago): The otter plan."
-    assert remembered.entry_line(other).startswith("m7 (by mi a, user, 1 min ago, session ")
-    assert len(remembered.entry_line(HIT._replace(text="x" * 999))) < 400
+    assert remembered.found_entry_line(topic) == "m7 (topic, 1 min ago): The otter plan."
+    assert remembered.found_entry_line(other).startswith("m7 (by mi a, user, 1 min ago, session ")
+    assert len(remembered.found_entry_line(HIT._replace(text="x" * 999))) < 400
 
 
 def test_an_entry_is_quoted_line_by_line() -> None:
@@ -84,4 +84,4 @@ def test_a_topic_needs_all_of_its_parts(world: object, missing: str, value: obje
     parts = {"name": "a", "type": "user", "description": "d", "text": "t"} | {missing: value}
 
     with pytest.raises(BrimlineError, match="needs name, type, description and text"):
-        remembered.remember("/nowhere", parts)
+        remembered.keep_topic("/nowhere", parts)

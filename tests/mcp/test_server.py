@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SPY = """
 import os, sys
 from brimline.mcp import server
-built = server.build()
+built = server.build_server()
 ours = sorted(name for name in sys.modules if name.startswith("brimline"))
 rooms = ("sqlite3", "brimline.store", "brimline.search", "brimline.gauge")
 heavy = [name for name in rooms if name in sys.modules]

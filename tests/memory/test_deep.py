@@ -244,7 +244,7 @@ def test_notes_checkpoints_and_topics_are_found_and_go_with_their_files(
     session = talked(project_dir)
     call = session.tool_call(8_000, "Edit", file_path=f"{project_dir}/toucan.py")
     session.tool_result(call, "The file was updated.")
-    notes.add(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
+    notes.append_note(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
     brimline("carry", "checkpoint", "--session", SESSION)
     topic = ("memory", "add", "deploys", "--type", "project", "--description", "How we deploy")
     brimline(*topic, "By tag.\n\nAsk.\n\nWait.\n\nFrom the flamingo branch.")
@@ -328,7 +328,7 @@ def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(
 
 def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: str) -> None:
     """A little at least, each time, until all is there."""
-    from brimline.memory import deep
+    from brimline.memory import deep, hits
 
     session = recorded(project_dir)
     for number in range(6):
@@ -338,7 +338,7 @@ def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: st
     while deep.index_sources(home_dir, project_dir, until=0.0).added:
         steps += 1
     assert steps > 2
-    assert len(deep.open_memory(home_dir).search("condor", 50)) == 12
+    assert len(hits.open_memory(home_dir).search("condor", 50)) == 12
 
 
 def test_a_damaged_search_is_made_again_from_its_sources(

@@ -43,7 +43,9 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
     for one in (session, other):
         answered(home_dir, one, "SessionStart", source="startup")
         answered(home_dir, one, "Stop")
-        notes.add(home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara.")
+        notes.append_note(
+            home_dir, one.session_id, ledger.KEEP, f"A note of {one.session_id}, capybara."
+        )
         brimline("carry", "checkpoint", "--session", one.session_id)
         answered(home_dir, one, "PostCompact", compact_summary="The capybara.", trigger="auto")
         meta = {"session": one.session_id, "cwd": project_dir, "tool": "Bash"}
@@ -51,7 +53,7 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         logs.record_pressure(home_dir, one.session_id, {}, {"kind": "block"})
         sticky = Stickiness(home_dir, 0.0)
         stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
-        sticky.keep(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
+        sticky.keep_request(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
         sticky.close()
     brimline("history")
     brimline("memory", "index")

@@ -101,7 +101,7 @@ def test_how_much_was_read_is_a_sentence() -> None:
     """With thousands that can be read."""
     state = {"read": 1_200, "sessions": 2_300, "seconds": 4_500}
 
-    assert hits.reading_text(state) == (
+    assert hits.progress_text(state) == (
         "1,200 of 2,300 sessions read; `brimline memory index` reads the rest (about 4,500 s)"
     )
 

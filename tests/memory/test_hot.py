@@ -114,7 +114,7 @@ def test_nothing_is_read_or_written_through_a_link(
     linked.symlink_to(outside)
     with pytest.raises(StateError, match="is a link"):
         add(linked, "new")
-    assert hot.topic_files(str(linked)) == []
+    assert hot.topic_file_names(str(linked)) == []
     assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
     own = place.parent / "own"
     own.symlink_to(outside)

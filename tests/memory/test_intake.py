@@ -77,13 +77,13 @@ def test_what_was_said_at_an_unknown_time_stays_in_when_others_are_forgotten(
 )
 def test_a_project_is_excluded_with_all_below_it(project: str, excluded: bool) -> None:
     """By its name, or by a pattern."""
-    assert deep.is_excluded(project, ["/a/b", "*/tmp"]) is excluded
+    assert deep.is_excluded_project(project, ["/a/b", "*/tmp"]) is excluded
 
 
 def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
     """Without any nothing is made; what is unread is known by its size."""
     assert deep.index_sources(home_dir, project_dir) == deep.Taken(0, 0)
-    assert not os.path.exists(stored.folder(home_dir))
+    assert not os.path.exists(stored.search_folder(home_dir))
     session = talked(project_dir)
     assert deep.unread_bytes(home_dir, project_dir) == os.path.getsize(session.path)
     sizes: list[int] = []
@@ -128,13 +128,13 @@ def test_a_row_without_a_time_has_none() -> None:
 
 def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
     """Not as old as its file."""
-    note = notes.add(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
+    note = notes.append_note(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
     path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
     os.utime(path, (1_000, 1_000))
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = deep.open_memory(home_dir).use(
+    rows = hits.open_memory(home_dir).use(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -164,7 +164,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
-    kept = forget.sessions(home_dir)
+    kept = forget.kept_sessions(home_dir)
 
     assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
 
@@ -185,7 +185,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     """Topics are the user's own; without a search nothing is counted."""
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {}
     assert list(traces.sessions(home_dir)) == []
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put(
         [
             Entry("1", "a", "s", 5.0, "user", "/p"),
@@ -216,7 +216,7 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     folder = str(tmp_path / "memory")
     empty = {"folder": folder, "topics": 0, "index_bytes": 0, "entries": {}, "sessions": 0}
     assert overview.status(home_dir, folder) == empty | {"vectors": vectors.load() is not None}
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
     monkeypatch.setattr(vectors, "load", lambda: None)
 
@@ -231,10 +231,10 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     memory.put([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
-    document = hits.entry(home_dir, "m3")
+    document = hits.entry_and_nearby(home_dir, "m3")
 
     assert [entry["key"] for entry in document["entries"]] == ["m2", "m3", "m4"]
     assert {entry["score"] for entry in document["entries"]} == {0.0}
@@ -247,4 +247,4 @@ def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
     from brimline.errors import StoreError
 
     with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
-        hits.entry(home_dir, "x" * 50)
+        hits.entry_and_nearby(home_dir, "x" * 50)

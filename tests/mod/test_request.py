@@ -214,9 +214,9 @@ def test_the_card_has_three_lines(
     assert "15 old results" in moved
     assert "`recall`" in moved
     assert reading.startswith("Read a file again before you edit it")
-    notes.add(home_dir, session.session_id, "keep", "Never touch the billing tables.")
+    notes.append_note(home_dir, session.session_id, "keep", "Never touch the billing tables.")
     pinned = {"compartment": items.SAFETY, "text": "No deploys.", "priority": 1, "pinned": True}
-    items.add(home_dir, session.session_id, pinned)
+    items.add_item(home_dir, session.session_id, pinned)
     assert start_again(session, home_dir)[2:] == [
         "Still in force:",
         "- No deploys.",

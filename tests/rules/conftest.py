@@ -44,7 +44,7 @@ class Tree:
 
     def marked(self, organisation_file: str | None = None) -> list[tuple[str, str]]:
         """The marked rules of the project."""
-        found = marked.read(str(self.project), organisation_file)
+        found = marked.read_marked_rules(str(self.project), organisation_file)
         return [(name, text) for name, text in found]
 
     def private(self) -> str:

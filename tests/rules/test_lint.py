@@ -22,8 +22,8 @@ DAYS_AND_COMMITS = (90, 3)
 
 def check(tree: Tree, stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[Problem]:
     """All findings of a project, those of this world only."""
-    walked = lint.survey(str(tree.project))
-    cascade = tree.gather(folders=walked.folders, all_scopes=True)
+    walked = lint.walk_project(str(tree.project))
+    cascade = tree.gather(folders=walked.folders)
     findings, _ = lint.lint(cascade, walked, NOW, stale=stale)
     return [each for each in findings if tree.owns(each.path)]
 
@@ -147,7 +147,7 @@ def test_rules_left_alone_while_the_code_moved_are_stale(
         assert check(tree, lenient) == []
     assert len(check(tree, (80, 3))) == 2
     monkeypatch.setenv("PATH", "/nowhere")
-    walked = lint.survey(str(tree.project))
+    walked = lint.walk_project(str(tree.project))
     assert "ages are not checked" in lint.lint(tree.gather(), walked, NOW)[1][0]
 
 
@@ -159,7 +159,7 @@ def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None
     tree.put("project/CLAUDE.md")
     (tree.project / "loop").symlink_to(tree.project)
 
-    found = lint.survey(str(tree.project))
+    found = lint.walk_project(str(tree.project))
 
     assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
     assert found.is_complete

@@ -133,7 +133,7 @@ def test_what_is_kept_of_a_vector_is_near_what_it_was() -> None:
 
     for place in range(PLACES):
         query = np.eye(PLACES)[place]
-        scanned = known.scan(query)
+        scanned = known.cosines_of_all(query)
         assert scanned[1] == pytest.approx(own[0][place], abs=0.003)
         assert scanned[2] == pytest.approx(own[1][place], abs=0.000_004)
 

@@ -19,7 +19,7 @@ def words(store: Memory, *asked: str) -> list[str]:
     """Those that are related to some."""
     table = vectors.load()
     assert table is not None
-    return store.use(lambda base: related.words(base, table, asked))
+    return store.use(lambda base: related.find_related(base, table, asked))
 
 
 def test_related_words_are_those_that_the_memory_holds_each_in_one_form(world: Path) -> None:

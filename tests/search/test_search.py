@@ -20,7 +20,7 @@ from tests.memory.worlds import SESSION, talked
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.memory import deep, forget
+from brimline.memory import deep, forget, hits
 from brimline.search import documents, stored
 from brimline.state.forgotten import Asked
 from brimline.store import contents, layout, put, removal
@@ -32,7 +32,7 @@ import math, sys
 from brimline.search import stored
 from brimline.store.contents import Span
 for _ in range(int(sys.argv[2])):
-    found = stored.find(sys.argv[1], "needle", None, lambda n: Span(1, n), until=math.inf)
+    found = stored.find_outputs(sys.argv[1], "needle", None, lambda n: Span(1, n), until=math.inf)
     print(found.total, found.pending, flush=True)
 """
 KILLED = """
@@ -44,7 +44,7 @@ def encodable(text):
     if len(calls) > int(sys.argv[2]):
         os.kill(os.getpid(), 9)
     return text
-documents.encodable = encodable
+documents.make_encodable = encodable
 stored.tidy(sys.argv[1], until=math.inf)
 """
 
@@ -58,7 +58,7 @@ def find(
     home_dir: str, query: str, project: str | None = HERE, *, until: float = math.inf
 ) -> stored.Found:
     """All hits of one place."""
-    return stored.find(home_dir, query, project, lambda n: contents.Span(1, n), until=until)
+    return stored.find_outputs(home_dir, query, project, lambda n: contents.Span(1, n), until=until)
 
 
 def keys(found: stored.Found) -> list[str]:
@@ -69,7 +69,7 @@ def keys(found: stored.Found) -> list[str]:
 
 def files(home_dir: str) -> list[Path]:
     """The files of the search."""
-    return sorted(Path(stored.folder(home_dir)).glob("1-*"))
+    return sorted(Path(stored.search_folder(home_dir)).glob("1-*"))
 
 
 def traces(home_dir: str, word: str) -> list[str]:
@@ -111,15 +111,15 @@ def test_no_query_is_an_error_to_the_database(query: str) -> None:
     """It is refused in one sentence (without words, or with too many), or means what it says."""
     for refused in ("", " ", '""', "x" * 501, " ".join(map(str, range(17)))):
         with pytest.raises(StoreError, match=r"the query (is|has)"):
-            stored.terms(refused)
+            stored.parse_terms(refused)
     try:
-        wanted = stored.terms(query)
+        wanted = stored.parse_terms(query)
     except StoreError:
         return
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
         for joined_by in ("AND", "OR"):
-            if expression := stored.expression(wanted, joined_by):
+            if expression := stored.match_expression(wanted, joined_by):
                 connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
     connection.close()
 
@@ -221,7 +221,7 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     """Nobody has to do anything, only one generation is left, and other versions' files stay."""
     wanted = {put_here(home_dir, f"needle {number} " + "hay " * 2_000) for number in range(20)}
     find(home_dir, "needle")
-    other = Path(stored.folder(home_dir), "2-7.sqlite3")
+    other = Path(stored.search_folder(home_dir), "2-7.sqlite3")
     other.write_bytes(b"of a newer version")
     (file,) = files(home_dir)
     raw = file.read_bytes()
@@ -236,7 +236,7 @@ def test_a_damaged_index_is_made_anew(home_dir: str, damage: str) -> None:
     elif damage == "gone":
         file.unlink()
     else:
-        shutil.rmtree(stored.folder(home_dir))
+        shutil.rmtree(stored.search_folder(home_dir))
 
     assert set(keys(find(home_dir, "needle"))) == wanted
     assert set(keys(find(home_dir, "needle"))) == wanted
@@ -259,7 +259,7 @@ def test_flipped_bytes_cost_the_index_at_most(home_dir: str, project_dir: str, s
         raw[chance.randrange(100, len(raw))] ^= 0xFF
     file.write_bytes(raw)
 
-    deep.open_memory(home_dir).search("signed cookies")
+    hits.open_memory(home_dir).search("signed cookies")
     deep.index_sources(home_dir, project_dir)
     forget.forget(home_dir, Asked((SESSION,)))
 
@@ -285,12 +285,12 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
         return opened
 
     if fault == "folder":
-        Path(stored.folder(home_dir)).write_bytes(b"")
+        Path(stored.search_folder(home_dir)).write_bytes(b"")
     elif fault == "link":
-        Path(stored.folder(home_dir)).symlink_to(elsewhere)
+        Path(stored.search_folder(home_dir)).symlink_to(elsewhere)
     elif fault == "file link":
-        Path(stored.folder(home_dir)).mkdir()
-        Path(stored.folder(home_dir), "1-1.sqlite3").symlink_to(elsewhere / "theirs")
+        Path(stored.search_folder(home_dir)).mkdir()
+        Path(stored.search_folder(home_dir), "1-1.sqlite3").symlink_to(elsewhere / "theirs")
     elif fault == "create":
         monkeypatch.setattr(io, "create_exclusively", full)
     elif fault == "no fts":
@@ -303,7 +303,7 @@ def test_a_disk_that_cannot_be_written_can_be_searched(
 
     assert keys(find(home_dir, "needle")) == [key]
     if fault != "folder":
-        Path(stored.folder(home_dir)).mkdir(exist_ok=True)
+        Path(stored.search_folder(home_dir)).mkdir(exist_ok=True)
         with pytest.raises(StoreError, match="the search index cannot be used"):
             stored.forget(home_dir, [key])
     assert list(elsewhere.iterdir()) == []

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
     """Spaces in a phrase count as one; a mark that is no word is not searched."""
-    assert stored.terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
-    assert stored.expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
+    assert stored.parse_terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
+    assert stored.match_expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
 
 
 @pytest.mark.parametrize(
@@ -40,9 +40,9 @@ def test_a_query_has_some_words_and_not_too_many(query: str, problem: str) -> No
     """The sentence says how many there may be."""
     if problem:
         with pytest.raises(StoreError, match=problem):
-            stored.terms(query)
+            stored.parse_terms(query)
     else:
-        assert stored.terms(query)
+        assert stored.parse_terms(query)
 
 
 def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word() -> None:
@@ -103,7 +103,7 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
 
     assert inside == [True, True, True, False, False, False]
     assert stored.is_within("/anything", "/")
-    assert stored.place("/a\0b") == ""
+    assert stored.real_folder("/a\0b") == ""
 
 
 def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
@@ -123,9 +123,9 @@ def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
     assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
     assert shown["title"] == "Bash cat a"
     none = found_outputs.document(home_dir, "whale", None, 10, math.inf)
-    told = found_outputs.nothing(none, "whale", everywhere=False)
+    told = found_outputs.none_found_text(none, "whale", everywhere=False)
     assert told == "none of 1 stored output holds whale; --everywhere asks all projects"
-    assert found_outputs.nothing(none, "whale", everywhere=True).endswith("holds whale")
+    assert found_outputs.none_found_text(none, "whale", everywhere=True).endswith("holds whale")
 
 
 def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
@@ -138,7 +138,7 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
         known = documents.use_database(
-            stored.folder(home_dir), lambda base: documents.states(base, stored.SOURCE)
+            stored.search_folder(home_dir), lambda found: documents.states_by_ref(found, "output")
         )
         return {f"sha256:{digest}" for digest in known}
 
@@ -157,7 +157,7 @@ def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
     assert turns.telling_words("What is the otter plan?") == ["otter", "plan"]
     assert turns.telling_words("what is the") == ["what", "is", "the"]
     assert len(turns.telling_words(" ".join(f"word{number}" for number in range(61)))) == 60
-    assert turns.expression("otter plan") == '"otter" OR "plan"'
+    assert turns.any_word_expression("otter plan") == '"otter" OR "plan"'
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> Non
     assert list(plain) == list(loud) == pytest.approx(list(mixed), abs=1e-6)
     assert float(plain @ plain) == pytest.approx(1)
     assert not unknown.any()
-    assert table.pieces_of("a" * 101) == []
-    assert table.pieces_of("a" * 100) != []
-    assert len(table.pieces_of("otter, plan")) == len(table.pieces_of("otter plan")) + 1
-    assert vectors.missing().startswith("by words alone; `")
+    assert table.piece_numbers("a" * 101) == []
+    assert table.piece_numbers("a" * 100) != []
+    assert len(table.piece_numbers("otter, plan")) == len(table.piece_numbers("otter plan")) + 1
+    assert vectors.words_alone_text().startswith("by words alone; `")
 
 
 @pytest.mark.parametrize("damage", ["cut", "magic", "gone"])
@@ -223,7 +223,7 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     data = vectors.MAGIC + size + size + b"\0\0\x80\x3f" * 2 + b"\1\2\3\4"
     (world / "words.txt").write_text("red\nfox")
     (world / "words.bin").write_bytes(data)
-    sound = vectors.read(world)
+    sound = vectors.read_table(world)
     if damage == "gone":
         (world / "words.bin").unlink()
     else:
@@ -231,16 +231,16 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
 
     assert sound
     assert sound.dimensions == 2
-    assert sound.pieces_of("a red fox") == [0, 1]
-    assert vectors.read(world) is None
+    assert sound.piece_numbers("a red fox") == [0, 1]
+    assert vectors.read_table(world) is None
 
 
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
     """And no file is made."""
-    found = stored.find(home_dir, "x", None, lambda count: Span(1, count), until=math.inf)
+    found = stored.find_outputs(home_dir, "x", None, lambda count: Span(1, count), until=math.inf)
 
     assert found == (0, (), Span(1, 0), True, (), 0)
-    assert not os.path.exists(stored.folder(home_dir))
+    assert not os.path.exists(stored.search_folder(home_dir))
 
 
 def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> No
     documents.use_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert documents.use_database(folder, lambda base: documents.states(base, "x")) == {}
+    assert documents.use_database(folder, lambda base: documents.states_by_ref(base, "x")) == {}
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
 
@@ -266,4 +266,4 @@ def test_a_project_is_itself_and_what_is_below_it(
     within: documents.Within, bounds: dict[str, Any]
 ) -> None:
     """Not what merely begins with its name."""
-    assert documents.bounds(within) == bounds
+    assert documents.project_bounds(within) == bounds

@@ -161,7 +161,7 @@ def run(path: Path, home_dir: str, make_new: Any = shorten, **options: Any) -> R
     def note(done: Rewritten) -> str:
         return restoring.write_note(home_dir, done, {})
 
-    chosen = {"verify": accept, "quiet_s": 0.0, "note": note, **options}
+    chosen = {"verify": accept, "quiet_s": 0.0, "write_note": note, **options}
     return rewrite(Order(str(path), home_dir, make_new, **chosen))
 
 
@@ -175,14 +175,16 @@ def everywhere(path: Path) -> set[int]:
     """The numbers in the session, in the files it was and in its backups."""
     found: set[int] = set()
     for other in path.parent.iterdir():
-        is_kept = disk.is_old(other.name) or ".backup." in other.name
+        is_kept = disk.is_former_file_name(other.name) or ".backup." in other.name
         if other == path or (is_kept and other.name.startswith(path.name)):
             found |= set(numbers(other))
     return found
 
 
 def ours(path: Path) -> list[str]:
-    return sorted([o.name for o in path.parent.iterdir() if disk.session_of(o.name) == path.name])
+    return sorted(
+        [o.name for o in path.parent.iterdir() if disk.session_of_our_file(o.name) == path.name]
+    )
 
 
 def install(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
@@ -193,7 +195,7 @@ def install(monkeypatch: pytest.MonkeyPatch, machine: Machine) -> None:
 def restore(path: Path, home_dir: str) -> bool:
     """Put a session back that has rested; False where there was nothing to put back."""
     os.utime(path, (LONG_AGO, LONG_AGO))
-    found = restoring.plan(str(path), home_dir)
+    found = restoring.plan_restore(str(path), home_dir)
     if found.undone:
         restoring.restore(found, quiet_s=0)
     return bool(found.undone)

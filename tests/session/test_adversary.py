@@ -87,7 +87,7 @@ def test_a_failure_at_any_step_says_whether_the_session_was_rewritten_and_costs_
             is_rewritten = isinstance(error, RewrittenError)
             ends.append(is_rewritten)
             assert path.read_bytes().startswith(before) is not is_rewritten, machine.names
-            has_note = restoring.notes(home, "s") != ([], [])
+            has_note = restoring.read_notes(home, "s") != ([], [])
             assert has_note is (is_rewritten or action == "restore"), machine.names
         writer.finish()
         recovery.recover(str(path))
@@ -128,7 +128,7 @@ def _prepared(action: str, path: Path, home_dir: str) -> Callable[[], object]:
         return lambda: machines.run(path, home_dir)
     machines.run(path, home_dir)
     os.utime(path, (machines.LONG_AGO, machines.LONG_AGO))
-    return lambda: restoring.restore(restoring.plan(str(path), home_dir), quiet_s=0)
+    return lambda: restoring.restore(restoring.plan_restore(str(path), home_dir), quiet_s=0)
 
 
 def _error(work: Callable[[], object]) -> BaseException | None:

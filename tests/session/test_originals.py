@@ -39,7 +39,7 @@ def test_a_result_and_an_input_come_back_from_the_file(
 ) -> None:
     """By the key as a line names it, to the byte, with what is known of the call."""
     for text in (BULK, cold.input_text({"command": "make", "description": BULK})):
-        assert originals.bring_back(home_dir, layout.short_key(key_of(text)))
+        assert originals.put_back_into_store(home_dir, layout.short_key(key_of(text)))
         assert contents.get(home_dir, key_of(text)) == text.encode()
     known = contents.meta(home_dir, key_of(BULK))
     assert (known["tool"], known["source"]) == ("Bash", "make")
@@ -50,14 +50,14 @@ def test_what_the_user_had_forgotten_stays_so(recorded: SessionBuilder, home_dir
     """Its text is still in the session's file, which is the client's."""
     put.put(home_dir, BULK.encode(), {"session": recorded.session_id})
     removal.forget_key(home_dir, key_of(BULK))
-    assert not originals.bring_back(home_dir, key_of(BULK))
+    assert not originals.put_back_into_store(home_dir, key_of(BULK))
 
 
 @pytest.mark.usefixtures("recorded")
 @pytest.mark.parametrize("key", ["sha256:0123456789ab", "no key", "sha256:12", ""])
 def test_what_no_session_holds_is_not_found(home_dir: str, key: str) -> None:
     """Nor is what is no key; nothing is stored."""
-    assert not originals.bring_back(home_dir, key)
+    assert not originals.put_back_into_store(home_dir, key)
     assert contents.blobs(home_dir) == []
 
 
@@ -67,4 +67,4 @@ def test_a_session_that_is_gone_or_empty_is_no_obstacle(
     """The next one may have it."""
     Path(recorded.path).with_name("empty.jsonl").touch()
     Path(recorded.path).with_name("link.jsonl").symlink_to("/nowhere")
-    assert originals.bring_back(home_dir, key_of(BULK))
+    assert originals.put_back_into_store(home_dir, key_of(BULK))

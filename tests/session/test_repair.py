@@ -76,15 +76,15 @@ def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, wor
 
     report = _mend(path, home_dir, damaged)
 
-    assert kind in [fault.kind for fault in report.mended]
-    assert told.mended == report.mended
+    assert kind in [fault.kind for fault in report.before.mendable]
+    assert told.before.mendable == report.before.mendable
     assert report.after is not None
     assert report.after.faults == []
     assert report.backup is not None
     assert Path(report.backup).read_bytes() == b"".join(damaged)
     after = path.read_bytes()
     again = _mend(path, home_dir)
-    assert (again.mended, again.after, again.backup) == ([], None, None)
+    assert (again.before.mendable, again.after, again.backup) == ([], None, None)
     path.write_bytes(after + b'{"type":"later"}\n')
     machines.restore(path, home_dir)
     assert path.read_bytes() == b"".join(damaged) + b'{"type":"later"}\n'
@@ -98,7 +98,7 @@ def test_sound_sessions_and_what_has_two_mends_stay(path: Path, home_dir: str, w
             lines.insert(4, lines[3].replace(b"FIRST-END", b"OTHER-END"))
         report = _mend(path, home_dir, lines)
         assert report.after is None
-        assert [fault.kind for fault in report.left_alone] == doubt
+        assert [fault.kind for fault in report.before.left_alone] == doubt
     assert path.read_bytes() == b"".join(lines)
     assert os.listdir(path.parent) == [path.name]
     assert path.stat().st_mtime == LONG_AGO

@@ -18,14 +18,14 @@ from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
-from brimline.session import recovery, session_documents, session_text
 from brimline.session import restore as restoring
+from brimline.session import session_documents, session_text
 from brimline.session.disk import RewriteError
 from brimline.store import contents, layout, retention
 from brimline.transcript import find
 
 from . import machines
-from .machines import LONG_AGO, line
+from .machines import LONG_AGO
 from .recorded import QUIET_S, Recorded, output
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Record
         session.call(output(str(number), 30_000))
     session.reply(90_000)
     session.purge(keep_requests=1)
-    (note,), _ = restoring.notes(session.home_dir, find.session_id_of(session.path))
+    (note,), _ = restoring.read_notes(session.home_dir, find.session_id_of(session.path))
     hour_ago = Path(note.file).read_text().replace(f'"at": {note.at}', f'"at": {note.at - 3600}')
     Path(note.file).write_text(hour_ago)
     session.now = note.at - 1_800
@@ -113,7 +113,7 @@ def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Record
     assert came_back > 20_000
     assert restored["context"]["purged_since_tokens_estimated"] == -came_back
     assert restored["resume_tokens_estimated"] == purged["resume_tokens_estimated"] + came_back
-    assert f"restore, which brought back ~{came_back:,}" in session_text.session(restored)
+    assert f"restore, which brought back ~{came_back:,}" in session_text.inspection(restored)
     session.now = time.time() + 60
     session.reply(95_000)
     assert _inspected(session)["context"]["purged_since_tokens_estimated"] == 0
@@ -131,12 +131,12 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     Until then what the session refers to is no garbage; afterwards it is.
     """
     session.purge()
-    early = restoring.plan(session.path, home_dir)
+    early = restoring.plan_restore(session.path, home_dir)
     between = go_on(session)
     session.purge()
     session.raw(LATE)
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-    assert len(restoring.plan(session.path, home_dir).undone) == 2
+    assert len(restoring.plan_restore(session.path, home_dir).undone) == 2
     with pytest.raises(RewriteError, match="rewritten meanwhile"):
         restoring.restore(early, quiet_s=QUIET_S)
     kept = len(contents.blobs(home_dir))
@@ -178,7 +178,7 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
     """In the session that was purged, not in a copy of it elsewhere."""
     session.purge()
     (name,) = restoring.noted_sessions(home_dir)
-    (note,), _ = restoring.notes(home_dir, name)
+    (note,), _ = restoring.read_notes(home_dir, name)
     copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
     os.makedirs(os.path.dirname(copy))
     shutil.copy2(session.path, copy)
@@ -208,7 +208,7 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     session.purge()
     purged = session.data
     if damage == "note":
-        (note,) = restoring.notes(home_dir, "session")[0]
+        (note,) = restoring.read_notes(home_dir, "session")[0]
         Path(note.file).write_bytes(b"{")
     elif damage == "changed":
         (backup,) = restoring.backups_of(session.path)
@@ -224,12 +224,12 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
     with pytest.raises(
         RewriteError, match=r"is gone, or not what it was|cannot be read|changed by another.*backup"
     ):
-        restoring.plan(session.path, home_dir)
+        restoring.plan_restore(session.path, home_dir)
     assert session.data == purged
 
     between = go_on(session)
     session.purge()
-    found = restoring.plan(session.path, home_dir)
+    found = restoring.plan_restore(session.path, home_dir)
     restoring.restore(found, quiet_s=QUIET_S)
 
     assert len(found.problems) == 1
@@ -239,12 +239,14 @@ def test_a_way_back_that_is_damaged_is_told_and_nothing_changes(
 def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, original: bytes) -> None:
     """Those that are there keep theirs, however old; notes are private."""
     session.purge()
-    (note,) = restoring.notes(home_dir, "session")[0]
+    (note,) = restoring.read_notes(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
-    assert restoring.expire_notes(home_dir, note.at + 1) == 0
+    restoring.expire_notes(home_dir, note.at + 1)
     os.unlink(session.path)
-    assert [restoring.expire_notes(home_dir, note.at + late) for late in (-1, 1)] == [0, 1]
+    restoring.expire_notes(home_dir, note.at)
+    assert restoring.noted_sessions(home_dir) == ["session"]
+    restoring.expire_notes(home_dir, note.at + 1)
     assert restoring.noted_sessions(home_dir) == []
 
 
@@ -276,7 +278,7 @@ def test_a_copy_that_is_not_what_was_meant_is_never_swapped_in(
         session.purge()
 
     assert session.data == original
-    assert restoring.notes(home_dir, "session") == ([], [])
+    assert restoring.read_notes(home_dir, "session") == ([], [])
 
 
 def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
@@ -292,7 +294,7 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
     assert len(keys) > 3
     for count, key in keys:
         assert len(contents.get(home_dir, key.decode())) == int(count)
-    *_, first = restoring.notes(home_dir, "session")[0]
+    *_, first = restoring.read_notes(home_dir, "session")[0]
     second = sorted(folder.glob("*.backup.*"))[1].read_bytes()
     path.write_bytes(purged + LATE)
 
@@ -300,40 +302,6 @@ def test_what_the_last_version_purged_comes_back_and_references_still_lead_on(
 
     appended = second[first.after.length :] + b'{"type":"torn\n' + LATE
     assert path.read_bytes() == (folder / "original").read_bytes() + appended
-
-
-@pytest.mark.parametrize(
-    ("version", "of_state", "of_old"),
-    [
-        (1, {}, {"inode": 2, "start": 0, "anchor": 0, "mark": 0}),
-        (2, {"kept": 7, "mark": 9}, {"inode": 2, "start": 0, "gap": 0}),
-    ],
-)
-def test_the_journal_of_an_earlier_version_loses_no_late_line(
-    version: int, of_state: dict[str, int], of_old: dict[str, int], world: Path, home_dir: str
-) -> None:
-    """A former file that was still held open when brimline was upgraded."""
-    path = machines.make_session(world / "s.jsonl")
-    with path.open("ab", buffering=0) as held:
-        machines.run(path, home_dir)
-        journal = path.with_name("s.jsonl.brimline-swap")
-        figure, text = journal.read_text().split("\n", 1)
-        written = json.loads(text)
-        for side in ("before", "after"):
-            state = written[side]
-            olds = [
-                {"name": old["name"], "carried": old["carried"]} | of_old for old in state["olds"]
-            ]
-            written[side] = {"inode": state["inode"], "olds": olds} | of_state
-        journal.write_text(f"{figure}\n{json.dumps(written | {'v': version})}\n")
-        held.write(line(40))
-        recovery.recover(str(path))
-        held.write(line(41))
-
-    recovery.recover(str(path))
-
-    assert machines.numbers(path) == list(range(42))
-    assert machines.ours(path) == []
 
 
 @pytest.fixture
@@ -388,12 +356,12 @@ def test_backups_are_listed_and_pruned_after_a_question(
     assert "3 backups, 600 B." in brimline("--session", "s1")[1]
     code, _, err = brimline("--prune", "0")
     assert (code, "--yes" in err) == (1, True)
-    assert len(restoring.of_all()) == 4
+    assert len(restoring.all_backups()) == 4
     assert brimline("nowhere.jsonl")[0] == 1
 
     done = json.loads(brimline("--prune", "5", "--session", "s1", "--json", "--yes")[1])
 
     assert done["count"] == 2
-    assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.of_all()] == [1, 3]
+    assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.all_backups()] == [1, 3]
     assert brimline("--prune", "0", "--yes")[1] == "2 backups (400 B) deleted.\n"
-    assert restoring.of_all() == []
+    assert restoring.all_backups() == []

@@ -323,7 +323,7 @@ def test_every_session_of_a_folder_is_finished_and_swept(path: Path, home_dir: s
         held.write(line(40) + line(41))
         moment = os.fstat(held.fileno()).st_mtime
     for kind in ("lock", "new", "backup"):
-        with open(disk.beside(str(path), kind), "wb") as file:
+        with open(disk.path_beside(str(path), kind), "wb") as file:
             file.write(b"half a")
 
     assert recovery.recover(str(path.parent), most_bytes=100) == []

@@ -66,7 +66,7 @@ DOCUMENT: dict[str, Any] = {
 
 def shown(**changes: Any) -> str:
     """One session in full."""
-    return session_text.session(DOCUMENT | changes)
+    return session_text.inspection(DOCUMENT | changes)
 
 
 def test_a_session_is_told_in_full() -> None:
@@ -221,10 +221,10 @@ def test_a_preview_names_the_command_and_who_is_in_the_way(tmp_path: Path) -> No
     path = tmp_path / "s 1.jsonl"
     path.write_text("", encoding="utf-8")
     document = PURGE | {"path": str(path), "changes": []}
-    used = session_text.preview(document, ["brimline", "session", "purge", str(path)])
+    used = session_text.purge_preview(document, ["brimline", "session", "purge", str(path)])
     assert "The session is in use (it was written " in used
     os.utime(path, (1_000, 1_000))
-    idle = session_text.preview(document, ["brimline", "session", "purge", str(path)])
+    idle = session_text.purge_preview(document, ["brimline", "session", "purge", str(path)])
     assert idle.endswith(f"Nothing was changed. To do it:\n  brimline session purge '{path}'")
 
 
@@ -232,11 +232,11 @@ def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
     one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
 
-    assert session_text.changes([]) == ""
-    twenty = session_text.changes([one] * 20).split("\n")
+    assert session_text.purged_results([]) == ""
+    twenty = session_text.purged_results([one] * 20).split("\n")
     assert len(twenty) == 22
     assert twenty[-1].split() == ["request", "7", "2.0", "kB", "results", "a", "tool", "x"]
-    more = session_text.changes([one] * 21)
+    more = session_text.purged_results([one] * 21)
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 
@@ -254,13 +254,15 @@ DONE: dict[str, Any] = {
 def test_a_purge_that_was_done_tells_the_way_back() -> None:
     """And what came meanwhile, and who still writes."""
     smaller = "~40 tokens smaller (estimated)."
-    assert session_text.purged(DONE).split("\n") == [
+    assert session_text.purge_done(DONE).split("\n") == [
         f"Purged: the session is 9.0 kB (12.0 kB before), the next request {smaller}",
         "Backup: /t/b",
         "Undo:   brimline session restore '/t/s 1.jsonl'",
         "Prune:  brimline session backups --prune DAYS",
     ]
-    late = session_text.purged(DONE | {"appended_lines": 1, "is_still_written": True}).split("\n")
+    late = session_text.purge_done(DONE | {"appended_lines": 1, "is_still_written": True}).split(
+        "\n"
+    )
     assert late[4] == "Added what came meanwhile: 1 line."
     assert late[5].startswith("A program still has the former file open")
 
@@ -279,7 +281,7 @@ def test_a_repair_says_what_it_found_and_did() -> None:
     """Nothing, what it would do, or what is left."""
 
     def told(**changes: Any) -> list[str]:
-        return session_text.repaired(REPAIR | changes).split("\n")
+        return session_text.repair_done(REPAIR | changes).split("\n")
 
     assert told() == ["/t/s1.jsonl", "Sound: no faults.", "Nothing to mend."]
     would = told(mended=[fault(1)])

@@ -23,7 +23,7 @@ def taken(session: SessionBuilder) -> Survey:
 
 def texts(found: Survey) -> list[tuple[str, int, int]]:
     """The results that could go: their call, request and size."""
-    return [(one.call_id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
+    return [(one.call.id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
 
 
 @pytest.mark.parametrize(("size", "is_item"), [(699, False), (700, True)])
@@ -46,7 +46,7 @@ def test_a_result_could_go_from_700_bytes_on(
     assert found.length == os.path.getsize(session.path)
     if is_item:
         (item,) = found.items
-        assert (item.is_main, item.is_error, item.segment) == (True, False, 0)
+        assert (item.is_main, item.segment) == (True, 0)
         assert (item.call.tool, item.call.subject) == ("Bash", "make")
         assert (item.characters, item.disk_bytes) == (size, size + 2)
         assert item.path == ("message", "content", 0, "content")
@@ -132,7 +132,7 @@ def test_large_results_and_directives_are_the_conversation_of_pins(
     found = taken(session).conversation
 
     assert len(found) == 2
-    assert getattr(found[0], "text", None) == "brim:pin next"
+    assert getattr(found[0], "kind", None) == "next"
 
 
 def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) -> None:
@@ -156,7 +156,7 @@ def test_thoughts_are_let_go_of_from_a_message_on(first: str | None, left: list[
     thoughts = [survey.Thought(number, name, 5) for number, name in enumerate("abc")]
     conversation = survey.Conversation(thoughts=thoughts)
 
-    conversation.strip_thoughts(first)
+    conversation.drop_thoughts_from(first)
 
     assert [thought.message_id for thought in conversation.thoughts] == left
 
@@ -165,7 +165,7 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     """The last 512 bytes."""
     base: Any = b"x" * 600
 
-    assert survey.line_check(base) == survey.line_check(b"y" + base)
-    assert survey.line_check(base) != survey.line_check(base[:-1] + b"y")
-    assert survey.line_check(b"a" + b"x" * 511) != survey.line_check(b"b" + b"x" * 511)
-    assert survey.line_check(b"a" + b"x" * 512) == survey.line_check(b"b" + b"x" * 512)
+    assert survey.line_checksum(base) == survey.line_checksum(b"y" + base)
+    assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
+    assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
+    assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)

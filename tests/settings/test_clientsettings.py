@@ -106,7 +106,7 @@ def test_a_broken_file_says_nothing(content: bytes | str, project_dir: str) -> N
         path.symlink_to(content)
 
     assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 5
-    assert clientsettings.read_settings(str(path)) == {}
+    assert clientsettings.read_file(str(path)) == {}
 
 
 def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
@@ -146,7 +146,7 @@ def test_a_folder_is_trusted_where_the_client_was_told_so_of_it_or_one_above(
     notes.parent.mkdir(parents=True, exist_ok=True)
     notes.write_text(text, encoding="utf-8")
 
-    assert clientsettings.is_trusted(project_dir) is trusted
+    assert clientsettings.is_trusted_folder(project_dir) is trusted
 
 
 def test_the_clients_notes_lie_beside_its_folder_where_no_variable_names_that(
@@ -157,7 +157,7 @@ def test_the_clients_notes_lie_beside_its_folder_where_no_variable_names_that(
     told = {"projects": {project_dir: {"hasTrustDialogAccepted": True}}}
     Path(os.environ["HOME"], ".claude.json").write_text(json.dumps(told), encoding="utf-8")
 
-    assert clientsettings.is_trusted(project_dir) is True
+    assert clientsettings.is_trusted_folder(project_dir) is True
 
 
 @pytest.mark.parametrize(

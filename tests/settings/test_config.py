@@ -16,7 +16,7 @@ from brimline import __version__
 from brimline.errors import ConfigError
 from brimline.fast import paths, policy
 from brimline.settings import config
-from brimline.settings.values import SETTINGS, Setting
+from brimline.settings.catalogue import SETTINGS, Setting
 
 tables = st.sampled_from(
     ["", "# first line\n", "context_window = 5000 # mine\n", 'store = { max_mb = "x" }\n']
@@ -83,15 +83,15 @@ def test_every_setting_can_be_set_in_every_way(
     assert config.load(home_dir, project_dir).values[setting.key] == value
 
     Path(paths.user_config(home_dir)).unlink()
-    monkeypatch.setenv(setting.env, text)
+    monkeypatch.setenv(setting.variable, text)
     loaded = config.load(home_dir, project_dir)
-    if not setting.environment:
+    if not setting.allows_environment:
         assert loaded.values[setting.key] == setting.default
-        told = f"{setting.env} is ignored: only the user's file can set {setting.key}"
+        told = f"{setting.variable} is ignored: only the user's file can set {setting.key}"
         assert loaded.problems == [told]
         return
     assert loaded.values[setting.key] == value
-    assert loaded.sources[setting.key] == f"environment ({setting.env})"
+    assert loaded.sources[setting.key] == f"environment ({setting.variable})"
     assert policy.load(home_dir, project_dir).values[setting.key] == value
 
 
@@ -260,14 +260,14 @@ def test_what_is_taken_out_leaves_no_empty_table_and_a_project_no_empty_file(
         config.change_setting(path, "guard.velocity_points", "2", project=is_project)
         config.change_setting(path, "context_window", "6000", project=is_project)
 
-        assert config.remove(path, "guard.preset", project=is_project) is True
-        assert config.remove(path, "guard.preset", project=is_project) is False
-        assert config.remove(path, "carry.enabled", project=is_project) is False
+        assert config.remove_setting(path, "guard.preset", project=is_project) is True
+        assert config.remove_setting(path, "guard.preset", project=is_project) is False
+        assert config.remove_setting(path, "carry.enabled", project=is_project) is False
         left = tomllib.loads(Path(path).read_text(encoding="utf-8"))
         assert left == {"guard": {"velocity_points": 2.0}, "context_window": 6000}
-        assert config.remove(path, "guard.velocity_points", project=is_project) is True
+        assert config.remove_setting(path, "guard.velocity_points", project=is_project) is True
         assert tomllib.loads(Path(path).read_text(encoding="utf-8")) == {"context_window": 6000}
-        assert config.remove(path, "context_window", project=is_project) is True
+        assert config.remove_setting(path, "context_window", project=is_project) is True
 
     assert Path(mine).read_text(encoding="utf-8").strip() == ""
     assert not Path(projects).exists()
@@ -292,7 +292,7 @@ def test_a_projects_file_stays_readable_for_others(project_dir: str) -> None:
 def test_a_setting_that_there_is_not_is_named_with_the_nearest(key: str, hint: str) -> None:
     """Whoever is far off is told where the list is."""
     with pytest.raises(ConfigError) as raised:
-        config.find(key)
+        config.find_setting(key)
 
     assert str(raised.value) == f"there is no setting {key!r}{hint}"
 
@@ -302,11 +302,11 @@ def test_a_refresh_compiles_only_after_a_change(
 ) -> None:
     """An unchanged policy is not written again; whoever compiles adds no variable of their own."""
     monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "off")
-    config.refresh(home_dir, project_dir)
+    config.refresh_policy(home_dir, project_dir)
     compiled = Path(paths.policy_file(home_dir, project_dir))
     first = compiled.stat().st_ino
 
-    config.refresh(home_dir, project_dir)
+    config.refresh_policy(home_dir, project_dir)
     assert compiled.stat().st_ino == first
 
     for path, text in (
@@ -316,7 +316,7 @@ def test_a_refresh_compiles_only_after_a_change(
     ):
         before = compiled.read_bytes()
         _write(path, text)
-        config.refresh(home_dir, project_dir)
+        config.refresh_policy(home_dir, project_dir)
         assert compiled.read_bytes() != before
 
     monkeypatch.delenv("BRIMLINE_GUARD_PRESET")
@@ -327,7 +327,7 @@ def test_a_refresh_compiles_only_after_a_change(
     assert loaded.client["autocompact_window"] == 3
 
     Path(paths.user_config(home_dir)).unlink()
-    config.refresh(home_dir, project_dir)
+    config.refresh_policy(home_dir, project_dir)
     assert policy.load(home_dir, project_dir).values["context_window"] is None
 
 
@@ -339,7 +339,7 @@ def test_a_refresh_compiles_after_an_upgrade(home_dir: str, project_dir: str) ->
     compiled.write_text(older.replace("[30,15,7,3]", "[50,40,30,20]"))
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [50, 40, 30, 20]
-    config.refresh(home_dir, project_dir)
+    config.refresh_policy(home_dir, project_dir)
 
     assert policy.load(home_dir, project_dir).values["guard.tiers"] == [30, 15, 7, 3]
 

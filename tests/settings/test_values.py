@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline import models
-from brimline.settings.values import BY_KEY, SETTINGS, coerce, complete_model
+from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.values import coerce, complete_model
 
 toml_values = st.recursive(
     st.booleans() | st.integers() | st.floats() | st.text(max_size=12),

@@ -14,7 +14,7 @@ import pytest
 import brimline
 from brimline import slashcommands
 from brimline.hooks import entry, statusline
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.slash import answer
 from brimline.store import pins, put
 from brimline.testing import SessionBuilder, statusline_event
@@ -187,7 +187,7 @@ def test_recall_shows_a_key_and_finds_words(home_dir: str, session: SessionBuild
     told = said("/brim:recall walrus", home_dir, session)
     assert ("a walrus" in told, "Nothing was found" in told) == (True, False)
     assert "KEY" in said("/brim:recall", home_dir, session)
-    deep.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
+    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": session.cwd}])
     assert "  > The otter plan." in said("/brim:recall m1", home_dir, session)
     assert "there is no entry m2 any more" in said("/brim:recall m2", home_dir, session)
 

@@ -22,7 +22,7 @@ from tests.team.conftest import KEY
 from brimline.errors import TeamError
 from brimline.fast import paths
 from brimline.mcp import tools
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search import ranking
 from brimline.team import place, points, qdrant, together
 
@@ -203,7 +203,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
     """Their beginning is shared; one that somebody else left there is cut."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     long = {"id": "long", "text": "walrus " * 150_000, "project": os.getcwd()}
-    deep.open_memory(paths.home()).add([long])
+    hits.open_memory(paths.home()).add([long])
     assert anna.sync()["waiting"] == 0
     payload: dict[str, Any] = {
         "text": "\x1b[2Jgiant " + "otter " * 200_000,
@@ -211,23 +211,23 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
         "previous": "",
     }
     payload |= {"project": "importer", "session": "s", "at": 1.0, "source": ""}
-    vectors = points.schema(points.table())["vectors"]
+    vectors = points.schema(points.load_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     point = {"id": 1, "vector": vector, "payload": payload}
     node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
     anna.join("ben", f"qdrant+http://{node.host}/{collection}")
     found = [*anna.find("walrus"), *anna.find("otter")]
-    hits = {hit["text"][:10]: hit for hit in found}
-    assert len(hits["walrus wal"]["text"]) == points.MOST_CHARACTERS
-    assert len(hits["[2Jgiant o"]["text"]) == points.MOST_CHARACTERS
-    assert hits["[2Jgiant o"]["author"] == "mal ory"
+    told = {hit["text"][:10]: hit for hit in found}
+    assert len(told["walrus wal"]["text"]) == points.MOST_CHARACTERS
+    assert len(told["[2Jgiant o"]["text"]) == points.MOST_CHARACTERS
+    assert told["[2Jgiant o"]["author"] == "mal ory"
 
 
 def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collection: str) -> None:
     """Without what ours have, or with texts and times that are none: they are left out."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna.sync()
-    vectors = points.schema(points.table())["vectors"]
+    vectors = points.schema(points.load_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     labels: dict[str, Any] = {
         "previous": "",
@@ -284,7 +284,7 @@ def test_a_sync_that_is_killed_goes_on_and_leaves_nothing_unknown(
     for group in ("kept", "gone"):
         texts = [f"{group} {number} of the walruses" for number in range(300)]
         entries = [{"id": text, "text": text, "group": group, "project": project} for text in texts]
-        deep.open_memory(paths.home()).add(entries)
+        hits.open_memory(paths.home()).add(entries)
     processes.append(subprocess.Popen([*PROGRAM, "memory", "sync"], cwd=project))
     until = time.monotonic() + 60
     while not node.has_points(collection):
@@ -352,11 +352,11 @@ def test_without_its_package_the_search_here_answers(anna: Homes) -> None:
 
 def test_addresses_have_authors_several_nodes_and_ports() -> None:
     """As they are written."""
-    found = place.parse("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
+    found = place.parse_place("qdrant+https://Anna%20K@a.example,[::1]:7000,c/team?replication=2")
     assert found.hosts == ("https://a.example:6333", "https://[::1]:7000", "https://c:6333")
     assert (found.author, found.collection, found.replicas) == ("Anna K", "team", 2)
     with pytest.raises(TeamError, match="another form"):
-        place.parse("http://host/team")
+        place.parse_place("http://host/team")
 
 
 def test_a_projects_file_and_the_environment_cannot_name_a_server(
@@ -489,7 +489,7 @@ def test_indexes_in_another_shape_are_told(
     anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
 ) -> None:
     """A list, where Qdrant has names."""
-    params = points.schema(points.table())
+    params = points.schema(points.load_table())
     told = {"result": {"config": {"params": params}, "payload_schema": ["home"]}}
     anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
     assert "something else than was asked" in anna("memory", "sync").err
@@ -521,7 +521,7 @@ def test_a_teammate_can_not_pose_as_the_user_or_as_brimline() -> None:
         for number, source in enumerate(sources)
     ]
 
-    (other,) = points.others([{"points": found}] * 3, "importer retries", "importer")
+    (other,) = points.read_search_answers([{"points": found}] * 3, "importer retries", "importer")
 
     assert (other.hit.source, other.hit.author) == ("reply", "eve")
     assert other.found == ranking.Found(words=60.0, pair=60.0, meaning=1.0)
@@ -532,7 +532,7 @@ def test_the_mcp_servers_sharing_survives_every_error(
 ) -> None:
     """It is noted for `doctor`, and tried again later."""
     anna.join("anna", "qdrant+http://127.0.0.1:9/memory")
-    monkeypatch.setattr(together, "queue_of", None)
+    monkeypatch.setattr(together, "open_queue", None)
     tools.share_with_team()
     with open(paths.error_log(paths.home()), encoding="utf-8") as file:
         assert "mcp share" in file.read()

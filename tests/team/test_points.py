@@ -40,7 +40,7 @@ def answered(*scores: float, **fields: Any) -> list[Any]:
 
 def weights(text: str, before: str = "", of: str = points.WORDS) -> dict[int, float]:
     """What the words of a text weigh, by their numbers."""
-    (point,) = points.points([item(text, before)], points.table(), HOME)
+    (point,) = points.to_points([item(text, before)], points.load_table(), HOME)
     sparse = point["vector"][of]
     return dict(zip(sparse["indices"], sparse["values"], strict=True))
 
@@ -67,7 +67,7 @@ def test_words_of_the_entry_before_weigh_only_in_the_pair() -> None:
 
 def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
     """That is in a point of its own."""
-    (point,) = points.points([item("otter", "beaver")], points.table(), HOME)
+    (point,) = points.to_points([item("otter", "beaver")], points.load_table(), HOME)
 
     assert point["id"] == "id"
     assert point["payload"] == {
@@ -79,7 +79,7 @@ def test_a_point_has_what_is_common_and_not_the_text_before_it() -> None:
         "source": "user",
         **HOME,
     }
-    assert set(point["vector"]) == {points.vector_name(points.table()), "words", "pair"}
+    assert set(point["vector"]) == {points.vector_name(points.load_table()), "words", "pair"}
 
 
 def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> None:
@@ -96,18 +96,18 @@ def test_the_same_words_are_one_point_in_a_home_and_another_in_each_other() -> N
 
 def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
     """By meaning, by pairs and by words; each word counts alike. Only one answer has the texts."""
-    table = points.table()
-    meaning, pair, words = points.questions("the otter plan", table, "h1", "p1")
-    everywhere = points.questions("the otter plan", table, "h1", None)
-    (wordless,) = points.questions("…", table, "h1", None)
+    table = points.load_table()
+    meaning, pair, words = points.make_searches("the otter plan", table, "h1", "p1")
+    everywhere = points.make_searches("the otter plan", table, "h1", None)
+    (wordless,) = points.make_searches("…", table, "h1", None)
 
     asked = [question["using"] for question in (meaning, pair, words)]
     assert asked == [points.vector_name(table), "pair", "words"]
     assert [question["with_payload"] for question in (meaning, pair, words)] == [True, False, False]
     assert words["query"]["values"] == [1.0, 1.0]
     for prefetch in meaning["prefetch"]:
-        assert prefetch["filter"]["must_not"] == [points.matching("home", "h1")]
-        assert prefetch["filter"]["must"] == [points.matching("project", "p1")]
+        assert prefetch["filter"]["must_not"] == [points.match_condition("home", "h1")]
+        assert prefetch["filter"]["must"] == [points.match_condition("project", "p1")]
         assert (prefetch["limit"], meaning["limit"]) == (turns.CANDIDATES, 2 * turns.CANDIDATES)
     assert [part["using"] for part in meaning["prefetch"]] == asked[:2]
     assert "must" not in everywhere[0]["prefetch"][0]["filter"]
@@ -117,10 +117,10 @@ def test_what_is_asked_leaves_out_ones_own_and_other_projects() -> None:
 def test_no_score_is_believed_that_no_honest_point_has() -> None:
     """Thirty for each word of the question, one by meaning, in either direction."""
     query = "otter plan"
-    (fair,) = points.others(answered(0.5, 3.0, 2.0), query, None)
-    (high,) = points.others(answered(9.0, 1e9, 1e9), query, None)
-    (low,) = points.others(answered(-9.0, -1e9, float("nan")), query, None)
-    (few,) = points.others(answered(0.5), query, None)
+    (fair,) = points.read_search_answers(answered(0.5, 3.0, 2.0), query, None)
+    (high,) = points.read_search_answers(answered(9.0, 1e9, 1e9), query, None)
+    (low,) = points.read_search_answers(answered(-9.0, -1e9, float("nan")), query, None)
+    (few,) = points.read_search_answers(answered(0.5), query, None)
 
     assert fair.found == (2.0, 3.0, 0.5)
     assert high.found == (60.0, 60.0, 1.0)
@@ -133,7 +133,8 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
     """Bounded in length and time, with somebody's name in any case."""
 
     def taken(project: str | None = None, **fields: Any) -> Any:
-        return [other.hit for other in points.others(answered(0.5, **fields), "otter", project)]
+        others = points.read_search_answers(answered(0.5, **fields), "otter", project)
+        return [other.hit for other in others]
 
     (long,) = taken(text="x" * 20_001, author="a" * 101, at=1e11)
     (usual,) = taken(author="", at=1e11 - 1)
@@ -160,7 +161,7 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
 )
 def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
     """6333 where none is given."""
-    assert place.parse(f"qdrant+https://mia@{host}/team").hosts == (node,)
+    assert place.parse_place(f"qdrant+https://mia@{host}/team").hosts == (node,)
 
 
 @pytest.mark.parametrize(
@@ -170,20 +171,20 @@ def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> Non
 def test_what_can_be_no_node_is_refused(host: str) -> None:
     """In one sentence that says the form."""
     with pytest.raises(TeamError, match="has another form than"):
-        place.parse(f"qdrant+https://mia@{host}/team")
+        place.parse_place(f"qdrant+https://mia@{host}/team")
 
 
 def test_an_address_says_author_collection_and_replicas() -> None:
     """One copy where it does not say; a name for people without the scheme."""
-    plain = place.parse("qdrant+http://a.example/team")
-    full = place.parse("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
+    plain = place.parse_place("qdrant+http://a.example/team")
+    full = place.parse_place("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
 
     assert (plain.author, plain.replicas) == ("", 1)
     assert (full.author, full.collection, full.replicas) == ("mi a", "te-am", 3)
     assert full.hosts == ("http://a.example:6333", "http://b.example:7")
     assert full.name == "a.example:6333/te-am"
     with pytest.raises(TeamError, match="holds a key"):
-        place.parse("qdrant+https://mia:secret@a.example/team")
+        place.parse_place("qdrant+https://mia:secret@a.example/team")
 
 
 @pytest.mark.parametrize(("status", "is_made"), [(409, True), (410, False), (400, False)])
@@ -192,7 +193,7 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 ) -> None:
     """Any other refusal is told."""
     ready = {
-        "config": {"params": points.schema(points.table())},
+        "config": {"params": points.schema(points.load_table())},
         "payload_schema": {name: {} for name in points.INDEXED},
     }
     coming: list[tuple[int, Any]] = [
@@ -218,10 +219,10 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 
     http = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=http.serve_forever, daemon=True).start()
-    server = qdrant.Server(place.parse(f"qdrant+http://127.0.0.1:{http.server_port}/team"))
+    server = qdrant.Server(place.parse_place(f"qdrant+http://127.0.0.1:{http.server_port}/team"))
     try:
         with contextlib.nullcontext() if is_made else pytest.raises(TeamError, match=str(status)):
-            queue.prepare(server)
+            queue.prepare_collection(server)
     finally:
         server.close()
         http.shutdown()

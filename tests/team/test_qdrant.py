@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def connected(*hosts: str) -> Iterator[qdrant.Server]:
     """A server whose nodes are at these places; each is waited for."""
     url = f"qdrant+http://mia@{','.join(hosts)}/team"
-    with contextlib.closing(qdrant.Server(place.parse(url), 60.0, 60.0)) as server:
+    with contextlib.closing(qdrant.Server(place.parse_place(url), 60.0, 60.0)) as server:
         yield server
 
 
@@ -43,7 +43,7 @@ def test_an_answer_is_its_result_or_all_of_it(
     """The question goes to the collection."""
     server = answering((299, body))
     with connected(server.host) as nodes:
-        assert nodes.of_collection("POST", "/points", {"a": 1}) == answer
+        assert nodes.ask_collection("POST", "/points", {"a": 1}) == answer
 
     assert server.asked == [("POST", "/collections/team/points", {"a": 1}, None)]
 
@@ -136,7 +136,7 @@ def test_a_change_is_done_when_the_server_says_so(
     server = answering((200, {"result": result}))
     doubt = pytest.raises(TeamError, match=r"127\.0\.0\.1:\d+/team did not confirm a change")
     with connected(server.host) as nodes, contextlib.nullcontext() if is_done else doubt:
-        nodes.change("PUT", "/points", {})
+        nodes.change_points("PUT", "/points", {})
 
     assert server.asked[0][:2] == ("PUT", "/collections/team/points?wait=true")
 
@@ -163,6 +163,6 @@ def test_an_answer_of_another_shape_is_one_sentence(error: type[Exception]) -> N
     """Whatever the shape breaks."""
     with (
         pytest.raises(TeamError, match="something else than was asked"),
-        qdrant.refuse_other_shapes(),
+        qdrant.refuse_strange_answers(),
     ):
         raise error

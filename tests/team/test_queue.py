@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from tests.team.conftest import Answering
 
-PLACE = place.parse("qdrant+http://mia@127.0.0.1:1/team")
+PLACE = place.parse_place("qdrant+http://mia@127.0.0.1:1/team")
 
 
 def test_what_differs_is_sent_and_what_is_gone_is_deleted() -> None:
     """A point that is the same on both sides waits for nothing."""
     here = {"same": (1, "s"), "changed": (2, "new"), "fresh": (3, "f")}
-    waiting = queue._difference({"same": "s", "changed": "old", "gone": ""}, here)
+    waiting = queue._find_difference({"same": "s", "changed": "old", "gone": ""}, here)
 
     assert waiting.sends == {"changed": (2, "new"), "fresh": (3, "f")}
     assert waiting.deletes == ["gone"]
@@ -52,9 +52,9 @@ def test_the_ids_of_all_pages_are_read(answering: Callable[..., Answering]) -> N
         {"points": [{"id": "more"}], "next_page_offset": None},
     ]
     server = answering(*[(200, {"result": page}) for page in pages])
-    where = place.parse(f"qdrant+http://{server.host}/team")
+    where = place.parse_place(f"qdrant+http://{server.host}/team")
     with contextlib.closing(qdrant.Server(where, 60.0, 60.0)) as nodes:
-        ids = queue._point_ids(nodes, {"filter": {}})
+        ids = queue._fetch_point_ids(nodes, {"filter": {}})
 
     assert ids == {"a", "b", "3"}
     common = {"filter": {}, "limit": 10_000, "with_payload": False}
@@ -82,26 +82,26 @@ def test_a_collection_fits_that_was_made_for_the_same_model(
     sparse: Any, is_own: bool, fits: bool
 ) -> None:
     """Another one is named, and left as it is."""
-    name = points.vector_name(points.table()) if is_own else "meaning-other"
+    name = points.vector_name(points.load_table()) if is_own else "meaning-other"
     if fits:
-        queue.check(made_with(sparse, name), PLACE)
+        queue.check_collection(made_with(sparse, name), PLACE)
     else:
         said = rf"127\.0\.0\.1:1/team was made for another model \({name}\) than"
         with pytest.raises(TeamError, match=said):
-            queue.check(made_with(sparse, name), PLACE)
+            queue.check_collection(made_with(sparse, name), PLACE)
 
 
 def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
     """With as many copies as the address says; an index that is there is not made again."""
-    params = points.schema(points.table())
+    params = points.schema(points.load_table())
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)
-    where = place.parse(f"qdrant+http://{server.host}/team?replication=3")
+    where = place.parse_place(f"qdrant+http://{server.host}/team?replication=3")
     with contextlib.closing(qdrant.Server(where, 60.0, 60.0)) as nodes:
-        queue.prepare(nodes)
+        queue.prepare_collection(nodes)
 
     copies = {"replication_factor": 3, "write_consistency_factor": 1}
     assert server.asked[1][:3] == ("PUT", "/collections/team", params | copies)

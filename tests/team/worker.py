@@ -13,7 +13,7 @@ import time
 
 from brimline.errors import TeamError
 from brimline.fast import paths
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search.documents import EVERYWHERE
 from brimline.team import together
 
@@ -23,8 +23,8 @@ _PAUSE_S = 0.05
 
 def write(count: int, deadline_s: float) -> dict[str, int]:
     """Say something and send it, again and again, until nothing waits."""
-    home, memory = paths.home(), deep.open_memory(paths.home())
-    queue = together.queue_of(home, os.getcwd())
+    home, memory = paths.home(), hits.open_memory(paths.home())
+    queue = together.open_queue(home, os.getcwd())
     assert queue is not None
     until = time.monotonic() + deadline_s
     said, failures, waiting = 0, 0, 1
@@ -35,27 +35,27 @@ def write(count: int, deadline_s: float) -> dict[str, int]:
         memory.add({"id": text, "text": text, "group": session} for text in texts)
         said += number
         try:
-            waiting = queue.drain(queue.compared())["waiting"]
+            waiting = queue.drain(queue.compare_with_server())["waiting"]
             print(said, flush=True)
         except TeamError:
             failures += 1
             time.sleep(_PAUSE_S)
-    return {"said": said, "failures": failures, "waiting": queue.waiting().total}
+    return {"said": said, "failures": failures, "waiting": queue.find_waiting().total}
 
 
 def search(deadline_s: float) -> dict[str, object]:
     """Ask until the input ends; how often the answer came from here alone, or late."""
-    together.WAIT_S, memory = 30.0, deep.open_memory(paths.home())
+    together.WAIT_S, memory = 30.0, hits.open_memory(paths.home())
     until = time.monotonic() + deadline_s
     problems, times, most = [], [], 0
     while time.monotonic() < until and not os.path.exists(f"{paths.home()}/stop"):
         begun = time.monotonic()
-        hits, problem = together.search(
+        found, problem = together.search(
             paths.home(), os.getcwd(), memory, "which walrus is mentioned", 10, EVERYWHERE
         )
         times.append(time.monotonic() - begun)
         problems += [problem] if problem else []
-        most = max(most, len(hits))
+        most = max(most, len(found))
         time.sleep(_PAUSE_S)
     slow = sum(one > 0.3 for one in times)
     return {"asked": len(times), "problems": problems, "most": most, "slow": slow} | {

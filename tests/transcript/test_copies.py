@@ -127,13 +127,13 @@ def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> N
     at = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
     kept = rows[at]["compactMetadata"].pop("preservedMessages")
 
-    assert [fault.kind for fault in report.mended] == ["undone_compaction"]
+    assert [fault.kind for fault in report.before.mendable] == ["undone_compaction"]
     assert kept["anchorUuid"] == rows[at]["uuid"]
     assert kept["uuids"] == [fields["uuid"] for fields in rows[at + 1 :]]
     assert rows == old
     assert repair.examine(session.path).faults == []
     os.utime(session.path, (1_700_000_000, 1_700_000_000))
-    restore.restore(restore.plan(session.path, home_dir), quiet_s=0.01)
+    restore.restore(restore.plan_restore(session.path, home_dir), quiet_s=0.01)
     assert Path(session.path).read_bytes() == before
 
 

@@ -38,10 +38,10 @@ def test_a_session_is_found_by_its_id_in_any_project() -> None:
     folder.mkdir(parents=True)
     (folder / "abc-1.jsonl").write_text("")
 
-    assert find.by_id("abc-1") == str(folder / "abc-1.jsonl")
-    assert find.session_id_of(find.by_id("abc-1")) == "abc-1"
+    assert find.transcript_with_id("abc-1") == str(folder / "abc-1.jsonl")
+    assert find.session_id_of(find.transcript_with_id("abc-1")) == "abc-1"
     with pytest.raises(SessionError, match="no session 'xyz' is known"):
-        find.by_id("xyz")
+        find.transcript_with_id("xyz")
 
 
 @pytest.mark.row("S4-45")
@@ -49,7 +49,7 @@ def test_a_session_is_found_by_its_id_in_any_project() -> None:
 def test_an_id_that_is_no_id_never_becomes_a_path(session_id: str) -> None:
     """Foreign characters are refused, not searched for."""
     with pytest.raises(SessionError, match=r"no session .* is known"):
-        find.by_id(session_id)
+        find.transcript_with_id(session_id)
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ def test_after_clear_it_is_the_latest_naming_the_first(
     build("first", 10, began_with="first")
     build("other", 20, began_with="other")
     build("old", 5, began_with="first")
-    assert find.current("first") == "first"
+    assert find.latest_of_client("first") == "first"
     build("second", 20, began_with="first")
     build("third", 30, began_with="first")
     build("other", 40, began_with="other")
 
-    assert find.current("first") == "third"
+    assert find.latest_of_client("first") == "third"
 
 
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
@@ -103,7 +103,7 @@ def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]
     other.raw('"session_id":"first"\n["session_id":"first"\n{"a":{"session_id":"first"}}\n{"sess')
     os.utime(other.path, (30, 30))
 
-    assert find.current("first") == "first"
+    assert find.latest_of_client("first") == "first"
 
 
 def test_a_session_has_the_same_names_everywhere(
@@ -117,6 +117,6 @@ def test_a_session_has_the_same_names_everywhere(
     monkeypatch.chdir(project_dir)
 
     for name in ("1f0c2d3e-0000", "1f0c2d3e", session.path, "last"):
-        assert find.named(name) == find.wanted(name) == session.path
-        assert find.wanted_id(name) == "1f0c2d3e-0000"
-        assert find.matching(name, ["1f0c2d3e-0000", "2"]) == "1f0c2d3e-0000"
+        assert find.transcript_named(name) == find.wanted_transcript(name) == session.path
+        assert find.wanted_session_id(name) == "1f0c2d3e-0000"
+        assert find.only_matching_id(name, ["1f0c2d3e-0000", "2"]) == "1f0c2d3e-0000"

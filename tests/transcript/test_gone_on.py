@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import json, paths
-from brimline.memory import deep
-from brimline.session import inspect, originals, undo
+from brimline.memory import deep, hits
+from brimline.session import inspect, originals, undo_compaction
 from brimline.state import history, lookback
 from brimline.store import contents, layout, put
 from brimline.transcript import find, read, row
@@ -30,8 +30,8 @@ _LONG_AGO = 1_700_000_000
 
 def undone(path: str, home_dir: str) -> str:
     """Take a session back to before its last compaction; returns the second session's file."""
-    plan = undo.plan(path, home_dir)
-    undo.undo(plan, quiet_s=0.01)
+    plan = undo_compaction.plan_undo(path, home_dir)
+    undo_compaction.undo(plan, quiet_s=0.01)
     return plan.second
 
 
@@ -76,7 +76,7 @@ def test_memory_has_every_message_once(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT session, text FROM entries"
-    memory = deep.open_memory(home_dir)
+    memory = hits.open_memory(home_dir)
     entries = memory.use(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}
@@ -118,11 +118,11 @@ def test_inspect_counts_the_turns_that_began_in_a_session(
     """As it counts requests: those of before are in the context, but were made elsewhere."""
     whole = inspect.inspect(first)
     second = inspect.inspect(go_on(first, home_dir))
-    assert (whole.turns, whole.requests) == (3, 7)
-    assert (second.turns, second.requests) == (1, 3)
+    assert (whole.turns, len(whole.occupancies)) == (3, 7)
+    assert (second.turns, len(second.occupancies)) == (1, 3)
     if go_on is undone:
         rest = inspect.inspect(first)
-        assert (rest.turns, rest.requests) == (2, 4)
+        assert (rest.turns, len(rest.occupancies)) == (2, 4)
     assert second.context.composed.parts["user"] > 0
 
 
@@ -131,11 +131,11 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     first: str, home_dir: str, go_on: GoOn
 ) -> None:
     """With the store gone the original is in the file that the session went on from."""
-    results = [each.text for fields in read.rows(first) for each in row.results(fields)]
+    results = [each.text for fields in read.rows(first) for each in row.main_thread_results(fields)]
     bulk = max(results, key=len)
     key = layout.PREFIX + put.sha256(bulk.encode())
     second = go_on(first, home_dir)
     assert layout.short_key(key).encode() in Path(second).read_bytes()
 
-    assert originals.bring_back(home_dir, layout.short_key(key))
+    assert originals.put_back_into_store(home_dir, layout.short_key(key))
     assert contents.get(home_dir, key) == bulk.encode()

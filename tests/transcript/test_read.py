@@ -73,7 +73,7 @@ def test_broken_utf8_is_read_with_replacement_and_said_so() -> None:
     """The bytes stay, the text shows where they are broken."""
     (line,) = lines(b'{"a":"\xff"}\n')
 
-    assert line.only == {"a": "\ufffd"}
+    assert line.only_row == {"a": "\ufffd"}
     assert not line.exact
     assert line.raw == b'{"a":"\xff"}\n'
 
@@ -104,13 +104,13 @@ def test_only_so_much_is_read_as_was_asked_for() -> None:
     assert found[-1].problem == "torn"
 
 
-def test_rows_are_read_from_a_place_on_where_a_mark_stands(tmp_path: Path) -> None:
+def test_rows_are_read_up_to_a_place_where_a_mark_stands(tmp_path: Path) -> None:
     """Lines without a mark are not parsed, and every byte is reported all the same."""
     path = tmp_path / "session.jsonl"
     path.write_bytes(b'{"a":1}\n{"b":2}{"b":3}\n{"b":4}\n{"c":5}\n{"b":6')
     steps: list[int] = []
 
-    found = list(read.rows(str(path), (b'"b"', b'"c"'), steps.append, start=8, length=32))
+    found = list(read.rows(str(path), (b'"b"', b'"c"'), steps.append, 40))
 
     assert found == [{"b": 2}, {"b": 3}, {"b": 4}, {"c": 5}]
-    assert sum(steps) == 32
+    assert sum(steps) == 40

@@ -157,7 +157,7 @@ def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: s
     for fields in read.rows(path):
         if row.is_boundary(fields):
             sizes.clear()
-        for result in row.results(fields):
+        for result in row.main_thread_results(fields):
             sizes.setdefault(result.call_id, len(result.text.encode()))
     largest = inspect.inspect(path).largest
     assert len({large.call_id for large in largest}) == len(largest) == 10
@@ -177,7 +177,7 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     path = shutil.copy2(source, str(world / "session.jsonl"))
     options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
     plan = purge.plan_purge(path, options, home_dir)
-    changed = session_documents.changes(plan)
+    changed = session_documents.purged_results(plan)
     purge.purge(path, plan, home_dir, quiet_s=0.01)
 
     results, kept = _lost_characters(source, Path(path))
@@ -203,7 +203,7 @@ def _lost_characters(before: Path, after: Path) -> tuple[Counter[str], Counter[s
         if row.is_boundary(old):
             kept.clear()
         count = len(json.dumps(row.message_of(old))) - len(json.dumps(row.message_of(new)))
-        for call in row.result_ids(old):
+        for call in row.answered_call_ids(old):
             kept.setdefault(call, count)
             lost[call] = max(lost[call], count)
     return +lost, +kept

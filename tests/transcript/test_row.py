@@ -20,17 +20,18 @@ from .generated import rows as generated_rows
 CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
-    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "typed"),
-    *("queue_operation", "calls", "results", "is_final", "lost_thinking"),
+    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "sent_by_user"),
+    *("queue_operation", "main_thread_calls", "main_thread_results", "has_final_usage"),
+    "describe_lost_thinking",
     *("visible_characters", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
     *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
-    *("message_id", "references", "envelope", "numbered_blocks", "tool_uses"),
-    *("result_ids", "placed_result_texts"),
-    *("compaction_of", "preserved", "cleared_ids", "client_session_of"),
-    *("is_bookkeeping", "is_idle_notice", "holds_persons_words"),
+    *("message_id", "needed_row_ids", "envelope_of", "numbered_blocks", "any_thread_calls"),
+    *("answered_call_ids", "result_texts_with_paths"),
+    *("compaction_figures", "preserved_row_ids", "cleared_call_ids", "clients_first_session"),
+    *("is_bookkeeping_attachment", "is_idle_compaction_notice", "holds_persons_words"),
 )
 
 
@@ -79,7 +80,7 @@ def test_text_nested_to_any_depth_is_counted() -> None:
 @pytest.mark.parametrize(("row", "expected"), CASES["typed"])
 def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
     """What the client adds, or writes in their place, is not theirs."""
-    assert (words.message(row) if row else "") == expected
+    assert (words.user_message(row) if row else "") == expected
 
 
 @pytest.mark.parametrize(("fields", "expected"), CASES["queued"])
@@ -87,7 +88,7 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
     """Other senders use the same row."""
     attachment = {"type": "queued_command"} | fields
 
-    assert shapes.typed({"type": "attachment", "attachment": attachment}) == expected
+    assert shapes.sent_by_user({"type": "attachment", "attachment": attachment}) == expected
 
 
 @pytest.mark.parametrize(
@@ -116,8 +117,8 @@ def test_a_row_tells_which_thoughts_are_not_sent_any_more(
     """And who left them out; the client keeps such rows for itself."""
     row = {"type": "attachment", "attachment": attachment}
 
-    assert shapes.lost_thinking(row) == lost
-    assert shapes.is_bookkeeping(row) is bool(lost)
+    assert shapes.describe_lost_thinking(row) == lost
+    assert shapes.is_bookkeeping_attachment(row) is bool(lost)
 
 
 def test_results_that_the_client_cut_itself_are_known() -> None:
@@ -125,5 +126,8 @@ def test_results_that_the_client_cut_itself_are_known() -> None:
     cut = {"type": "tool_results_cut", "callIds": ["t1", "t2"], "standIn": "[cut]"}
     micro = {"compactedToolIds": ["t3"]}
 
-    assert sorted(shapes.cleared_ids({"type": "attachment", "attachment": cut})) == ["t1", "t2"]
-    assert shapes.cleared_ids({"type": "system", "microcompactMetadata": micro}) == ["t3"]
+    assert sorted(shapes.cleared_call_ids({"type": "attachment", "attachment": cut})) == [
+        "t1",
+        "t2",
+    ]
+    assert shapes.cleared_call_ids({"type": "system", "microcompactMetadata": micro}) == ["t3"]

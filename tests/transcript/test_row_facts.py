@@ -24,19 +24,19 @@ Row = dict[str, Any]
         (row.is_meta, {}, False),
         (row.is_synthetic, {"message": {"model": "<synthetic>"}}, True),
         (row.is_synthetic, {"message": {"model": "m"}}, False),
-        (row.is_rebuilt, {"message": {"model": "<synthetic>"}, "madeBy": "other"}, True),
-        (row.is_rebuilt, {"message": {"model": "<synthetic>"}}, False),
-        (row.is_rebuilt, {"message": {"model": "m"}, "madeBy": "other"}, False),
-        (row.is_final, {"message": {"stop_reason": "end_turn"}}, True),
-        (row.is_final, {"message": {"stop_reason": None}}, False),
+        (row.is_rebuilt_by_mod, {"message": {"model": "<synthetic>"}, "madeBy": "other"}, True),
+        (row.is_rebuilt_by_mod, {"message": {"model": "<synthetic>"}}, False),
+        (row.is_rebuilt_by_mod, {"message": {"model": "m"}, "madeBy": "other"}, False),
+        (row.has_final_usage, {"message": {"stop_reason": "end_turn"}}, True),
+        (row.has_final_usage, {"message": {"stop_reason": None}}, False),
         (row.kind_of, {"type": "user"}, "user"),
         (row.kind_of, {"type": 5}, ""),
         (row.uuid_of, {"uuid": "u"}, "u"),
         (row.uuid_of, {"uuid": ""}, None),
         (row.session_of, {"sessionId": "s"}, "s"),
         (row.session_of, {}, None),
-        (row.client_session_of, {"session_id": "s"}, "s"),
-        (row.client_session_of, [], None),
+        (row.clients_first_session, {"session_id": "s"}, "s"),
+        (row.clients_first_session, [], None),
         (row.cwd_of, {"cwd": "/a"}, "/a"),
         (row.cwd_of, {}, None),
         (row.branch_of, {"gitBranch": "main"}, "main"),
@@ -44,21 +44,21 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {"id": "m1"}}, "m1"),
         (row.message_id, {"type": "user", "message": {"id": "m1"}}, None),
         (row.message_id, {"type": "assistant", "message": {}}, None),
-        (row.references, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
-        (row.references, {"parentUuid": None}, []),
-        (row.time_mark, {"timestamp": "t"}, b'"timestamp":"t"'),
-        (row.client_session_mark, "s", b'"session_id":"s"'),
+        (row.needed_row_ids, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
+        (row.needed_row_ids, {"parentUuid": None}, []),
+        (row.timestamp_mark, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.clients_first_session_mark, "s", b'"session_id":"s"'),
         (row.thread_of, {}, ""),
         (row.thread_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
         (row.thread_of, {"isSidechain": True}, "sidechain"),
         (row.thread_of, {"isSidechain": False, "agentId": "a1"}, ""),
-        (row.type_name, {"type": "system", "subtype": "init"}, "system/init"),
-        (row.type_name, {"type": "user"}, "user"),
-        (row.type_name, {}, "without a type"),
-        (row.forked_from, {"forkedFrom": {"sessionId": "s"}}, "s"),
-        (row.forked_from, {"forkedFrom": {"sessionId": ""}}, None),
-        (row.forked_from, {"forkedFrom": "s"}, None),
-        (row.forked_from, [], None),
+        (row.type_with_subtype, {"type": "system", "subtype": "init"}, "system/init"),
+        (row.type_with_subtype, {"type": "user"}, "user"),
+        (row.type_with_subtype, {}, "without a type"),
+        (row.forked_from_session, {"forkedFrom": {"sessionId": "s"}}, "s"),
+        (row.forked_from_session, {"forkedFrom": {"sessionId": ""}}, None),
+        (row.forked_from_session, {"forkedFrom": "s"}, None),
+        (row.forked_from_session, [], None),
         (
             row.queue_operation,
             {"type": "queue-operation", "operation": "enqueue", "content": "x"},
@@ -70,20 +70,20 @@ Row = dict[str, Any]
         (row.holds_persons_words, {"holdsPersonsWords": 1}, False),
         (row.holds_persons_words, {"userFeedback": "no"}, True),
         (row.holds_persons_words, {}, False),
-        (row.compaction_of, {}, (None, None, None)),
+        (row.compaction_figures, {}, (None, None, None)),
         (
-            row.compaction_of,
+            row.compaction_figures,
             {"compactMetadata": {"trigger": "auto", "preTokens": 5, "postTokens": 0}},
             ("auto", 5, None),
         ),
         (
-            row.compaction_of,
+            row.compaction_figures,
             {"compactMetadata": {"trigger": "a\x07", "postTokens": 3}},
             (None, None, 3),
         ),
-        (row.preserved, {}, (frozenset(), None, None)),
+        (row.preserved_row_ids, {}, (frozenset(), None, None)),
         (
-            row.preserved,
+            row.preserved_row_ids,
             {
                 "compactMetadata": {
                     "preservedSegment": {"headUuid": "a", "tailUuid": "b"},
@@ -92,16 +92,20 @@ Row = dict[str, Any]
             },
             (frozenset("abc"), "a", "b"),
         ),
-        (row.cleared_ids, {"microcompactMetadata": {"compactedToolIds": ["t1"]}}, ["t1"]),
-        (row.cleared_ids, {"microcompactMetadata": "x"}, []),
+        (row.cleared_call_ids, {"microcompactMetadata": {"compactedToolIds": ["t1"]}}, ["t1"]),
+        (row.cleared_call_ids, {"microcompactMetadata": "x"}, []),
         (
-            row.cleared_ids,
+            row.cleared_call_ids,
             {"type": "attachment", "attachment": {"type": "tool_results_cut", "callIds": ["t2"]}},
             ["t2"],
         ),
-        (row.result_ids, {"type": "assistant"}, []),
-        (row.rendered_of, {"type": "attachment", "attachment": {"a": 1}, "rendered": "r"}, "r"),
-        (row.rendered_of, {"type": "user", "rendered": "r"}, None),
+        (row.answered_call_ids, {"type": "assistant"}, []),
+        (
+            row.rendered_attachment,
+            {"type": "attachment", "attachment": {"a": 1}, "rendered": "r"},
+            "r",
+        ),
+        (row.rendered_attachment, {"type": "user", "rendered": "r"}, None),
         (row.attachment_of, {"type": "attachment", "attachment": "x"}, {}),
         (
             row.attachment_of,
@@ -116,13 +120,13 @@ Row = dict[str, Any]
         (usage.is_boundary, {"isCompactSummary": True, "isSidechain": True}, False),
         (usage.is_boundary, [], False),
         (usage.is_summary, {"isCompactSummary": 1}, False),
-        (usage.count_of, None, 0),
-        (usage.count_of, True, None),
-        (usage.count_of, -1, None),
-        (usage.count_of, 0, 0),
-        (usage.count_of, 10**12, 10**12),
-        (usage.count_of, 10**12 + 1, None),
-        (usage.count_of, 1.0, None),
+        (usage.as_count, None, 0),
+        (usage.as_count, True, None),
+        (usage.as_count, -1, None),
+        (usage.as_count, 0, 0),
+        (usage.as_count, 10**12, 10**12),
+        (usage.as_count, 10**12 + 1, None),
+        (usage.as_count, 1.0, None),
         (usage.is_message, {"type": "assistant"}, True),
         (usage.is_message, {"type": "system"}, False),
     ],
@@ -181,29 +185,30 @@ def test_a_usage_tells_sizes_and_names() -> None:
     assert (found.prompt_tokens, found.output_tokens, found.fresh_tokens) == (321, 7, 301)
     assert (found.message_id, found.model, found.timestamp) == ("m", "x", "t")
     assert (found.requested_model, found.version, found.session_id) == ("x[1m]", "2", "s")
-    assert row.cached_of(fields) == (20, 300, 300, "x")
-    assert row.cached_of({"type": "user"}) is None
-    billed = row.billed_of(fields)
-    assert billed is not None
-    assert billed.tokens == (1, 300, 0, 20, 7)
-    assert (billed.message_id, billed.model, billed.timestamp) == ("m", "x", "t")
-    assert row.billed_of(fields | {"isApiErrorMessage": True}) is None
-    assert row.billed_of(fields | {"type": "user"}) is None
-    assert row.billed_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}}) is None
+    assert row.cache_use_of(fields) == (20, 300, 300, "x")
+    assert row.cache_use_of({"type": "user"}) is None
+    assert row.billed_tokens_of(fields) == (1, 300, 0, 20, 7)
+    assert (row.message_id(fields), row.model_of(fields)) == ("m", "x")
+    assert row.billed_tokens_of(fields | {"isApiErrorMessage": True}) is None
+    assert row.billed_tokens_of(fields | {"type": "user"}) is None
+    assert (
+        row.billed_tokens_of({"type": "assistant", "message": {"usage": {"input_tokens": 0}}})
+        is None
+    )
 
 
 def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
     """The other figures of its usage stay."""
     fields = {"type": "assistant", "message": {"usage": {"input_tokens": 9, "output_tokens": 7}}}
-    made = row.resized(fields, 500)["message"]["usage"]
+    made = row.with_prompt_tokens(fields, 500)["message"]["usage"]
     assert made == {
         "input_tokens": 0,
         "cache_read_input_tokens": 500,
         "cache_creation_input_tokens": 0,
         "output_tokens": 7,
     }
-    assert usage.is_boundary(row.boundary(500))
-    assert row.compaction_of(row.boundary(500)) == ("auto", 500, None)
+    assert usage.is_boundary(row.make_auto_boundary(500))
+    assert row.compaction_figures(row.make_auto_boundary(500)) == ("auto", 500, None)
 
 
 @pytest.mark.parametrize(
@@ -270,20 +275,20 @@ def test_texts_in_results_are_found_with_their_places() -> None:
     fine = {"type": "tool_result", "tool_use_id": "t2", "content": parts}
     fields = {"type": "user", "message": {"content": [{"type": "text", "text": "x"}, failed, fine]}}
 
-    assert list(row.placed_result_texts(fields)) == [
-        ("t1", ("message", "content", 1, "content"), "no", True),
-        ("t2", ("message", "content", 2, "content", 1, "text"), "yes", False),
+    assert list(row.result_texts_with_paths(fields)) == [
+        ("t1", ("message", "content", 1, "content"), "no"),
+        ("t2", ("message", "content", 2, "content", 1, "text"), "yes"),
     ]
-    assert list(row.placed_result_texts(fields | {"type": "assistant"})) == []
-    assert row.result_ids(fields) == ["t1", "t2"]
-    found = list(row.results(fields | {"toolUseResult": {"stdout": "yes"}}))
+    assert list(row.result_texts_with_paths(fields | {"type": "assistant"})) == []
+    assert row.answered_call_ids(fields) == ["t1", "t2"]
+    found = list(row.main_thread_results(fields | {"toolUseResult": {"stdout": "yes"}}))
     assert [(one.call_id, one.text, one.is_error) for one in found] == [
         ("t1", "no", True),
         ("t2", "yes\n", False),
     ]
     assert found[0].record == {"stdout": "yes"}
-    assert next(row.results(fields | {"toolUseResult": "Error: x"})).record == {}
-    assert list(row.results(fields | {"type": "assistant"})) == []
+    assert next(row.main_thread_results(fields | {"toolUseResult": "Error: x"})).record == {}
+    assert list(row.main_thread_results(fields | {"type": "assistant"})) == []
 
 
 def test_calls_are_those_of_replies() -> None:
@@ -292,55 +297,59 @@ def test_calls_are_those_of_replies() -> None:
     odd = {"type": "tool_use", "id": 5, "name": "Read", "input": "x"}
     fields = {"type": "assistant", "message": {"content": [call, odd, {"type": "text"}]}}
 
-    found = [(one.id, one.name, one.arguments) for one in row.calls(fields)]
+    found = [(one.id, one.name, one.arguments) for one in row.main_thread_calls(fields)]
 
     assert found == [("t1", "Bash", {"command": "ls"}), ("", "Read", {})]
-    assert list(row.calls(fields | {"type": "user"})) == []
-    assert list(row.calls(fields | {"isSidechain": True})) == []
-    assert len(list(row.tool_uses(fields | {"isSidechain": True}))) == 2
+    assert list(row.main_thread_calls(fields | {"type": "user"})) == []
+    assert list(row.main_thread_calls(fields | {"isSidechain": True})) == []
+    assert len(list(row.any_thread_calls(fields | {"isSidechain": True}))) == 2
 
 
 def test_a_failed_answer_is_written_as_the_client_would() -> None:
     """With the names of the reply that it answers, a subagent's too."""
     reply = {"uuid": "u1", "sessionId": "s", "cwd": "/a", "type": "assistant", "agentId": "g"}
 
-    made = row.answering(reply, {"t1": "gone"}, "u2", "copy")
+    made = row.make_failed_answer(reply, ["t1"], "gone", "u2")
 
     assert (made["type"], made["uuid"], made["parentUuid"]) == ("user", "u2", "u1")
-    assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "copy")
+    assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "Error: gone")
     assert (made["agentId"], made["cwd"]) == ("g", "/a")
     (block,) = made["message"]["content"]
     assert (block["tool_use_id"], block["content"], block["is_error"]) == ("t1", "gone", True)
-    assert "agentId" not in row.answering({"uuid": "u1"}, {}, "u2", "c")
+    assert "agentId" not in row.make_failed_answer({"uuid": "u1"}, [], "gone", "u2")
 
 
 def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
     """From a message on; who reads it back finds that message."""
-    made = row.thinking_stripped({"sessionId": "s"}, "u2", "u1", "m7")
+    made = row.make_thinking_stripped({"sessionId": "s"}, "u2", "u1", "m7")
 
     assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
     assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
-    assert row.stripped_from(made) == "m7"
+    assert row.thinking_stripped_from(made) == "m7"
     everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
-    assert row.stripped_from(everything) == ""
-    assert row.stripped_from({"type": "attachment", "attachment": {"type": "x"}}) is None
+    assert row.thinking_stripped_from(everything) == ""
+    assert row.thinking_stripped_from({"type": "attachment", "attachment": {"type": "x"}}) is None
 
 
 def test_a_rebuilt_reply_is_taken_as_it_was_said() -> None:
     """Without the model that it never had."""
     fields = {"message": {"model": "<synthetic>", "content": "x"}}
-    assert row.as_said(fields) == {"message": {"content": "x"}}
+    assert row.without_model(fields) == {"message": {"content": "x"}}
     plain = {"message": {"model": "m", "content": "x"}}
-    assert row.as_said(plain) is plain
+    assert row.without_model(plain) is plain
 
 
 def test_a_compaction_names_what_stays() -> None:
     """Beside what the client has told."""
-    made = row.anchored({"uuid": "b", "compactMetadata": {"trigger": "auto"}}, ["x", "y"])
+    made = row.with_preserved_rows(
+        {"uuid": "b", "compactMetadata": {"trigger": "auto"}}, ["x", "y"]
+    )
 
     assert made["compactMetadata"]["trigger"] == "auto"
-    assert row.preserved(made)[0] == {"b", "x", "y"}
-    assert row.preserved(row.anchored({"uuid": "b", "compactMetadata": 5}, []))[0] == {"b"}
+    assert row.preserved_row_ids(made)[0] == {"b", "x", "y"}
+    assert row.preserved_row_ids(row.with_preserved_rows({"uuid": "b", "compactMetadata": 5}, []))[
+        0
+    ] == {"b"}
 
 
 @pytest.mark.parametrize(
@@ -349,7 +358,7 @@ def test_a_compaction_names_what_stays() -> None:
 )
 def test_what_stands_between_two_marks_is_found(text: str, inner: str) -> None:
     """Where both are there."""
-    assert row.tagged(text, "a") == inner
+    assert row.text_in_tag(text, "a") == inner
 
 
 @pytest.mark.parametrize(
@@ -366,7 +375,7 @@ def test_a_plan_is_known_by_its_file(attachment: Row, expected: str) -> None:
     """Where there is one."""
     fields = {"type": "attachment", "attachment": attachment}
 
-    assert row.plan_of(fields) == expected
+    assert row.plan_file_of(fields) == expected
     assert row.reminded_tasks(fields) is None
     reminder = {"type": "attachment", "attachment": {"type": "task_reminder", "content": [1]}}
     assert row.reminded_tasks(reminder) == [1]
@@ -391,4 +400,4 @@ def test_a_message_is_the_users_unless_somebody_else_sent_it(change: Row, expect
     """Agents, channels and the client itself send too."""
     fields = {"type": "user", "message": {"content": "hello"}} | change
 
-    assert row.typed(fields) == expected
+    assert row.sent_by_user(fields) == expected

@@ -37,7 +37,7 @@ def test_words_of_the_user_are_recognised_by_tool_and_text_alone(
     tool: str | None, text: str, *, is_error: bool
 ) -> None:
     """A request to the model has no more than that."""
-    assert words.may_be_in(tool, text, is_error=is_error)
+    assert words.may_hold_words(tool, text, is_error=is_error)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_what_a_program_prints_is_no_word_of_the_user(
     tool: str, text: str, *, is_error: bool
 ) -> None:
     """Only a call that failed, as a whole, can be taken for a refusal."""
-    assert not words.may_be_in(tool, text, is_error=is_error)
+    assert not words.may_hold_words(tool, text, is_error=is_error)
 
 
 @pytest.mark.parametrize("mark", [{"holdsPersonsWords": True}, {"userFeedback": "no"}])
@@ -63,10 +63,13 @@ def test_a_mark_of_the_client_is_believed(mark: dict[str, object]) -> None:
     block = {"type": "tool_result", "tool_use_id": "t1", "content": "ask Anna first"}
     fields = {"type": "user", "message": {"content": [block | {"is_error": True}]}}
 
-    [marked], [plain] = list(row.results(fields | mark)), list(row.results(fields))
+    [marked], [plain] = (
+        list(row.main_thread_results(fields | mark)),
+        list(row.main_thread_results(fields)),
+    )
 
-    assert words.may_be_in("Bash", marked.text, is_error=True, is_marked=marked.is_marked)
-    assert not words.may_be_in("Bash", plain.text, is_error=True, is_marked=plain.is_marked)
+    assert words.may_hold_words("Bash", marked.text, is_error=True, is_marked=marked.is_marked)
+    assert not words.may_hold_words("Bash", plain.text, is_error=True, is_marked=plain.is_marked)
 
 
 def result(text: str, record: object = None, *, is_error: bool = False) -> row.Result:
@@ -95,8 +98,8 @@ def test_a_refusal_has_the_clients_two_shapes(
     tool: str, text: str, copy: object, said: str | None
 ) -> None:
     """With the user's words, or none; what a program prints is none."""
-    assert words.refusal(tool, result(text, copy, is_error=True)) == said
-    assert words.refusal(tool, result(text, copy)) is None
+    assert words.refusal_words(tool, result(text, copy, is_error=True)) == said
+    assert words.refusal_words(tool, result(text, copy)) is None
 
 
 @pytest.mark.parametrize(
@@ -115,9 +118,9 @@ def test_a_refusal_has_the_clients_two_shapes(
 )
 def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, said: str) -> None:
     """As the client tells the model, else as it keeps it."""
-    assert words.answer("AskUserQuestion", result(text, record)) == said
-    assert words.answer("AskUserQuestion", result(text, record, is_error=True)) == ""
-    assert words.answer("Bash", result(text, record)) == ""
+    assert words.answer_words("AskUserQuestion", result(text, record)) == said
+    assert words.answer_words("AskUserQuestion", result(text, record, is_error=True)) == ""
+    assert words.answer_words("Bash", result(text, record)) == ""
 
 
 @pytest.mark.parametrize(
@@ -141,16 +144,16 @@ def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, sa
 )
 def test_what_stands_around_the_users_words_goes(text: str, own: str) -> None:
     """A command of theirs is taken with what it was given, one of the client's is not."""
-    assert words.own_words(text) == own
+    assert words.without_added_text(text) == own
     fields = {"type": "user", "message": {"role": "user", "content": text}}
-    assert words.message(fields) == own
+    assert words.user_message(fields) == own
 
 
 def test_a_prompt_is_what_was_typed_directives_too() -> None:
     """Not what the client's own commands print."""
     for text, typed in ((" /brim:off ", "/brim:off"), ("<command-name>/x</command-name>", "")):
         fields = {"type": "user", "message": {"role": "user", "content": text}}
-        assert words.prompt(fields) == typed
+        assert words.user_prompt(fields) == typed
 
 
 @pytest.mark.parametrize(("fill", "holds"), [(586, True), (588, False)])
@@ -158,7 +161,7 @@ def test_words_are_looked_for_at_the_beginning_of_a_failure(fill: int, holds: bo
     """Within 600 characters."""
     text = "x" * fill + "the user said: no"
 
-    assert words.may_be_in("Bash", text, is_error=True) is holds
+    assert words.may_hold_words("Bash", text, is_error=True) is holds
 
 
 def test_what_the_client_put_around_the_users_words_goes() -> None:
@@ -168,10 +171,10 @@ def test_what_the_client_put_around_the_users_words_goes() -> None:
         ("<ide_b>x<ide_b>y</ide_b>c", "c"),
         ("</ide_b>d<ide_c>", "</ide_b>d<ide_c>"),
     ):
-        assert words.own_words(text) == own
+        assert words.without_added_text(text) == own
 
 
 @pytest.mark.timeout(30)
 def test_tags_that_nobody_closes_are_read_at_once() -> None:
     """A command that the user ran may print any number of them."""
-    assert words.own_words(f"<bash-stdout>{'<ide_a>' * 100_000}</bash-stdout>") == ""
+    assert words.without_added_text(f"<bash-stdout>{'<ide_a>' * 100_000}</bash-stdout>") == ""

@@ -45,7 +45,7 @@ class Budget:
         self.items: dict[str, dict[str, Any]] = {}
         self.log: list[dict[str, Any]] = []
 
-    def of(self, compartment: str) -> list[dict[str, Any]]:
+    def items_in(self, compartment: str) -> list[dict[str, Any]]:
         """The items of one compartment."""
         return [item for item in self.items.values() if item["compartment"] == compartment]
 
@@ -82,7 +82,7 @@ def _apply_line(budget: Budget, item: dict[str, Any], line: dict[str, Any]) -> N
         budget.log.append(fields | {"preview": preview, "at": line.get("at")})
 
 
-def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
+def add_item(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
     """Write an item down: `compartment`, `text`, `priority`, `pinned`; returns it with its id.
 
     Raises:
@@ -100,7 +100,7 @@ def add(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def change_items(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> None:
+def append_actions(home_dir: str, session_id: str, what: str, items: Iterable[str]) -> None:
     """Say of items, by their ids, that they are to `remove`, `pin`, `unpin` or `evict`.
 
     Raises:
@@ -126,19 +126,19 @@ def used_tokens(items: Iterable[dict[str, Any]]) -> int:
     return sum(item["tokens"] for item in items)
 
 
-def evictable(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def evictable_in_order(items: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Those that may go, in the order in which they go: lowest priority, then oldest."""
     free = [item for item in items if not item["pinned"]]
     return sorted(free, key=lambda item: (item["priority"], item["at"]))
 
 
-def items_over_share(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
+def items_to_evict(budget: Budget, window_tokens: int) -> list[dict[str, Any]]:
     """What has to go so that no compartment holds more than its share."""
     found = []
     for compartment in SHARES:
-        inside = budget.of(compartment)
+        inside = budget.items_in(compartment)
         over = used_tokens(inside) - capacity_tokens(compartment, window_tokens)
-        for item in evictable(inside):
+        for item in evictable_in_order(inside):
             if over <= 0:
                 break
             over -= item["tokens"]
@@ -146,11 +146,11 @@ def items_over_share(budget: Budget, window_tokens: int) -> list[dict[str, Any]]
     return found
 
 
-def pinned_texts(home_dir: str, session_id: str) -> list[list[str]]:
+def pinned_safety_and_task_texts(home_dir: str, session_id: str) -> list[list[str]]:
     """The pinned texts that come back after a compaction: of safety, and of the task at hand."""
     budget = load(home_dir, session_id)
     return [
-        [item["text"] for item in reversed(budget.of(compartment)) if item["pinned"]]
+        [item["text"] for item in reversed(budget.items_in(compartment)) if item["pinned"]]
         for compartment in (SAFETY, TASK)
     ]
 

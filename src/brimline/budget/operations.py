@@ -31,7 +31,7 @@ class Place(NamedTuple):
     window_tokens: int
 
 
-def run(
+def run_operation(
     home_dir: str,
     session_id: str,
     window_tokens: int | None,
@@ -56,7 +56,7 @@ def run(
     return {"operation": operation} | OPERATIONS[operation](place, present)
 
 
-def _show_all(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+def _show_compartments(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Every compartment, and beside them what is really in the window."""
     return {
         "window_tokens": place.window_tokens,
@@ -73,18 +73,18 @@ def _add_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(pinned, bool):
         raise StateError("`pinned` is true or false")
     item = {"compartment": compartment, "text": text, "priority": priority, "pinned": pinned}
-    made = items.add(place.home_dir, place.session_id, item)
+    made = items.add_item(place.home_dir, place.session_id, item)
     return {"item": made, "alerts": _nearly_full(place, [compartment])}
 
 
 def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Do something to the one item that an id, or its beginning, names."""
-    item = _find_item(place, given)
+    item = _find_item_by_id(place, given)
     if what == "unpin" and item["compartment"] == items.SAFETY:
         raise StateError(f"what is in {items.SAFETY} is always pinned: remove it instead")
     if what == "evict" and item["pinned"]:
         raise StateError(f"{item['id']} is pinned: unpin it first")
-    items.change_items(place.home_dir, place.session_id, what, [item["id"]])
+    items.append_actions(place.home_dir, place.session_id, what, [item["id"]])
     pinned = what == "pin" or (item["pinned"] and what != "unpin")
     return {"item": item | {"pinned": pinned}}
 
@@ -94,7 +94,7 @@ def _evict_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     if "id" in given:
         return _change_item("evict", place, given)
     compartment = _require_compartment(given)
-    free = items.evictable(_load_budget(place).of(compartment))
+    free = items.evictable_in_order(_load_budget(place).items_in(compartment))
     if not free:
         raise StateError(f"{compartment} holds nothing that is not pinned")
     return _change_item("evict", place, {"id": free[0]["id"]})
@@ -102,8 +102,8 @@ def _evict_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 
 def _evict_excess(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Take out what is too much, compartment by compartment."""
-    gone = items.items_over_share(_load_budget(place), place.window_tokens)
-    items.change_items(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
+    gone = items.items_to_evict(_load_budget(place), place.window_tokens)
+    items.append_actions(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
     return {"evicted": gone, "alerts": _nearly_full(place)}
 
 
@@ -118,11 +118,11 @@ def _show_log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
 def _list_items(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     wanted = [_require_compartment(given)] if "compartment" in given else items.SHARES
     budget = _load_budget(place)
-    return {"items": [item for name in wanted for item in budget.of(name)]}
+    return {"items": [item for name in wanted for item in budget.items_in(name)]}
 
 
 OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
-    "get": _show_all,
+    "get": _show_compartments,
     "add": _add_item,
     "remove": partial(_change_item, "remove"),
     "pin": partial(_change_item, "pin"),
@@ -156,7 +156,7 @@ def _require_text(given: dict[str, Any]) -> str:
     return text.strip()
 
 
-def _find_item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
+def _find_item_by_id(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     name, by_id = arguments.get("id"), _load_budget(place).items
     fitting = [each for each in by_id if isinstance(name, str) and name and each.startswith(name)]
     if len(fitting) != 1:
@@ -168,7 +168,7 @@ def _find_item(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
 def _fill_levels(place: Place) -> list[dict[str, Any]]:
     budget, found = _load_budget(place), []
     for name, share in items.SHARES.items():
-        inside, room = budget.of(name), items.capacity_tokens(name, place.window_tokens)
+        inside, room = budget.items_in(name), items.capacity_tokens(name, place.window_tokens)
         used = items.used_tokens(inside)
         found.append(
             {
@@ -196,7 +196,7 @@ def _nearly_full(place: Place, names: Iterable[str] = items.SHARES) -> list[dict
 def _measured_parts(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
-        found = composition.compose_entries(pieces.entries(find.by_id(session_id)))
+        found = composition.compose_entries(pieces.entries(find.transcript_with_id(session_id)))
     except (SessionError, OSError):
         return {}
     return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}
@@ -205,11 +205,14 @@ def _measured_parts(session_id: str) -> dict[str, int]:
 def text(document: dict[str, Any]) -> str:
     """What was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
-    lines += _measured_lines(document.get("measured") or {})
+    if document.get("measured"):
+        lines += _measured_lines(document["measured"])
     if "item" in document:
         lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
     if "evicted" in document:
-        lines += _evicted_lines(document["evicted"])
+        gone = document["evicted"]
+        lines.append(f"Evicted: {len(gone)}, in this order:" if gone else "Evicted: nothing.")
+        lines += map(_item_line, gone)
     if "tokens" in document:
         lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
     lines += map(_item_line, document.get("items", []))
@@ -219,19 +222,11 @@ def text(document: dict[str, Any]) -> str:
 
 
 def _measured_lines(parts: dict[str, int]) -> list[str]:
-    if not parts:
-        return []
     return [
         "Measured, not managed: what the window consists of, in tokens, shared out",
         "by the lengths of the texts:",
         *[f"  {tokens:>9,}  {name}" for name, tokens in parts.items()],
     ]
-
-
-def _evicted_lines(gone: list[dict[str, Any]]) -> list[str]:
-    if not gone:
-        return ["Evicted: nothing."]
-    return [f"Evicted: {len(gone)}, in this order:", *map(_item_line, gone)]
 
 
 def _log_line(entry: dict[str, Any]) -> str:

@@ -6,12 +6,14 @@ much, the oldest messages give way first, then the state.
 
 from __future__ import annotations
 
+import re
+
 from brimline.foreign import flatten
 from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from brimline.carry.ledger import Ledger
@@ -49,17 +51,15 @@ _NO_BRANCH = "HEAD"
 _CONTAINED_CHARACTERS = 40
 
 
-def summary_instructions(ledger: Ledger, own: str | None = None) -> str:
+def summary_instructions(ledger: Ledger, own: str = "") -> str:
     """What the client's summary is asked to hold: the user's own text or ours, and marked notes.
 
     Args:
         ledger: the session's record, with the person's notes.
-        own: the user's own instructions, which replace ours; None for ours.
+        own: the user's own instructions, which replace ours.
     """
-    if own is None:
-        general, most = INSTRUCTIONS, INSTRUCTIONS_CHARACTERS
-    else:
-        general, most = own.strip(), _OWN_INSTRUCTIONS_CHARACTERS
+    general = own.strip() or INSTRUCTIONS
+    most = _OWN_INSTRUCTIONS_CHARACTERS if own.strip() else INSTRUCTIONS_CHARACTERS
     if len(general) > most:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
@@ -91,8 +91,8 @@ def card_text(
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
     notes = _section("Notes", _fitting(_note_lines(ledger), _NOTES_CHARACTERS))
-    kept = _section("Pinned in the budget", _pinned_lines(pinned))
-    rules = _section("Rules that are always in force", _rule_lines(marked_rules))
+    kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
+    rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))
     fixed = opening + notes + kept + rules
     state = _state_section(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
     room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
@@ -118,7 +118,7 @@ def card_after_moving_out(
     )
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [
-        *_fitting(_pinned_lines(pinned), _PINNED_CHARACTERS),
+        *_fitting(_pinned_budget_lines(pinned), _PINNED_CHARACTERS),
         *_fitting(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
     ]
     return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
@@ -138,7 +138,7 @@ def _note_lines(ledger: Ledger, source: str = "") -> list[str]:
     ]
 
 
-def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
+def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     """Of each compartment the newest, as far as its room goes; how many more is said."""
     lines = []
     for texts in pinned:
@@ -148,7 +148,7 @@ def _pinned_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
+def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     """Each rule with its file; where they are many a line per file, which the client reloads."""
     lines = [
         f"- {flatten(clean(text), 800)}{f' ({flatten(file)})' if file else ''}"
@@ -156,10 +156,8 @@ def _rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:
         return lines
-    files: dict[str, int] = {}
-    for file, _ in marked_rules:
-        files[file] = files.get(file, 0) + 1
-    return [f"- {count} marked in {flatten(file)}" for file, count in files.items() if file]
+    files = [file for file, _ in marked_rules if file]
+    return [f"- {files.count(file)} marked in {flatten(file)}" for file in dict.fromkeys(files)]
 
 
 def _state_section(ledger: Ledger, room: int) -> str:
@@ -175,10 +173,10 @@ def _state_section(ledger: Ledger, room: int) -> str:
         _section("Plan written last", [f"- {flatten(ledger.plan)}"] if ledger.plan else []),
         _section("Git", _fitting(_git_lines(ledger), 450)),
         _section("Checks, the last result of each", _fitting(_check_lines(ledger), 500)),
-        _section("Files changed, latest first", _fitting(_by_folder(ledger.changed, ledger), 500)),
+        _section("Files changed, latest first", _fitting(_file_lines(ledger.changed, ledger), 500)),
         _section("Worked after a similar command had failed", worked),
         _section("Commands that ran more than once without an error", repeated[:8]),
-        _section("Files read lately", _fitting(_by_folder(ledger.read, ledger), 300)),
+        _section("Files read lately", _fitting(_file_lines(ledger.read, ledger), 300)),
     ]
     kept = ""
     for part in parts:
@@ -241,7 +239,7 @@ def _repeated_command_lines(ledger: Ledger) -> list[str]:
     ]
 
 
-def _by_folder(paths: dict[str, int], ledger: Ledger) -> list[str]:
+def _file_lines(paths: dict[str, int], ledger: Ledger) -> list[str]:
     """Many names in little room: by folder, the latest first."""
     folders: dict[str, list[str]] = {}
     for path in reversed(paths):
@@ -262,7 +260,7 @@ def _messages_section(ledger: Ledger, room: int) -> str:
     shown = ""
     for message in reversed(ledger.messages):
         text = flatten(message["text"], _MESSAGE_CHARACTERS + 1)
-        line = "\n- " + _message_label(message) + text + paste_size(message)
+        line = "\n- " + _message_label(message) + text + paste_size_text(message)
         if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
             continue
         if left_out or len(line) > room - _LINE_CHARACTERS:
@@ -285,34 +283,28 @@ def _message_label(message: dict[str, object]) -> str:
     return f"({flatten(kind)}) " if kind == "answer" or kind.startswith("refusing") else ""
 
 
-def paste_size(message: dict[str, object]) -> str:
+def paste_size_text(message: dict[str, object]) -> str:
     """How much there was of a paste of which the first line is kept."""
     size = message.get("size")
     return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
 
 
-def is_held(message: dict[str, object], summary: str) -> bool:
+def is_held_by_summary(message: dict[str, object], summary: str) -> bool:
     """Whether a summary, on one line, holds a message word for word."""
-    part = part_to_match(message)
-    at = summary.find(part)
-    while at >= 0:
-        before, after = summary[at - 1 : at] if at else "", summary[at + len(part) :][:1]
-        if not (before.isalnum() and part[:1].isalnum()) and not (
-            after.isalnum() and part[-1:].isalnum()
-        ):
-            return True
-        at = summary.find(part, at + 1)
-    return False
+    part = part_a_summary_must_hold(message)
+    # No letter or digit goes on from one of its own.
+    before = r"(?<![^\W_])" if part[:1].isalnum() else ""
+    after = r"(?![^\W_])" if part[-1:].isalnum() else ""
+    return re.search(before + re.escape(part) + after, summary) is not None
 
 
-def part_to_match(message: dict[str, object]) -> str:
+def part_a_summary_must_hold(message: dict[str, object]) -> str:
     """What of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 
 
-def _section(title: str, lines: Iterable[str]) -> str:
-    entries = list(lines)
-    return f"\n\n{title}:\n" + "\n".join(entries) if entries else ""
+def _section(title: str, lines: list[str]) -> str:
+    return f"\n\n{title}:\n" + "\n".join(lines) if lines else ""
 
 
 def _fitting(lines: list[str], room: int) -> list[str]:

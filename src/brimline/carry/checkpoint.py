@@ -21,7 +21,6 @@ from brimline.store import put
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from brimline.carry.ledger import Ledger
 
 FORMAT = 2
 MARKDOWN, DOCUMENT = "checkpoint.md", "checkpoint.json"
@@ -34,7 +33,7 @@ _LINE_CHARACTERS = ledger.PASTE_CHARACTERS
 
 def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     home_dir: str,
-    record: Ledger,
+    record: ledger.Ledger,
     *,
     trigger: str,
     project_dir: str,
@@ -59,7 +58,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
         StateError: it is not on the disk as it should be, after a second try.
     """
     folder = paths.carry_session_dir(home_dir, record.session)
-    about = {
+    document: dict[str, Any] = {
         "v": FORMAT,
         "at": round(time.time(), 3),
         "session": record.session,
@@ -73,26 +72,23 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     problem = ""
     for _ in range(_TRIES):
         try:
-            document = about | {
-                "files": _keep_files(home_dir, record.session, project_dir, critical_files)
-            }
+            kept = _store_files(home_dir, record.session, project_dir, critical_files)
+            document["files"] = kept
             texts = {
                 MARKDOWN: markdown(document, record),
                 DOCUMENT: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
             }
             for name, text in texts.items():
                 write(f"{folder}/{name}", text.encode("utf-8", "replace"))
-            problem = _disk_fault(home_dir, folder, texts, document)
-        except OSError as error:
-            problem = error.strerror or str(error)
-        except StoreError as error:
-            problem = str(error)
+            problem = _why_unsaved(home_dir, folder, texts, kept)
+        except (OSError, StoreError) as error:
+            problem = getattr(error, "strerror", None) or str(error)
         if not problem:
             return document
     raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
 
 
-def refusal_text(error: StateError) -> str:
+def compaction_refusal_text(error: StateError) -> str:
     """What the person is told where a manual compaction is refused."""
     return (
         f"{error}. Free some space or check the folder, then run /compact again; within a "
@@ -100,7 +96,7 @@ def refusal_text(error: StateError) -> str:
     )
 
 
-def markdown(document: dict[str, Any], record: Ledger) -> str:
+def markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
     lines = [f"# Checkpoint of session {document['session']}", "", *_circumstance_lines(document)]
     sections = _work_by_title(record)
@@ -133,7 +129,7 @@ def _circumstance_lines(document: dict[str, Any]) -> list[str]:
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
 
-def _work_by_title(record: Ledger) -> dict[str, list[str]]:
+def _work_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
     """What was done and is to be done, by title."""
     checks = record.checks.values()
     return {
@@ -159,24 +155,24 @@ def _bullet(label: str, text: Any) -> str:
 
 def _message_text(message: dict[str, Any]) -> str:
     """A message as it was written; one of several lines as a quotation."""
-    text, end = message["text"], card.paste_size(message)
+    text, end = message["text"], card.paste_size_text(message)
     at = flatten(str(message["at"] or ""), _MOMENT_CHARACTERS)
     return f"- {at}{end}\n{quote(text)}" if "\n" in text else _bullet(f"{at} ", text) + end
 
 
-def _keep_files(
+def _store_files(
     home_dir: str, session: str, project_dir: str, critical_files: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Critical files by the hash of their content; one that is missing is said to be."""
     conductor = paths.conductor_state_files(project_dir) if project_dir else ()
     named = [os.path.join(project_dir, os.path.expanduser(path)) for path in critical_files]
     wanted = [path for path in conductor if os.path.lexists(path)] + named
-    return [_keep_file(home_dir, session, project_dir, path) for path in dict.fromkeys(wanted)]
+    return [_store_file(home_dir, session, project_dir, path) for path in dict.fromkeys(wanted)]
 
 
-def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict[str, Any]:
+def _store_file(home_dir: str, session: str, project_dir: str, path: str) -> dict[str, Any]:
     try:
-        if _links_outside(path, project_dir):
+        if _is_link_out_of_project(path, project_dir):
             return {"path": path, "key": None, "problem": "a link that leads out of the project"}
         data = io.read_file(path, _LARGEST_FILE_BYTES + 1)
     except OSError as error:
@@ -187,18 +183,18 @@ def _keep_file(home_dir: str, session: str, project_dir: str, path: str) -> dict
     return {"path": path, "key": key, "bytes": len(data)}
 
 
-def _links_outside(path: str, project_dir: str) -> bool:
+def _is_link_out_of_project(path: str, project_dir: str) -> bool:
     """Whether a path in the project is, by a link, one outside of it."""
     inside = os.path.normpath(path).startswith(os.path.normpath(project_dir) + os.sep)
     return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
-def _disk_fault(home_dir: str, folder: str, texts: dict[str, str], document: dict[str, Any]) -> str:
+def _why_unsaved(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:
     """What is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
         if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):
             return f"{name} does not hold what was written to it"
-    for entry in document["files"]:
+    for entry in kept:
         if entry["key"]:
             from brimline.store import contents
 

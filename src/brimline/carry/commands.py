@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 
 from brimline import shell
+from brimline.carry.ledger import put_last
 from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
-    from brimline.shell import Command
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "result unknown"
 PIPED = "result unknown (its output was piped)"
@@ -23,7 +23,7 @@ DOUBTFUL = "exit 0, though its output tells of failures"
 _NO_OUTPUT = "(Bash completed with no output)"
 
 
-def words_of(text: str) -> frozenset[str]:
+def _word_set(text: str) -> frozenset[str]:
     """A set of words, as they stand in a text."""
     return frozenset(text.split())
 
@@ -36,13 +36,13 @@ _SIMILAR = 0.6
 
 _ENDS_LIST = (";", "&", "\n")
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
-_CHECKERS = words_of("""
+_CHECKERS = _word_set("""
     pytest tox nox jest vitest mocha ava cypress rspec phpunit pest ctest gotestsum bats eslint
     biome oxlint stylelint prettier tsc vue-tsc mypy pyright basedpyright pyre ruff flake8 pylint
     black isort bandit golangci-lint staticcheck shellcheck hadolint rubocop standardrb phpstan
     psalm ktlint detekt swiftlint checkstyle lint-imports
 """)
-_RUNNERS = words_of("""
+_RUNNERS = _word_set("""
     go cargo npm pnpm yarn bun deno make gmake just task mise rake gradle gradlew mvn mvnw ant
     dotnet swift xcodebuild bazel bazelisk buck2 mix rebar3 flutter dart zig sbt lein stack cabal
     composer nx turbo moon meson ninja cmake python python3 node php elm gleam hatch pdm
@@ -57,7 +57,7 @@ _ONLY_ASKS = {
     *("--collect-only", "--co", "--list", "--listTests", "--dry-run", "--just-print"),
 }
 # What runs other commands, or decides by their exit: theirs is not told by the line's.
-_OPAQUE = words_of("""
+_OPAQUE = _word_set("""
     ! { if then else elif fi for while until do done case esac eval exit trap function bash sh zsh
     nohup xargs parallel watch ssh docker
 """)
@@ -75,7 +75,7 @@ _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/
 # The client's closing tag, and what a task runner prints before it starts another program.
 _NO_ENDING = re.compile(r"</|\[[^\]]*\] \$ ")
 _RESET_MODES = {"--hard", "--soft", "--mixed", "--keep", "--merge"}
-_LOOKING = words_of("""
+_LOOKING = _word_set("""
     cat head tail less ls ll pwd cd echo printf which whoami date wc true sleep tree stat file type
     test mkdir grep rg find sed awk
 """)
@@ -86,20 +86,20 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
     command = _COMMENTS.sub("", command)
     steps = shell.split_commands(command)
     if any(map(_is_opaque, steps)):
-        note_run_unseen(ledger, command)
+        mark_named_checks_unknown(ledger, command)
         return
     checks = [place for place, step in enumerate(steps) if _check_name(step)]
     for place in checks:
         _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
-        _note_published(ledger, steps, output)
+        _note_commits_and_pulls(ledger, steps, output)
         _note_success(ledger, line, steps, checks, at)
     elif not checks:
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
 
 
-def note_run_unseen(ledger: Ledger, command: str) -> None:
+def mark_named_checks_unknown(ledger: Ledger, command: str) -> None:
     """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
     for key, check in ledger.checks.items():
         words = key.rpartition("\0")[2].split()
@@ -109,16 +109,16 @@ def note_run_unseen(ledger: Ledger, command: str) -> None:
 
 def note_background_run(ledger: Ledger, command: str, at: str | None) -> None:
     """Take in a command that goes on while the assistant works."""
-    note_run_unseen(ledger, command)
+    mark_named_checks_unknown(ledger, command)
     _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
-def _is_opaque(step: Command) -> bool:
+def _is_opaque(step: shell.Command) -> bool:
     starters = (*step.words[: step.before], step.program)
     return step.operator in ("(", ")") or not _OPAQUE.isdisjoint(starters)
 
 
-def _check_name(step: Command) -> str:
+def _check_name(step: shell.Command) -> str:
     """Return the words by which a command is a check (test, lint, build, types); maybe none."""
     if not _ONLY_ASKS.isdisjoint(step.own):
         return ""
@@ -139,7 +139,7 @@ def _runner_check(program: str, arguments: list[str]) -> str:
     return ""
 
 
-def _step_result(steps: list[Command], at: int, output: str, *, failed: bool) -> str:
+def _step_result(steps: list[shell.Command], at: int, output: str, *, failed: bool) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
@@ -160,7 +160,9 @@ def _step_result(steps: list[Command], at: int, output: str, *, failed: bool) ->
     return DOUBTFUL if _FAILURES.search(output[-_LONGEST_COMMAND:]) else PASSED
 
 
-def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, output: str) -> None:
+def _note_check(
+    ledger: Ledger, steps: list[shell.Command], at: int, result: str, output: str
+) -> None:
     """Keep the last result of a check: the same words in the same folder."""
     folders = [step.text for step in steps[:at] if step.program == "cd"]
     line = " && ".join([*folders, steps[at].text])[:_LONGEST_COMMAND]
@@ -168,29 +170,26 @@ def _note_check(ledger: Ledger, steps: list[Command], at: int, result: str, outp
     alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
-        check["end"] = _last_line(output)
+        check["end"] = _telling_last_line(output)
     words = [word for word in steps[at].words if not word.startswith("-")]
     key = "\0".join([*folders, " ".join(words)])
-    ledger.checks.pop(key, None)
-    ledger.checks[key] = check
-    while len(ledger.checks) > _MOST_CHECKS:
-        del ledger.checks[next(iter(ledger.checks))]
+    put_last(ledger.checks, key, check, _MOST_CHECKS)
 
 
-def _last_line(output: str) -> str:
+def _telling_last_line(output: str) -> str:
     end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
 
 def _note_success(
-    ledger: Ledger, line: str, steps: list[Command], checks: list[int], at: str | None
+    ledger: Ledger, line: str, steps: list[shell.Command], checks: list[int], at: str | None
 ) -> None:
     """Keep a command that ended without an error, where that can be told from its exit."""
     operators = {step.operator for step in steps}
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
     if not checks and "|" not in operators:
-        _note_fixed_command(ledger, line)
+        _note_worked_after_failure(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
     if not _LOOKING.issuperset(programs):
@@ -200,14 +199,12 @@ def _note_success(
 def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool = False) -> None:
     """Keep a command by its shape, with when it ran first and last."""
     shape = _VARIABLE.sub("#", line)
-    first = ledger.commands.pop(shape, {}).get("first", at)
+    first = ledger.commands.get(shape, {}).get("first", at)
     command = {"line": line, "first": first, "last": at, "background": background}
-    ledger.commands[shape] = command
-    while len(ledger.commands) > _MOST_COMMANDS:
-        del ledger.commands[next(iter(ledger.commands))]
+    put_last(ledger.commands, shape, command, _MOST_COMMANDS)
 
 
-def _note_fixed_command(ledger: Ledger, line: str) -> None:
+def _note_worked_after_failure(ledger: Ledger, line: str) -> None:
     """Keep a command that succeeded soon after one that is much like it had failed."""
     words = set(line.split())
     for before in ledger.failed:
@@ -219,14 +216,14 @@ def _note_fixed_command(ledger: Ledger, line: str) -> None:
             return
 
 
-def _note_published(ledger: Ledger, steps: list[Command], output: str) -> None:
+def _note_commits_and_pulls(ledger: Ledger, steps: list[shell.Command], output: str) -> None:
     """Keep the commits and pull requests that a command made."""
     for step in steps:
         words = step.own
         if step.program == "git" and "commit" in words:
             _note_commits(ledger, output, amended="--amend" in words)
         elif step.program == "git" and "reset" in words:
-            _drop_commits(ledger, words[words.index("reset") + 1 :])
+            _drop_commits_after_reset(ledger, words[words.index("reset") + 1 :])
         elif step.program in ("gh", "glab") and "create" in words and "--dry-run" not in words:
             made = [address.group() for address in _PULL.finditer(output)][:1]
             ledger.pulls = list(dict.fromkeys([*ledger.pulls, *made]))[-_MOST_PULLS:]
@@ -240,7 +237,7 @@ def _note_commits(ledger: Ledger, output: str, *, amended: bool) -> None:
     ledger.commits = [*earlier, *made][-_MOST_COMMITS:]
 
 
-def _drop_commits(ledger: Ledger, words: tuple[str, ...]) -> None:
+def _drop_commits_after_reset(ledger: Ledger, words: tuple[str, ...]) -> None:
     """`git reset` went behind commits made here: nobody knows by how many, so none is claimed."""
     target = next((word for word in words if not word.startswith("-")), "HEAD")
     names_a_commit = target.startswith("HEAD") or not _RESET_MODES.isdisjoint(words)

@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.carry import commands
-from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste
+from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste, put_last
 from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.transcript import read, row, words
-from brimline.transcript.read import Copies
-from brimline.transcript.row import text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,7 +84,7 @@ def bring_up_to_date(
         if start >= size:
             return False
         if most_bytes is not None and size - start > most_bytes:
-            start = _skip_ahead(file, ledger, start, size - most_bytes)
+            start = _skip_to_line_after(file, ledger, start, size - most_bytes)
         file.seek(start)
         end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
         ledger.cursor = {"offset": end, "print": _fingerprint_before(file, end)}
@@ -122,9 +120,8 @@ def cursor_at_end(transcript: str | None) -> dict[str, Any]:
 def _telling_rows(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
-    if raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw:
-        return []
-    if not any(mark in raw for mark in _WANTED):
+    is_other = raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw
+    if is_other or not any(mark in raw for mark in _WANTED):
         return []
     return [record.value for record in line.records]
 
@@ -133,7 +130,7 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
     """Take one row in; any JSON value is fine."""
     if not isinstance(fields, dict) or row.is_sidechain(fields):
         return
-    copies = Copies(ledger.boundary_at, has_past=bool(ledger.folder))
+    copies = read.Copies(ledger.boundary_at, has_past=bool(ledger.folder))
     is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
     if is_copy:
         return
@@ -144,13 +141,13 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
         ledger.summary_expected = not row.is_summary(fields)
     elif take is not None:
         take(ledger, fields, row.timestamp_of(fields))
-    _note_place(ledger, fields)
+    _note_folder_branch_and_origin(ledger, fields)
 
 
-def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
+def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> None:
     """Keep the first folder and the last branch, and which session the rows were copied from."""
     ledger.folder = ledger.folder or row.cwd_of(fields) or ""
-    origin = "" if ledger.forked_from else row.forked_from(fields)
+    origin = "" if ledger.forked_from else row.forked_from_session(fields)
     if origin:
         ledger.forked_from = paths.safe_session_id(origin)
     branch = row.branch_of(fields)
@@ -158,35 +155,34 @@ def _note_place(ledger: Ledger, fields: dict[str, Any]) -> None:
         ledger.branch = clean(branch)
 
 
-def _keep_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
-    for call in row.calls(fields):
+def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
+    for call in row.main_thread_calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
             for name, value in call.arguments.items()
             if name in _CALL_FIELDS
         }
-        ledger.calls[call.id] = [call.name, arguments]
-        _drop_oldest(ledger.calls, _MOST_CALLS)
+        put_last(ledger.calls, call.id, [call.name, arguments], _MOST_CALLS)
 
 
 def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.message(fields), at)
-    for result in row.results(fields):
+    _keep_message(ledger, words.user_message(fields), at)
+    for result in row.main_thread_results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
-            _fold_answer(ledger, _Answer(call[0], call[1], result, at))
+            _fold_tool_answer(ledger, _Answer(call[0], call[1], result, at))
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.message(fields), at)
-    _set_tasks(ledger, row.reminded_tasks(fields))
-    ledger.plan = clean(row.plan_of(fields)) or ledger.plan
+    _keep_message(ledger, words.user_message(fields), at)
+    _update_tasks(ledger, row.reminded_tasks(fields))
+    ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation(fields)
-    said = words.own_words(text)
+    said = words.without_added_text(text)
     if operation == "enqueue" and not said.startswith("/"):
         kept = _keep_message(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
@@ -198,7 +194,7 @@ def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> N
 
 
 _BY_KIND = {
-    "assistant": _keep_calls,
+    "assistant": _keep_unanswered_calls,
     "user": _fold_user_row,
     "attachment": _fold_attachment,
     "queue-operation": _fold_queue_row,
@@ -207,9 +203,7 @@ _BY_KIND = {
 
 def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
-    if not text:
-        return ""
-    text = clean(_split_off_notes(ledger, text, at))
+    text = clean(_take_marked_notes_out(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
         text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
@@ -219,7 +213,7 @@ def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt
     return text
 
 
-def _split_off_notes(ledger: Ledger, text: str, at: str | None) -> str:
+def _take_marked_notes_out(ledger: Ledger, text: str, at: str | None) -> str:
     """Keep the notes that are marked in a message; returns what is left of it."""
     if "brim:" not in text.lower() or is_paste(text):
         return text
@@ -229,36 +223,36 @@ def _split_off_notes(ledger: Ledger, text: str, at: str | None) -> str:
     return _BRIM_LINE.sub("", text).strip()
 
 
-def has_marks(text: str) -> bool:
+def has_marked_notes(text: str) -> bool:
     """Whether a text has lines that would be notes."""
     return any(word.lower() in _NOTE_WORDS for word, _ in _BRIM_LINE.findall(text))
 
 
-def _fold_answer(ledger: Ledger, answer: _Answer) -> None:
+def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
     """A tool has answered: what that tells depends on the tool."""
-    refusal = words.refusal(answer.tool, answer.result)
-    reply = words.answer(answer.tool, answer.result)
+    refusal = words.refusal_words(answer.tool, answer.result)
+    reply = words.answer_words(answer.tool, answer.result)
     if refusal or reply:
         kind = _refusal_label(answer) if refusal else "answer"
         add_message(ledger, refusal or reply, answer.at, kind)
         return
     take = _BY_TOOL.get(answer.tool)
     # How a command failed tells something; a call of another tool that failed did nothing.
-    if take and refusal is None and (take is _fold_command or not answer.result.is_error):
+    if take and refusal is None and (take is _fold_bash_answer or not answer.result.is_error):
         take(ledger, answer)
 
 
 def _refusal_label(answer: _Answer) -> str:
-    command = flatten(clean(text_of(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
+    command = flatten(clean(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
 
-def _fold_command(ledger: Ledger, answer: _Answer) -> None:
-    command, result = clean(text_of(answer.arguments.get("command"))), answer.result
+def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
+    command, result = clean(row.as_text(answer.arguments.get("command"))), answer.result
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
-        commands.note_run_unseen(ledger, command)
+        commands.mark_named_checks_unknown(ledger, command)
     elif command:
         output = result.text[-_OUTPUT_CHARACTERS:]
         commands.note_run(ledger, command, output, answer.at, failed=result.is_error)
@@ -267,14 +261,14 @@ def _fold_command(ledger: Ledger, answer: _Answer) -> None:
 def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if path and path not in ledger.changed:
-        _move_to_end(ledger.read, path)
+        put_last(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
 
 
 def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of(answer.arguments))
     if not path:
         return
-    _move_to_end(ledger.changed, path)
+    put_last(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
     ledger.read.pop(path, None)
     if "/plans/" in path and path.endswith(".md"):
         ledger.plan = path
@@ -288,44 +282,44 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
 
 
 def _note_plan(ledger: Ledger, answer: _Answer) -> None:
-    ledger.plan = clean(text_of(answer.result.record.get("filePath"))) or ledger.plan
+    ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
-def _keep_models_note(ledger: Ledger, answer: _Answer) -> None:
-    text, reason = (text_of(answer.arguments.get(name)).strip() for name in ("text", "reason"))
+def _note_models_decision(ledger: Ledger, answer: _Answer) -> None:
+    text, reason = (row.as_text(answer.arguments.get(name)).strip() for name in ("text", "reason"))
     text = f"{text} (because {reason})" if reason else text
     add_note(ledger, DECIDE, text, answer.at, "model")
 
 
 def _note_created_task(ledger: Ledger, answer: _Answer) -> None:
     task = answer.result.record.get("task")
-    number = text_of(task.get("id")) if isinstance(task, dict) else ""
+    number = row.as_text(task.get("id")) if isinstance(task, dict) else ""
     named = re.search(r"#(\d+)", answer.result.text)
-    _set_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
+    _update_task(ledger, number or (named.group(1) if named else ""), answer.arguments)
 
 
 def _note_updated_task(ledger: Ledger, answer: _Answer) -> None:
     if answer.result.record.get("success") is not False:
-        _set_task(ledger, text_of(answer.arguments.get("taskId")), answer.arguments)
+        _update_task(ledger, row.as_text(answer.arguments.get("taskId")), answer.arguments)
 
 
 def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
-    _set_tasks(ledger, answer.result.record.get("tasks"))
+    _update_tasks(ledger, answer.result.record.get("tasks"))
 
 
 def _replace_todos(ledger: Ledger, answer: _Answer) -> None:
     todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
     ledger.tasks.clear()
-    _set_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
+    _update_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
 
 
 _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
-    "Bash": _fold_command,
+    "Bash": _fold_bash_answer,
     "Read": _note_read_file,
     **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
     "ExitPlanMode": _note_plan,
-    "mcp__brimline__note": _keep_models_note,
+    "mcp__brimline__note": _note_models_decision,
     "TaskCreate": _note_created_task,
     "TaskUpdate": _note_updated_task,
     "TaskList": _note_listed_tasks,
@@ -333,35 +327,27 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
 }
 
 
-def _set_tasks(ledger: Ledger, tasks: Any) -> None:
+def _update_tasks(ledger: Ledger, tasks: Any) -> None:
     for task in tasks if isinstance(tasks, list) else ():
         if isinstance(task, dict):
-            _set_task(ledger, str(task.get("id") or ""), task)
+            _update_task(ledger, str(task.get("id") or ""), task)
 
 
-def _set_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
+def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
     """A task as the client tells it; fields that are not told stay."""
     if not number:
         return
     state, subject = ledger.tasks.get(number, ["pending", ""])
-    state = text_of(fields.get("status")) or state
-    subject = clean(text_of(fields.get("subject")) or text_of(fields.get("content")) or subject)
+    state = row.as_text(fields.get("status")) or state
+    subject = clean(
+        row.as_text(fields.get("subject")) or row.as_text(fields.get("content")) or subject
+    )
     if state == "deleted" or not subject:
         ledger.tasks.pop(number, None)
     else:
         ledger.tasks[number] = [state, subject]
-        _drop_oldest(ledger.tasks, _MOST_TASKS)
-
-
-def _move_to_end(paths: dict[str, int], path: str) -> None:
-    """What was touched last stands last."""
-    paths[path] = paths.pop(path, 0) + 1
-    _drop_oldest(paths, _MOST_PATHS)
-
-
-def _drop_oldest(entries: dict[str, Any], most: int) -> None:
-    while len(entries) > most:
-        del entries[next(iter(entries))]
+        while len(ledger.tasks) > _MOST_TASKS:
+            del ledger.tasks[next(iter(ledger.tasks))]
 
 
 def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
@@ -372,7 +358,7 @@ def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
     return offset if _fingerprint_before(file, offset) == ledger.cursor.get("print") else 0
 
 
-def _skip_ahead(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
+def _skip_to_line_after(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
     """Go to the first line after a target, noting how much is passed over."""
     file.seek(target)
     reached = target + len(file.readline(read.LONGEST_PARSED_BYTES))

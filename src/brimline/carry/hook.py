@@ -49,13 +49,12 @@ def pre_compact(turn: Turn) -> Decision | None:
     trigger = turn.event.trigger
     try:
         _save_checkpoint(turn, record, trigger)
-        if _INCOMPLETE in turn.state.names:
-            io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
+        io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
-        turn.attempt("PreCompact", _note_incomplete, turn, error)
-        if trigger == "manual" and _claim_refusal(turn):
-            return Decision(permission="deny", reason=checkpoint.refusal_text(error))
-    return Decision(model_notes=(card.summary_instructions(record, _own_instructions()),))
+        turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
+        if trigger == "manual" and _claim_refusal_this_minute(turn):
+            return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
+    return Decision(model_notes=(card.summary_instructions(record, _read_own_instructions_file()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -68,15 +67,15 @@ def session_start(turn: Turn) -> Decision | None:
 
     source, pid = turn.event.source, io.env("CLAUDE_PID")
     previous = links.session_of_client(turn.home, pid) if source == "clear" else None
-    turn.attempt("links", links.note_client, turn.home, pid, turn.state.session_id)
+    turn.attempt("links", links.note_session_of_client, turn.home, pid, turn.state.session_id)
     text = ""
     if source == "compact":
         text = _make_card(turn)
     elif source == "clear":
-        text = links.pointer_text_after_clear(turn.home, turn.state.session_id, previous)
+        text = links.link_and_point_after_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":
         left = links.unfinished_session(turn.home, turn.project)
-        text = links.pointer_text(left) if left else ""
+        text = links.pointer_text("in the last session of this project", left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
 
@@ -87,8 +86,8 @@ def post_compact(turn: Turn) -> None:
         return
     from brimline.carry import card, ledger, notes
 
-    record = notes.merge_into(turn.home, ledger.load(turn.home, turn.state.session_id))
-    held = sum(card.is_held(message, summary) for message in record.messages)
+    record = notes.merge_notes_into(turn.home, ledger.load(turn.home, turn.state.session_id))
+    held = sum(card.is_held_by_summary(message, summary) for message in record.messages)
     characters = turn.state.last_spooled("Carded").get("characters", 0)
     turn.spool_event(
         "Carried", messages=len(record.messages), held=held, card_characters=characters
@@ -124,7 +123,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     from brimline.carry import fold, ledger
     from brimline.decision import Decision
 
-    if not ledger.is_paste(prompt) or not fold.has_marks(prompt):
+    if not ledger.is_paste(prompt) or not fold.has_marked_notes(prompt):
         return None
     text = "brimline: a marked line in a long prompt counts as pasted: send it in one of its own."
     return Decision(person_notes=(text,))
@@ -137,19 +136,19 @@ def session_end(turn: Turn) -> None:
     from brimline.carry import links
 
     record = _current_ledger(turn)
-    turn.attempt("links", links.note_unfinished, turn.home, turn.project, record)
-    daily_note = turn.values["carry.daily_note"]
-    if daily_note:
-        from brimline.carry import breadcrumb
+    turn.attempt("links", links.note_or_clear_unfinished, turn.home, turn.project, record)
+    place = turn.values["carry.daily_note"]
+    if place:
+        from brimline.carry import daily_note
 
-        turn.attempt("breadcrumb", breadcrumb.leave_entry, record, turn.project, daily_note)
+        turn.attempt("breadcrumb", daily_note.append_session_line, record, turn.project, place)
 
 
 def tidy(turn: Turn, until: float) -> None:
     """Read on in this session as far as time allows; drop what is kept of old ones."""
     from brimline.carry import fold, ledger, links
 
-    links.drop_old_sessions(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
+    links.delete_old_session_folders(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
     if turn.values["carry.enabled"]:
         record = ledger.load(turn.home, turn.state.session_id)
         if fold.bring_up_to_date(record, turn.event.transcript, until=until):
@@ -173,16 +172,16 @@ def _current_ledger(turn: Turn) -> Ledger:
     record = ledger.load(turn.home, turn.state.session_id)
     transcript = turn.event.transcript
     changed = fold.bring_up_to_date(record, transcript, most_bytes=_MOST_BYTES)
-    adopted = turn.attempt("fork", links.adopt_origin, turn.home, record, transcript)
+    adopted = turn.attempt("fork", links.adopt_origin_of_fork, turn.home, record, transcript)
     if changed or adopted:
         turn.attempt("ledger", ledger.save, turn.home, record)
-    return notes.merge_into(turn.home, record)
+    return notes.merge_notes_into(turn.home, record)
 
 
 def _make_card(turn: Turn) -> str:
     from brimline.carry import card
 
-    pinned = turn.attempt("budget", _pinned_in_budget, turn) or ()
+    pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
     moved = turn.state.just_moved_out()
     if moved:
         return card.card_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
@@ -191,7 +190,7 @@ def _make_card(turn: Turn) -> str:
         turn.policy.marked,
         pinned=pinned,
         budget=min(card.BUDGET_CHARACTERS, turn.note_characters_left() - 2),
-        incomplete=_INCOMPLETE in turn.state.names or not _has_checkpoint(turn),
+        incomplete=_INCOMPLETE in turn.state.names or not _has_recent_checkpoint(turn),
         outdated=turn.state.has_spoken,
     )
     if text:
@@ -199,7 +198,7 @@ def _make_card(turn: Turn) -> str:
     return text
 
 
-def _pinned_in_budget(turn: Turn) -> list[list[str]]:
+def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
     """What is pinned in the session's budget, where it has one."""
     from brimline.fast import io, paths
 
@@ -208,10 +207,10 @@ def _pinned_in_budget(turn: Turn) -> list[list[str]]:
         return []
     from brimline.budget import items
 
-    return items.pinned_texts(turn.home, turn.state.session_id)
+    return items.pinned_safety_and_task_texts(turn.home, turn.state.session_id)
 
 
-def _has_checkpoint(turn: Turn) -> bool:
+def _has_recent_checkpoint(turn: Turn) -> bool:
     """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
     import time
 
@@ -237,19 +236,18 @@ def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
     )
 
 
-def _own_instructions() -> str | None:
+def _read_own_instructions_file() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 
     path = f"{paths.client_config_dir()}/{_OWN_INSTRUCTIONS}"
     try:
-        text = io.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
+        return io.read_file(path, _OWN_BYTES).decode("utf-8", "replace")
     except OSError:
-        return None
-    return text if text.strip() else None
+        return ""
 
 
-def _note_incomplete(turn: Turn, error: Any) -> None:
+def _note_failed_checkpoint(turn: Turn, error: Any) -> None:
     """Where nothing can be written, these notes cannot be either."""
     from brimline.fast import io
     from brimline.state import logs
@@ -258,7 +256,7 @@ def _note_incomplete(turn: Turn, error: Any) -> None:
     io.create_exclusively(f"{turn.state.folder}/{_INCOMPLETE}", b"")
 
 
-def _claim_refusal(turn: Turn) -> bool:
+def _claim_refusal_this_minute(turn: Turn) -> bool:
     """Whether no compaction was refused within the last minute; notes that this one is."""
     import time
 

@@ -73,6 +73,18 @@ class Ledger:
         self.boundary_at = ""
         """While rows are only written again: when the compaction was that wrote them."""
 
+    def open_task_count(self) -> int:
+        """How many tasks are not completed."""
+        return sum(state != "completed" for state, _ in self.tasks.values())
+
+
+def put_last(entries: dict[str, Any], name: str, value: Any, most: int) -> None:
+    """Keep a value as the latest of its kind; the oldest go where there are too many."""
+    entries.pop(name, None)
+    entries[name] = value
+    while len(entries) > most:
+        del entries[next(iter(entries))]
+
 
 def item_id(kind: str, text: str) -> str:
     """Eight digits that name a note or a message on the command line."""
@@ -107,16 +119,8 @@ def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user"
         return
     note_id = item_id(kind, text)
     # Written again it is news: what was done or forgotten before does not count any more.
-    ledger.notes.pop(note_id, None)
-    ledger.notes[note_id] = {
-        "id": note_id,
-        "kind": kind,
-        "text": text,
-        "at": at,
-        "source": source,
-    }
-    while len(ledger.notes) > _MOST_NOTES:
-        del ledger.notes[next(iter(ledger.notes))]
+    note = {"id": note_id, "kind": kind, "text": text, "at": at, "source": source}
+    put_last(ledger.notes, note_id, note, _MOST_NOTES)
 
 
 def load(home_dir: str, session_id: str) -> Ledger:
@@ -126,8 +130,7 @@ def load(home_dir: str, session_id: str) -> Ledger:
     """
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{LEDGER_FILE}"
     try:
-        raw = io.read_file(path, _LARGEST_LEDGER).decode("utf-8", "surrogatepass")
-        document = json.loads(raw)
+        return from_document(json.load_object(io.read_file(path, _LARGEST_LEDGER)), session_id)
     except FileNotFoundError:
         from brimline.state import forgotten
 
@@ -137,8 +140,7 @@ def load(home_dir: str, session_id: str) -> Ledger:
         )
         return record
     except (OSError, ValueError):
-        document = None
-    return from_document(document, session_id)
+        return Ledger(session_id)
 
 
 def save(home_dir: str, ledger: Ledger) -> None:
@@ -148,8 +150,7 @@ def save(home_dir: str, ledger: Ledger) -> None:
         OSError: it cannot be written.
     """
     path = f"{paths.carry_session_dir(home_dir, ledger.session)}/{LEDGER_FILE}"
-    text = json.dumps(to_document(ledger))
-    io.replace_file(path, text.encode("utf-8", "surrogatepass"))
+    io.replace_file(path, json.dumps(to_document(ledger)).encode())
 
 
 def forget_item(home_dir: str, session_id: str, item: str) -> None:
@@ -165,7 +166,7 @@ def forget_item(home_dir: str, session_id: str, item: str) -> None:
     save(home_dir, record)
 
 
-def emptied(record: Ledger) -> Ledger:
+def ledger_to_fold_anew(record: Ledger) -> Ledger:
     """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
     fresh = Ledger(record.session)
     fresh.previous, fresh.forgotten = record.previous, record.forgotten
@@ -177,10 +178,10 @@ def to_document(ledger: Ledger) -> dict[str, Any]:
     return {"v": FORMAT} | ledger.__dict__
 
 
-def from_document(document: Any, session_id: str) -> Ledger:
+def from_document(document: dict[str, Any], session_id: str) -> Ledger:
     """The ledger from JSON values; what is not of its kind is left out."""
     ledger = Ledger(session_id)
-    if not isinstance(document, dict) or document.get("v") != FORMAT:
+    if document.get("v") != FORMAT:
         return ledger
     for name, empty in list(ledger.__dict__.items()):
         value = document.get(name)

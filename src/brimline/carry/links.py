@@ -16,7 +16,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from typing import TypeGuard
 
-    from brimline.carry.ledger import Ledger
 
 FORMAT = 1
 CLIENTS, PROJECTS = "clients", "projects"
@@ -29,13 +28,13 @@ _ORIGIN_BYTES = 8 << 20
 _INHERITED = ("tasks", "plan", "changed", "read", "commits", "pulls", "checks", "notes")
 
 
-def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
+def note_session_of_client(home_dir: str, pid: str | None, session_id: str) -> None:
     """Remember which session a client runs; `/clear` gives it another one."""
     if not _is_pid(pid):
         return
     parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
     for name in io.names_in(parent):
-        if not _is_recent(f"{parent}/{name}"):
+        if not _is_recent_file(f"{parent}/{name}"):
             io.remove(f"{parent}/{name}")
     io.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
 
@@ -43,22 +42,21 @@ def note_client(home_dir: str, pid: str | None, session_id: str) -> None:
 def session_of_client(home_dir: str, pid: str | None) -> str | None:
     """The session that a client ran before this one; None where that is not known."""
     path = f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
-    if not _is_pid(pid) or not _is_recent(path):
+    if not _is_pid(pid) or not _is_recent_file(path):
         return None
     try:
         session = io.read_file(path, 256).decode("ascii", "replace").strip()
     except OSError:
         return None
-    return session if session and paths.safe_session_id(session) == session else None
+    return session if paths.safe_session_id(session) == session else None
 
 
-def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
+def note_or_clear_unfinished(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
-    path = _project_file(home_dir, project_dir)
+    path = _unfinished_file(home_dir, project_dir)
     left = _open_ends(record)
     if left["tasks"] or left["checks"]:
-        document = {"v": FORMAT} | left
-        io.replace_file(path, json.dumps(document).encode("utf-8", "replace"))
+        io.replace_file(path, json.dumps({"v": FORMAT} | left).encode())
         return
     earlier = unfinished_session(home_dir, project_dir)
     if earlier and earlier["session"] == record.session:
@@ -68,20 +66,13 @@ def note_unfinished(home_dir: str, project_dir: str, record: Ledger) -> None:
 def unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        raw = io.read_file(_project_file(home_dir, project_dir)).decode("utf-8", "replace")
-        left = json.loads(raw)
+        left = json.load_object(io.read_file(_unfinished_file(home_dir, project_dir)))
     except (OSError, ValueError):
         return None
-    sound = isinstance(left, dict) and left.get("v") == FORMAT
-    return left if sound and isinstance(left.get("session"), str) else None
+    return left if left.get("v") == FORMAT and isinstance(left.get("session"), str) else None
 
 
-def pointer_text(left: dict[str, Any]) -> str:
-    """What a new session of a project is told of the last one, without going on from it."""
-    return _pointer_sentence("in the last session of this project", left)
-
-
-def pointer_text_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+def link_and_point_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
     """What is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
@@ -89,10 +80,10 @@ def pointer_text_after_clear(home_dir: str, session_id: str, previous: str | Non
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return _pointer_sentence("before /clear", _open_ends(old))
+    return pointer_text("before /clear", _open_ends(old))
 
 
-def inherit(record: Ledger, origin: Ledger) -> None:
+def take_over_ledger(record: ledger.Ledger, origin: ledger.Ledger) -> None:
     """Make what a session knows part of another that goes on from it."""
     ids = {message["id"] for message in record.messages}
     earlier = [message for message in origin.messages if message["id"] not in ids]
@@ -108,27 +99,24 @@ def inherit(record: Ledger, origin: Ledger) -> None:
     record.previous = record.adopted = origin.session
 
 
-def adopt_origin(home_dir: str, record: Ledger, transcript: str | None) -> bool:
+def adopt_origin_of_fork(home_dir: str, record: ledger.Ledger, transcript: str | None) -> bool:
     """Give a fork of a compacted session what its origin knew; looked for once.
 
     Its transcript begins at the last compaction.
     """
     if not transcript or record.adopted or not (record.compactions or record.forked_from):
         return False
-    if record.forked_from:
-        path: str | None = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
-    else:
-        path = find.origin(transcript)
-    origin = find.session_id_of(path) if path else record.session
+    beside = f"{os.path.dirname(transcript)}/{record.forked_from}.jsonl"
+    path = beside if record.forked_from else find.transcript_it_went_on_from(transcript)
     record.adopted = "-"
-    if path and origin != record.session:
-        source = ledger.load(home_dir, origin)
+    if path and find.session_id_of(path) != record.session:
+        source = ledger.load(home_dir, find.session_id_of(path))
         fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
-        inherit(record, notes.merge_into(home_dir, source))
+        take_over_ledger(record, notes.merge_notes_into(home_dir, source))
     return True
 
 
-def forget_links(home_dir: str, session_id: str) -> None:
+def remove_links_to_session(home_dir: str, session_id: str) -> None:
     """Remove every link that names a session.
 
     Raises:
@@ -141,7 +129,7 @@ def forget_links(home_dir: str, session_id: str) -> None:
                 io.remove(f"{parent}/{name}")
 
 
-def drop_old_sessions(home_dir: str, session_id: str, age_s: float, until: float) -> None:
+def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, until: float) -> None:
     """Drop what is carried of sessions in which nothing was written for that long.
 
     Args:
@@ -163,23 +151,24 @@ def drop_old_sessions(home_dir: str, session_id: str, age_s: float, until: float
             continue
         files = [f"{folder}/{file}" for file in io.names_in(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
-            forget_links(home_dir, name)
+            remove_links_to_session(home_dir, name)
             for path in files:
                 io.remove(path)
             os.rmdir(folder)
 
 
-def _open_ends(record: Ledger) -> dict[str, Any]:
+def _open_ends(record: ledger.Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
         "message": flatten(last, _MESSAGE_CHARACTERS),
-        "tasks": sum(state != "completed" for state, _ in record.tasks.values()),
+        "tasks": record.open_task_count(),
         "checks": sum(check["result"] == FAILED for check in record.checks.values()),
     }
 
 
-def _pointer_sentence(where: str, left: dict[str, Any]) -> str:
+def pointer_text(where: str, left: dict[str, Any]) -> str:
+    """What is told of an earlier session, without going on from it."""
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"
         for name, word in (("tasks", "open task"), ("checks", "failed check"))
@@ -188,15 +177,12 @@ def _pointer_sentence(where: str, left: dict[str, Any]) -> str:
     recorded = " and ".join(counts) or "No open tasks"
     verb = "was" if sum(left.get(name) or 0 for name in ("tasks", "checks")) == 1 else "were"
     said = flatten(str(left.get("message") or ""), _MESSAGE_CHARACTERS + 1)
-    return "\n".join(
-        [
-            f"[brimline] {recorded} {verb} recorded {where}.",
-            *([f"The user's last message there: {said}"] if said else []),
-            (
-                "If the user wants to go on from there: /brim:card, or "
-                f"`brimline carry card --session {paths.safe_session_id(left['session'])}`."
-            ),
-        ]
+    session = paths.safe_session_id(left["session"])
+    return (
+        f"[brimline] {recorded} {verb} recorded {where}.\n"
+        + (f"The user's last message there: {said}\n" if said else "")
+        + "If the user wants to go on from there: /brim:card, or "
+        f"`brimline carry card --session {session}`."
     )
 
 
@@ -204,9 +190,9 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
     return pid is not None and pid.isascii() and pid.isdigit() and len(pid) <= _LONGEST_PID
 
 
-def _is_recent(path: str) -> bool:
-    return clock.now() - find.modified(path) < _OLDEST_CLIENT_S
+def _is_recent_file(path: str) -> bool:
+    return clock.now() - find.modified_at(path) < _OLDEST_CLIENT_S
 
 
-def _project_file(home_dir: str, project_dir: str) -> str:
+def _unfinished_file(home_dir: str, project_dir: str) -> str:
     return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"

@@ -10,6 +10,7 @@ from typing import Any
 
 from brimline import clienttools, output
 from brimline.carry import card
+from brimline.carry.ledger import put_last
 from brimline.store import layout, stub
 from brimline.transcript import read, row, words
 
@@ -20,7 +21,7 @@ _TEXT_CHARACTERS = 60
 _MOST_KEPT = 1_000
 
 
-def losses(path: str) -> dict[str, dict[str, Any]]:
+def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
     """By the row that a compaction begins with: messages, files and outputs, and look-ups repeated.
 
     Raises:
@@ -73,16 +74,18 @@ class _Reader:
     def read_row(self, fields: dict[str, Any]) -> None:
         """Look at the next row."""
         if row.is_summary(fields):
-            self._compare_with_summary(row.content_text(row.content_blocks(fields)), fields)
+            self._note_losses_of_summary(row.content_text(row.content_blocks(fields)), fields)
         elif row.is_boundary(fields):
             self._boundary = row.uuid_of(fields) or ""
         else:
-            self._note_names(fields)
+            self._note_row(fields)
 
-    def _compare_with_summary(self, summary: str, fields: dict[str, Any]) -> None:
+    def _note_losses_of_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
         self._open = {
-            "messages": [each for each in self._messages if not card.is_held({"text": each}, flat)],
+            "messages": [
+                said for said in self._messages if not card.is_held_by_summary({"text": said}, flat)
+            ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
                 f"{layout.short_key(key)} {subject}".strip()
@@ -95,15 +98,16 @@ class _Reader:
         self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = self._open
         self._boundary, self._requests_since = "", 0
 
-    def _note_names(self, fields: dict[str, Any]) -> None:
-        if message := words.message(fields):
-            _keep_latest(self._messages, message, None)
-        for result in row.results(fields):
-            if result.text.startswith(stub.BEGINNINGS) and (
-                preview := stub.parse_reference(result.text)
-            ):
-                _keep_latest(self._outputs, preview.key, preview.source or preview.tool or "")
-        calls = list(row.calls(fields))
+    def _note_row(self, fields: dict[str, Any]) -> None:
+        if message := words.user_message(fields):
+            put_last(self._messages, message, None, _MOST_KEPT)
+        for result in row.main_thread_results(fields):
+            is_preview = result.text.startswith(stub.BEGINNINGS)
+            preview = stub.parse_reference(result.text) if is_preview else None
+            if preview:
+                subject = preview.source or preview.tool or ""
+                put_last(self._outputs, preview.key, subject, _MOST_KEPT)
+        calls = list(row.main_thread_calls(fields))
         if calls:
             self._repeated.append(0)
             self._requests_since += 1
@@ -111,21 +115,13 @@ class _Reader:
             if call.name in clienttools.FILE_TOOLS and (
                 path := clienttools.file_of(call.arguments)
             ):
-                _keep_latest(self._files, path, None)
+                put_last(self._files, path, None, _MOST_KEPT)
             if call.name in clienttools.LOOKING_UP:
-                self._count_lookup((call.name, *map(str, sorted(call.arguments.items()))))
+                self._count_if_repeated((call.name, *map(str, sorted(call.arguments.items()))))
 
-    def _count_lookup(self, question: tuple[str, ...]) -> None:
+    def _count_if_repeated(self, question: tuple[str, ...]) -> None:
         if question in self._looked_up:
             self._repeated[-1] += 1
             if self._open and self._requests_since <= NEAR_REQUESTS:
                 self._open["repeated_after"] += 1
         self._looked_up.add(question)
-
-
-def _keep_latest(names: dict[str, Any], name: str, value: Any) -> None:
-    """Note a name as the latest; the oldest goes where there are too many."""
-    names.pop(name, None)
-    names[name] = value
-    if len(names) > _MOST_KEPT:
-        del names[next(iter(names))]

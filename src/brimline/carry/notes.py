@@ -21,7 +21,7 @@ FILE_NAME = "notes.jsonl"
 _LARGEST_BYTES = 4 << 20
 
 
-def add(home_dir: str, session_id: str, kind: str, text: str) -> str:
+def append_note(home_dir: str, session_id: str, kind: str, text: str) -> str:
     """Write a note down; returns its id.
 
     Raises:
@@ -32,7 +32,7 @@ def add(home_dir: str, session_id: str, kind: str, text: str) -> str:
     return item_id(kind, text)
 
 
-def mark_item(home_dir: str, session_id: str, item: str, what: str) -> None:
+def append_mark(home_dir: str, session_id: str, item: str, what: str) -> None:
     """Say of a note that it is `done` or to `reopen`, of a note or message to `forget` it.
 
     Raises:
@@ -41,46 +41,42 @@ def mark_item(home_dir: str, session_id: str, item: str, what: str) -> None:
     _append_line(home_dir, session_id, {what: item})
 
 
-def merge_into(home_dir: str, ledger: Ledger) -> Ledger:
+def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added to it; the same one, changed."""
-    for line in _read_lines(home_dir, ledger.session):
+    try:
+        lines = json.read_lines(_notes_file(home_dir, ledger.session), _LARGEST_BYTES)
+    except OSError:
+        return ledger
+    for line in lines:
         at = line.get("at")
-        _add_to_ledger(ledger, line.get("add"), at)
+        _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _note_before(ledger, line.get(what), at):
+            for note in _note_older_than_mark(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _note_before(ledger, forgotten, at):
+        for note in _note_older_than_mark(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _note_before(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _note_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
-    note = ledger.notes.get(item) if isinstance(item, str) else None
+    note = ledger.notes.get(str(item))
     if note is None:
         return []
-    at = clock.parse(note.get("at")) if isinstance(note.get("at"), str) else None
+    at = clock.parse(str(note.get("at")))
     is_earlier = at is None or not isinstance(marked_at, int | float) or at <= marked_at
     return [note] if is_earlier else []
 
 
-def _add_to_ledger(ledger: Ledger, note: Any, at: Any) -> None:
+def _add_persons_note(ledger: Ledger, note: Any, at: Any) -> None:
     """Take in a note that a person wrote down."""
     if not isinstance(note, dict) or note.get("kind") not in (KEEP, DECIDE):
         return
     moment = clock.format_utc(at) if isinstance(at, int | float) and 0 < at < 1e11 else None  # noqa: PLR2004
     if isinstance(note.get("text"), str):
         add_note(ledger, note["kind"], note["text"], moment, "person")
-
-
-def _read_lines(home_dir: str, session_id: str) -> list[dict[str, Any]]:
-    """Every sound line; a torn one costs itself only."""
-    try:
-        return json.read_lines(_notes_file(home_dir, session_id), _LARGEST_BYTES)
-    except OSError:
-        return []
 
 
 def _append_line(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:

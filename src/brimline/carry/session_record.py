@@ -14,7 +14,6 @@ from brimline.state.session import SessionState
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from brimline.carry.ledger import Ledger
     from brimline.fast.policy import Policy
 
 
@@ -33,30 +32,29 @@ def choose_session(home_dir: str, named: str | None) -> Place:
         SessionError: there is none, or a name fits several.
     """
     recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
-    return session_place(find.wanted_id(named, recorded))
+    return session_by_id(find.wanted_session_id(named, recorded))
 
 
-def session_place(session_id: str) -> Place:
+def session_by_id(session_id: str) -> Place:
     """A session by its whole id."""
     try:
-        transcript: str | None = find.by_id(session_id)
+        transcript = find.transcript_with_id(session_id)
     except SessionError:
-        transcript = None
-    project = find.project_of(transcript) if transcript else None
-    return Place(session_id, transcript, project or os.getcwd())
+        return Place(session_id, None, os.getcwd())
+    return Place(session_id, transcript, find.folder_it_began_in(transcript) or os.getcwd())
 
 
-def read_record(home_dir: str, session: Place) -> Ledger:
+def read_whole_record(home_dir: str, session: Place) -> ledger.Ledger:
     """The record of a session up to now, with what people added to it."""
     record = ledger.load(home_dir, session.session_id)
     if record.unread_bytes:
         # A hook had no time to read all of it; here there is.
-        record = ledger.emptied(record)
+        record = ledger.ledger_to_fold_anew(record)
     changed = fold.bring_up_to_date(record, session.transcript)
-    if links.adopt_origin(home_dir, record, session.transcript) or changed:
+    if links.adopt_origin_of_fork(home_dir, record, session.transcript) or changed:
         with contextlib.suppress(OSError):  # what is shown is right all the same
             ledger.save(home_dir, record)
-    return notes.merge_into(home_dir, record)
+    return notes.merge_notes_into(home_dir, record)
 
 
 def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, Any]:
@@ -71,7 +69,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
         figures = reading.measure(session.transcript, state, policy).recorded_figures()
     document = checkpoint.save(
         home_dir,
-        read_record(home_dir, session),
+        read_whole_record(home_dir, session),
         trigger="asked for",
         project_dir=session.project_dir,
         transcript=session.transcript,
@@ -86,7 +84,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     }
 
 
-def checkpoint_text(document: dict[str, Any]) -> str:
+def saved_checkpoint_text(document: dict[str, Any]) -> str:
     """Where a checkpoint is, and which files could not be kept."""
     lost = [file for file in document["files"] if not file["key"]]
     lines = [f"not kept: {file['path']}: {file['problem']}" for file in lost]

@@ -12,8 +12,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from brimline.state.forgotten import Asked
-
 FILES = {
     "sessions/*": r"carried-\d+",
     "carry": "",
@@ -28,15 +26,15 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those with a folder of their own."""
     for name in set(io.names_in(paths.carry_dir(home))) - {links.CLIENTS, links.PROJECTS}:
         folder = paths.carry_session_dir(home, name)
-        times = [find.modified(f"{folder}/{file}") for file in io.names_in(folder)]
+        times = [find.modified_at(f"{folder}/{file}") for file in io.names_in(folder)]
         yield name, ledger.load(home, name).folder, max(times, default=0.0)
 
 
-def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
+def forget(home: str, asked: forgotten.Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete sessions' folders, and every link that names them."""
     files = 0
     for name in asked.sessions:
         files += forgotten.delete_folder(paths.carry_session_dir(home, name), dry_run=dry_run)
         if not dry_run:
-            links.forget_links(home, name)
+            links.remove_links_to_session(home, name)
     return {"files": files}

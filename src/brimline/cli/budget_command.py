@@ -49,11 +49,11 @@ def budget(operation: str, session_id: str | None, as_json: bool, **given: Any) 
       brimline budget evict --in ambient_knowledge
       brimline budget list --in active_task
     """
-    session = find.wanted_id(session_id)
+    session = find.wanted_session_id(session_id)
     arguments = given | {"id": given.pop("item_id")}
     if arguments["text"]:
         arguments["text"] = clean(arguments["text"])
     home_dir = paths.home()
     window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
-    document = operations.run(home_dir, session, window, operation, arguments)
+    document = operations.run_operation(home_dir, session, window, operation, arguments)
     output.answer({"session_id": session} | document, operations.text, as_json=as_json)

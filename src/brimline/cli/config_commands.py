@@ -14,7 +14,8 @@ from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.gauge.window import FALLING_UNITS
 from brimline.settings import config
-from brimline.settings.values import BY_KEY, SETTINGS, coerce
+from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.values import coerce
 
 _MOST_POINTS = 100
 _project_option = click.option(
@@ -52,7 +53,7 @@ def get_command(key: str, as_json: bool) -> None:
     Example:
       brimline config get guard.tiers
     """
-    config.find(key)
+    config.find_setting(key)
     loaded = _load_config()
     output.answer(loaded.values[key], _value_text(loaded.values[key]), as_json=as_json)
     _warn_of_problems(loaded)
@@ -75,7 +76,8 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     if key == "memory.url":
         from brimline.team import place
 
-        place.parse(value)  # before anything could repeat what is wrong with it: it may hold a key
+        # Before anything could repeat what is wrong with it: it may hold a key.
+        place.parse_place(value)
     written = config.change_setting(file, key, value, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     report = {"key": key, "value": written, "file": file}
@@ -101,7 +103,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
       brimline config unset guard.preset
     """
     file = _config_files()["project" if project else "user"]
-    removed = config.remove(file, key, project=project)
+    removed = config.remove_setting(file, key, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     loaded = _load_config()
     value, source = loaded.values.get(key), loaded.sources.get(key, "no longer a setting")
@@ -121,14 +123,14 @@ def explain_command(key: str | None, as_json: bool) -> None:
       brimline config explain context_window
     """
     if key:
-        config.find(key)
+        config.find_setting(key)
     loaded = _load_config()
     rows = {
         setting.key: {
             "value": loaded.values[setting.key],
             "source": loaded.sources[setting.key],
             "default": setting.default,
-            "environment": setting.env,
+            "environment": setting.variable,
             "meaning": setting.doc,
         }
         for setting in ([BY_KEY[key]] if key else SETTINGS)

@@ -38,7 +38,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     with output.Progress("Reading", output.total_bytes(files)) as bar:
         spendings = spending.read_spendings(paths.home(), files, bar.update)
     if session_id is not None:
-        name = find.matching(session_id, {each.session_id for each in spendings})
+        name = find.only_matching_id(session_id, {each.session_id for each in spendings})
         spendings = [each for each in spendings if each.session_id == name]
         for each in spendings:
             find.require_transcript(each.path)

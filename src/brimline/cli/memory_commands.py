@@ -49,9 +49,9 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
-        output.note(vectors.missing())
+        output.note(vectors.words_alone_text())
     if document["reading"]:
-        output.note(hits.reading_text(document["reading"]))
+        output.note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
         output.note("this project alone was searched; `--everywhere` looks into all")
     output.answer(document, hits.text, as_json=as_json)
@@ -68,7 +68,7 @@ def show_command(key: str, as_json: bool) -> None:
     Example:
       brimline memory show m1204
     """
-    output.answer(hits.entry(paths.home(), key), hits.entry_text, as_json=as_json)
+    output.answer(hits.entry_and_nearby(paths.home(), key), hits.entry_text, as_json=as_json)
 
 
 @output.command("add")
@@ -192,14 +192,14 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        overview.open_search(home_dir).use(_mark_all_unread)
+        hits.open_memory(home_dir).use(_mark_all_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _tell_search_was_renewed()
     if not vectors.load():
-        output.note(vectors.missing())
-    total = sum(overview.open_search(home_dir).use(overview.count_entries)["entries"].values())
+        output.note(vectors.words_alone_text())
+    total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
     told = f"{_entries_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
@@ -219,11 +219,11 @@ def sync_command(rebuild: bool, as_json: bool) -> None:
     from brimline.settings import config
 
     home_dir, project = paths.home(), os.getcwd()
-    queue = together.queue_of(home_dir, project)
+    queue = together.open_queue(home_dir, project)
     if queue is None:
         raise TeamError("there is no team's server: `brimline config set memory.url` names one")
     deep.index_sources(home_dir, project, config.load(home_dir, project).values["memory.exclude"])
-    waiting = queue.compared(rebuild=rebuild)
+    waiting = queue.compare_with_server(rebuild=rebuild)
     with output.Progress("Sending", waiting.total) as progress:
         done = queue.drain(waiting, progress=progress.update)
     told = f"{done['sent']:,} sent to {queue.place.name}, {done['deleted']:,} deleted there."
@@ -281,7 +281,7 @@ def forget_command(
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
-    chosen = _choose_sessions(forget.sessions(home_dir), session_id, project, before)
+    chosen = _choose_sessions(forget.kept_sessions(home_dir), session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, dry_run=True)
@@ -303,14 +303,14 @@ def _choose_sessions(
     from brimline.transcript import find
 
     if session_id is not None:
-        return Asked((find.matching(session_id, sessions),))
+        return Asked((find.only_matching_id(session_id, sessions),))
     if before is not None:
         moment = _parse_day(before)
         older = [name for name, kept in sessions.items() if kept.last_at < moment]
         return Asked(tuple(older), before=moment)
     if not project or not project.strip():
         raise StateError("--project is empty: name a folder")
-    place = stored.place(os.path.abspath(os.path.expanduser(project)))
+    place = stored.real_folder(os.path.abspath(os.path.expanduser(project)))
     inside = [name for name, kept in sessions.items() if stored.is_within(kept.project, place)]
     return Asked(tuple(inside), project=place)
 
@@ -349,7 +349,7 @@ def _index_topic(topic: Topic) -> None:
     home_dir, project = paths.home(), os.getcwd()
     with contextlib.suppress(BrimlineError):
         exclude = config.load(home_dir, project).values["memory.exclude"]
-        deep.renew_topic(home_dir, project, topic.path, exclude)
+        deep.index_topic(home_dir, project, topic.path, exclude)
 
 
 def _text_or_stdin(text: str) -> str:

@@ -36,7 +36,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
         place, file = os.getcwd(), _organisation_file()
         document = loading.project_document(place, file, composition.estimate_text_tokens)
     elif as_text:
-        made = marked.assemble(_cascade_for(path).sources, has_file=path is not None)
+        made = marked.assemble_files(_cascade_for(path).sources, has_file=path is not None)
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
@@ -56,7 +56,9 @@ def explain_command(path: str, as_json: bool) -> None:
     Example:
       brimline rules explain src/api/server.py
     """
-    document = loading.explanation(_cascade_for(path), path, composition.estimate_text_tokens)
+    document = loading.explanation_document(
+        _cascade_for(path), path, composition.estimate_text_tokens
+    )
     output.answer(document, loading.explanation_text, as_json=as_json)
 
 
@@ -72,7 +74,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    document = loading.findings(os.getcwd(), _organisation_file(), clock.now())
+    document = loading.findings_document(os.getcwd(), _organisation_file(), clock.now())
     output.answer(document, loading.findings_text, as_json=as_json)
     if document["broken"] or (strict and document["findings"]):
         raise SystemExit(1)

@@ -21,7 +21,7 @@ from brimline.session import (
     restore,
     session_documents,
     session_text,
-    undo,
+    undo_compaction,
 )
 from brimline.session.disk import RewriteError
 from brimline.transcript import find
@@ -46,7 +46,7 @@ def _recovered_session_file(file: str | None, session_id: str | None) -> str:
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    path = find.require_transcript(find.wanted(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
@@ -73,7 +73,7 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     path = _recovered_session_file(file, session_id)
     with _reading_progress(path) as bar:
         document = session_documents.inspection(path, paths.home(), bar.update)
-    output.answer(document, session_text.session, as_json=as_json)
+    output.answer(document, session_text.inspection, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)
@@ -120,13 +120,13 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     with _reading_progress(path) as bar:
         planned = purge.plan_purge(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
-    if planned.is_empty:
+    if not planned.changes:
         output.answer(report, f"{session_text.purge(report)}\nNothing to purge.", as_json=as_json)
         return
     if flags["dry_run"]:
-        report["changes"] = session_documents.changes(planned)
+        report["changes"] = session_documents.purged_results(planned)
         command = ["brimline", *[word for word in sys.argv[1:] if word != "--dry-run"]]
-        text = "" if as_json else session_text.preview(report, command)
+        text = "" if as_json else session_text.purge_preview(report, command)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:
@@ -144,7 +144,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         "appended_lines": done.late_lines,
         "is_still_written": not done.is_over,
     }
-    output.answer(report, session_text.purged, as_json=as_json)
+    output.answer(report, session_text.purge_done, as_json=as_json)
 
 
 @output.command("repair", epilog=_EXIT_CODES)
@@ -168,16 +168,16 @@ def repair_command(
     path, home_dir = _recovered_session_file(file, session_id), paths.home()
     with _reading_progress(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
-    if report.mended and not dry_run:
+    if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair(report, dry_run=True)
-            output.say("\n".join(session_text.found_faults(preview)), err=True)
-        output.consent(f"Mend {output.count(len(report.mended), 'fault')}?", yes=yes)
+            output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
+        output.consent(f"Mend {output.count(len(report.before.mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair(report, dry_run=dry_run)
-    output.answer(document, session_text.repaired, as_json=as_json)
+    output.answer(document, session_text.repair_done, as_json=as_json)
 
 
 @output.command("restore", epilog=_EXIT_CODES)
@@ -213,7 +213,7 @@ def restore_command(
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
     with _reading_progress(path) as bar:
-        plan = restore.plan(path, paths.home(), bar.update)
+        plan = restore.plan_restore(path, paths.home(), bar.update)
     document: dict[str, Any] = {
         "path": plan.path,
         "rewrites": len(plan.undone),
@@ -238,7 +238,7 @@ def restore_command(
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
     with _reading_progress(path) as bar:
-        plan = undo.plan(path, paths.home(), bar.update)
+        plan = undo_compaction.plan_undo(path, paths.home(), bar.update)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}
@@ -248,7 +248,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     if not dry_run:
         in_use.require_idle(plan.path)
         output.consent("Go back? A backup of the present state is kept.", yes=yes)
-        made = undo.undo(plan)
+        made = undo_compaction.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
@@ -298,7 +298,7 @@ def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
     """
     output.session_name(file, session_id)
     if file is not None:
-        path = find.named(file)
+        path = find.transcript_named(file)
         recovery.recover(path)
         backups = restore.backups_of(path)
         if not backups and not os.path.isfile(path):
@@ -306,5 +306,7 @@ def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
         return backups
     start = session_id or ""
     return [
-        backup for backup in restore.of_all() if os.path.basename(backup.session).startswith(start)
+        backup
+        for backup in restore.all_backups()
+        if os.path.basename(backup.session).startswith(start)
     ]

@@ -30,8 +30,8 @@ def status(
     """
     if transcript and session_id:
         raise click.UsageError("name a session by --transcript or by --session, not by both")
-    path = find.require_transcript(transcript or find.wanted(session_id))
-    folder = find.project_of(path)
+    path = find.require_transcript(transcript or find.wanted_transcript(session_id))
+    folder = find.folder_it_began_in(path)
     if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
         output.note(f"this session is of {output.one_line(folder, 200)}")
     if composition:
@@ -41,7 +41,7 @@ def status(
             document = composition_text.document(path, bar.update)
         output.answer(document, composition_text.text, as_json=as_json)
         return
-    home_dir, policy = paths.home(), config.live_policy(paths.home(), os.getcwd())
+    home_dir, policy = paths.home(), config.current_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         document = session_status.read_status(path, home_dir, policy, bar.update)
     purged = restore.purged_tokens_since(home_dir, path, document["measured_at"]).total()

@@ -78,7 +78,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     try:
         full_key = contents.resolve(home_dir, key)
     except StoreError:
-        if not originals.bring_back(home_dir, key):
+        if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
     part = _cut_part(contents.get(home_dir, full_key), lines, span)
@@ -138,7 +138,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     if document["pending"]:
         output.note(f"not indexed yet: {output.count(document['pending'], 'output')}; ask again")
     if not document["outputs"]:
-        raise StoreError(found_outputs.nothing(document, words, everywhere=everywhere))
+        raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 
 
 @output.command("pin")

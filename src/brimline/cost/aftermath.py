@@ -50,7 +50,7 @@ def fill_in_summary_losses(compactions: Iterable[dict[str, Any]], path: str) -> 
     Raises:
         OSError: it cannot be read.
     """
-    losses = lost.losses(path)
+    losses = lost.losses_by_boundary(path)
     for each in compactions:
         each["lost"] = each["lost"] or losses.get(each["uuid"])
 

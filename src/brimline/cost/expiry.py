@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clienttools, clock, models
@@ -71,7 +72,7 @@ def last_cache(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cached_of(fields), clock.parse(row.timestamp_of(fields))
+            cached, at = row.cache_use_of(fields), clock.parse(row.timestamp_of(fields))
             if cached and at is not None:
                 read_tokens, written_tokens, lifetime_s, model = cached
                 return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
@@ -114,29 +115,26 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
 
 def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
-    rows: list[dict[str, Any]] = []
-    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
-        if row.is_boundary(fields):
-            break
-        rows.append(fields)
-    return rows[::-1]
+    backward = json.rows_backward(transcript, b"{", _MOST_BYTES)
+    rows = itertools.takewhile(lambda fields: not row.is_boundary(fields), backward)
+    return list(rows)[::-1]
 
 
 def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
-    calls = {call.id: call for fields in rows for call in row.calls(fields)}
+    calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
         call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
         for call in calls.values()
         if not judge.is_on_users_list(never, call.name, call.arguments)
     }
-    for result in (result for fields in rows for result in row.results(fields)):
+    for result in (result for fields in rows for result in row.main_thread_results(fields)):
         if call := judged.get(result.call_id):
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
             judged[call.id] = call._replace(
                 characters=len(result.text),
                 is_error=result.is_error,
-                is_users=words.may_be_in(call.tool, result.text, **marks),
+                is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
     found = cold.cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)

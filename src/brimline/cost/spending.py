@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StateError
 from brimline.fast import io, json
+from brimline.fast.paths import client_config_dir
 from brimline.state import forgotten
 from brimline.transcript import find, read, row
 
@@ -66,14 +67,8 @@ class Spending(NamedTuple):
 
 def all_transcripts() -> list[str]:
     """Every session of the client, and every subagent's."""
-    beside = find.beginning_with()
-    folders = {os.path.dirname(path) for path in beside}
-    inside = [
-        path
-        for folder in sorted(folders)
-        for path in glob.glob(f"{glob.escape(folder)}/*/subagents/*.jsonl")
-    ]
-    return sorted(beside) + inside
+    projects = f"{glob.escape(client_config_dir())}/projects"
+    return sorted(find.beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
 
 
 def read_spendings(
@@ -155,14 +150,14 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     first: dict[str, Any] = {}
     is_fork = False
     for number, fields in enumerate(read.rows(path, _MARKS, progress)):
-        billed = row.billed_of(fields)
-        if billed is None:
+        tokens = row.billed_tokens_of(fields)
+        if tokens is None:
             continue
         first = first or fields
-        is_fork = is_fork or row.forked_from(fields) is not None
-        key = billed.message_id or f"{path}:{number}"
-        begun = requests[key].at if key in requests else clock.parse(billed.timestamp) or 0.0
-        requests[key] = Request(key, begun, billed.model, *billed.tokens)
+        is_fork = is_fork or row.forked_from_session(fields) is not None
+        key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
+        begun = requests[key].at if key in requests else clock.parse(at) or 0.0
+        requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(
         path=path,
         stamp=stamp,
@@ -198,8 +193,7 @@ def _file_stamp(path: str) -> list[int] | None:
 def load_kept_spendings(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
-        lines = json.read_lines(f"{home_dir}/{FILE}")
-        return [_decode_line(line) for line in lines]
+        return [_decode_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 

@@ -90,7 +90,9 @@ class Index:
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
         forgot = forgotten.last_lines_by_session(self.home_dir)
-        files = [path for path in find.everywhere() if not forgotten.has_nothing_new(forgot, path)]
+        files = [
+            path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
+        ]
         stamps = {path: session_stamp(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
@@ -146,7 +148,7 @@ class Index:
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
-        return find.by_id(session_id)
+        return find.transcript_with_id(session_id)
 
     def all_rows(self) -> list[dict[str, Any]]:
         """What is known of every session."""
@@ -209,7 +211,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
         "last_at": session.last_at,
         "requests": len(session.moments),
         "peak": session.peak_tokens,
-        "window": session.now.window.tokens if session.now else None,
+        "window": session.now.window.tokens,
         "curve": output.peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
         "compacted": [output.attributes(past, _COMPACTION) for past in session.figures.compactions],

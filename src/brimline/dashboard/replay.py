@@ -15,7 +15,7 @@ from brimline.errors import BrimlineError, ConfigError
 from brimline.fast import paths
 from brimline.launch import PACKAGE_DIR
 from brimline.settings import config
-from brimline.settings.values import BY_KEY
+from brimline.settings.catalogue import BY_KEY
 
 # What the user's own settings and experience are, for a data folder to throw away.
 _TAKEN_ALONG = ("config.toml", "learned.json")
@@ -45,7 +45,7 @@ def replay_session(path: str, preset: str | None, chosen: list[str]) -> dict[str
         for name in _TAKEN_ALONG:
             if os.path.isfile(source := f"{paths.home()}/{name}"):
                 shutil.copy(source, f"{folder}/{name}")
-        variables = {BY_KEY[key].env: text for key, text in wanted.items()}
+        variables = {BY_KEY[key].variable: text for key, text in wanted.items()}
         done = subprocess.run(
             [sys.executable, "-I", "-c", _REHEARSE, os.path.abspath(path), f"{folder}/s"],
             env=os.environ | variables | {"BRIMLINE_HOME": folder},
@@ -75,9 +75,9 @@ def _replay_document(wanted: dict[str, str], steps: list[dict[str, Any]]) -> dic
 
 def _parse_setting(text: str) -> tuple[str, str]:
     key, sign, value = text.partition("=")
-    if not sign and config.find(key):
+    if not sign and config.find_setting(key):
         raise ConfigError(f"write --set {key}=VALUE")
-    config.check_value(key, value)
+    config.parse_value(key, value)
     return key, value
 
 
@@ -103,11 +103,8 @@ def table_text(document: dict[str, Any]) -> str:
         for event in document["events"][:_SHOWN]
     ]
     if rows:
-        lines += [
-            "",
-            output.table(["request", "what", "tokens", "of it"], rows, right={0, 2}),
-            _NOTE,
-        ]
+        happened = output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})
+        lines += ["", happened, _NOTE]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

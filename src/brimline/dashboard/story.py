@@ -80,7 +80,7 @@ class Moment:
     """Whether what it put out was recorded in full."""
     parts: dict[str, int] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
-    reading: Reading | None = None
+    reading: Reading = field(init=False)
     outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
@@ -112,8 +112,8 @@ class Story:
     models: Counter[str] = field(default_factory=Counter)
     scan: Scan = field(default_factory=Scan)
     cache: Caching = field(default_factory=Caching)
-    composed: Composition | None = None
-    now: Reading | None = None
+    composed: Composition = field(init=False)
+    now: Reading = field(init=False)
     figures: Figures = field(default_factory=Figures)
     saved: savings.Saved = field(default_factory=savings.Saved)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -135,7 +135,7 @@ class Story:
     @property
     def last_at(self) -> float:
         """When it was active last."""
-        return self.moments[-1].at if self.moments else find.modified(self.path)
+        return self.moments[-1].at if self.moments else find.modified_at(self.path)
 
     @property
     def most_used_model(self) -> str:
@@ -175,14 +175,14 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
 
 def policy_by_project(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
-    return cache(lambda project: config.live_policy(home_dir, project or os.getcwd()))
+    return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
 
 def story_without_readings(
@@ -207,15 +207,12 @@ def story_without_readings(
     spooled = history.read_spool(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
-        with read.open_regular(path) as file:
-            size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
-            for line in read.lines(file, size):
-                for record in line.records:
-                    reader.read_row(record.value, line.offset)
-                rows += len(line.records)
-                reader.story.broken_lines += line.problem in read.BROKEN
-                if progress:
-                    progress(len(line.raw))
+        reader.story.size_bytes = os.path.getsize(path)
+        for line in read.lines_of(path, progress):
+            for record in line.records:
+                reader.read_row(record.value, line.offset)
+            rows += len(line.records)
+            reader.story.broken_lines += line.problem in read.BROKEN
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -258,10 +255,10 @@ class _Reader:
         story = self.story
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.lost_thinking(value):
+        if lost := row.describe_lost_thinking(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -291,7 +288,7 @@ class _Reader:
             story.models[usage.model or "unknown"] += 1
         self.history[-1] = usage.prompt_tokens
         now, last = self.open, self.open.last
-        now.spent, now.is_final = row.Spent(value), now.is_final or row.is_final(value)
+        now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
         last.usage, last.offset = usage, offset
         last.reply_characters += row.visible_characters(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
@@ -331,12 +328,10 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest_number_behind(WINDOW)
+    observed = state.largest_number_behind(WINDOW) or 0
     for moment in story.moments:
-        proved = proved_window(moment.tokens)
-        observed = max(observed or 0, proved or 0) or None
+        observed = max(observed, proved_window(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
-        moment.reading.history = moment.last.history[::-1]
         moment.outlook = moment.reading.forecast()
 
 

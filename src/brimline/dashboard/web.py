@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from brimline.cost import spending
+from brimline.cost import bill, spending
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, session_stamp
 from brimline.errors import BrimlineError
@@ -184,7 +184,8 @@ class Dashboard:
                 self.index.refresh()
                 self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
                 own = config.user_models(self.home_dir)
-                self.costs = overall.dollars_by_session(self.spendings, own)
+                rows = bill.group_rows(self.spendings, ("session",), own)
+                self.costs = {row["session"]: row["dollars"] for row in rows}
             time.sleep(_REFRESH_S)
             self.wanted.wait()
 
@@ -278,12 +279,12 @@ class Dashboard:
         for hit in rows:
             hit["session"] = self._session_if_present(hit["group"])
         unread = hits.reading_progress(self.home_dir)
-        values = {"query": query, "hits": rows, "reading": unread and hits.reading_text(unread)}
+        values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 
     def entry(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
-        document = hits.entry(self.home_dir, request.path_params["key"])
+        document = hits.entry_and_nearby(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
         session = self._session_if_present(own["group"])
         return self._render("entry.html", "Said before", own=own, session=session, **document)
@@ -341,10 +342,10 @@ class Dashboard:
         projects = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
             projects = list(filter(os.path.isdir, self.index.filter_choices("project")))
-        chosen, here = request.query_params.get("project", ""), os.getcwd()
+        asked, here = request.query_params.get("project", ""), os.getcwd()
         return {
             "projects": sorted({*projects, here}),
-            "project": chosen if chosen in projects else here,
+            "project": asked if asked in projects else here,
         }
 
 

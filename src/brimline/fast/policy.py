@@ -66,7 +66,7 @@ class Policy:
         if self._preset.get("name") != self.values["guard.preset"]:
             from brimline.settings import presets
 
-            self._preset = presets.named(self.values["guard.preset"])
+            self._preset = presets.preset_named(self.values["guard.preset"])
         return self._preset
 
 
@@ -146,9 +146,10 @@ def _from_defaults() -> Policy:
 
 def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline.settings import presets
-    from brimline.settings.values import SETTINGS, coerce, defaults
+    from brimline.settings.catalogue import SETTINGS
+    from brimline.settings.values import coerce, defaults
 
-    by_env = {setting.env: setting for setting in SETTINGS if setting.environment}
+    by_env = {setting.variable: setting for setting in SETTINGS if setting.allows_environment}
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)

@@ -94,7 +94,7 @@ class Conversations:
         self._policy = policy
         self._stickiness = stickiness
         self._known: OrderedDict[str, _Known] = OrderedDict()
-        self._bound = stickiness.bound_models()
+        self._bound = stickiness.models_binding_thinking()
         self._lock = threading.Lock()
 
     def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
@@ -103,11 +103,11 @@ class Conversations:
         try:
             self._prepare(passing, headers, now)
         except Exception as error:  # noqa: BLE001 - the session goes on
-            self.failed(error)
+            self.log_failure(error)
             return Passing(raw, raw)
         return passing
 
-    def shorten_refused(self, passing: Passing, answer: bytes) -> bool:
+    def replace_refused_by_shorter(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
         settings, before = passing.settings, passing.outcome
         if settings is None or passing.was_refused:
@@ -115,7 +115,7 @@ class Conversations:
         passing.was_refused = True
 
         def shorten(state: State) -> Outcome | None:
-            find = partial(self._stickiness.find, conversation=passing.name)
+            find = partial(self._stickiness.find_or_adopt, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -123,9 +123,9 @@ class Conversations:
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._replace_form(passing, shorten)
+        return self._replace_refused(passing, shorten)
 
-    def drop_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
+    def replace_refused_without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
 
         Its model is known for that from now on. What is not refused because of our edits is the
@@ -136,14 +136,14 @@ class Conversations:
             return False
 
         def leave_out(state: State) -> Outcome | None:
-            self._bind(passing.model)
+            self._note_model_binds_thinking(passing.model)
             return compactor.drop_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._replace_form(passing, leave_out)
+        return self._replace_refused(passing, leave_out)
 
-    def _replace_form(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
+    def _replace_refused(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
         """Put another form in the place of a refused one, where there is any."""
         if passing.known is None:
             return False
@@ -152,35 +152,35 @@ class Conversations:
                 outcome = make(passing.known.state)
                 if outcome is not None:
                     passing.fresh = []
-                    self._keep_outcome(passing, outcome)
+                    self._commit_outcome(passing, outcome)
         except Exception as error:  # noqa: BLE001
-            self.failed(error)
+            self.log_failure(error)
             return False
         return outcome is not None
 
-    def gave_up(self, passing: Passing) -> None:
+    def note_second_refusal(self, passing: Passing) -> None:
         """The shorter form was refused too."""
         if passing.known is not None:
             with passing.known.lock:
                 compactor.note_second_refusal(passing.known.state, passing.body)
 
-    def count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
+    def prepare_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
         try:
             passing = Passing(raw, raw)
-            if not self._identify(passing, headers):
+            if not self._identify_conversation(passing, headers):
                 return raw
             with self._lock:
                 known = self._known.get(passing.name)
             if known is None:
-                state = self._starting_point(passing)
+                state = self._initial_state(passing)
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
             outcome = self._apply_layers(passing, state, now, is_sent=False)
-            return _to_bytes(outcome.body) if outcome.is_changed else raw
+            return _encode_body(outcome.body) if outcome.is_changed else raw
         except Exception as error:  # noqa: BLE001
-            self.failed(error)
+            self.log_failure(error)
             return raw
 
     def note_answer(
@@ -195,42 +195,42 @@ class Conversations:
             return
         try:
             if has_dropped_thinking:
-                self._bind(passing.model)
+                self._note_model_binds_thinking(passing.model)
             with passing.known.lock:
                 if usage and passing.outcome.report.kind == "conversation":
                     compactor.learn_from_answer(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:
                 self._spool_outcome(passing, passing.outcome, usage or {})
         except Exception as error:  # noqa: BLE001
-            self.failed(error)
+            self.log_failure(error)
 
-    def failed(self, error: BaseException) -> None:
+    def log_failure(self, error: BaseException) -> None:
         """One line in the error log, if there is a disk to write it on."""
         try:
             logs.record_failure(self._home, "Gateway", error)
         except OSError:
             pass
 
-    def _bind(self, model: str) -> None:
+    def _note_model_binds_thinking(self, model: str) -> None:
         """Remember that a model binds its thinking, also after a restart."""
         if model not in self._bound:
             self._bound.add(model)
-            self._stickiness.bind(model)
+            self._stickiness.keep_model_binding_thinking(model)
 
     def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
-        if not self._identify(passing, headers):
+        if not self._identify_conversation(passing, headers):
             return
         for attempt in range(_MOST_ATTEMPTS):
-            known = passing.known = self._load_known(passing)
+            known = passing.known = self._load_known_conversation(passing)
             with known.lock:
-                if self._decide(passing, known, now):
+                if self._decide_and_keep(passing, known, now):
                     return
                 if attempt == _MOST_ATTEMPTS - 1:
-                    self._send_what_stands(passing, known.state)
+                    self._use_known_stand_ins_only(passing, known.state)
 
-    def _identify(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
+    def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw, parse_float=_exact_float)
+        body = json.loads(passing.raw, parse_float=_parse_exact_float)
         if not isinstance(body, dict) or blocks.is_helper_request(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
@@ -239,37 +239,37 @@ class Conversations:
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
-        passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
-        passing.name = self._find_name(passing)
+        passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
+        passing.name = self._find_conversation_name(passing)
         return True
 
-    def _decide(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _decide_and_keep(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
         outcome = self._repeat_sent(passing, state, now) or self._apply_layers(passing, state, now)
         try:
-            if self._keep_outcome(passing, outcome):
+            if self._commit_outcome(passing, outcome):
                 return True
             compactor.undo_stand_ins(state, outcome)
-            passing.requests = self._stickiness.requests(f"{passing.session}/{passing.agent}")
+            passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
-            self.failed(error)
-            self._send_what_stands(passing, state)
+            self.log_failure(error)
+            self._use_known_stand_ins_only(passing, state)
             return True
         return False
 
-    def _send_what_stands(self, passing: Passing, state: State) -> None:
+    def _use_known_stand_ins_only(self, passing: Passing, state: State) -> None:
         """Nothing new is replaced, and nothing comes back."""
         passing.outcome = compactor.rebuild_sent_request(
             passing.body, passing.found, state.standing, None
         )
         if passing.outcome.is_changed:
-            passing.raw = _to_bytes(passing.outcome.body)
+            passing.raw = _encode_body(passing.outcome.body)
 
     def _repeat_sent(self, passing: Passing, state: State, now: float) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
-        before = _find_same(passing.requests, passing.original)[1]
+        before = _find_identical_request(passing.requests, passing.original)[1]
         if before is None:
             return None
         standing = self._sent_stand_ins(passing, before.number)
@@ -279,60 +279,52 @@ class Conversations:
 
     def _sent_stand_ins(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
         names = [block.id for block in passing.found]
-        return self._stickiness.sent_with(names, passing.name, number)
+        return self._stickiness.sent_stand_ins(names, passing.name, number)
 
     def _apply_layers(
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
-        find = partial(self._stickiness.find, conversation=passing.name, is_sent=is_sent)
-        passing.settings = self._settings_for(passing, state)
+        find = partial(self._stickiness.find_or_adopt, conversation=passing.name, is_sent=is_sent)
+        passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
             passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
         )
         if outcome.report.kind in ("conversation", "compaction"):
-            told, line = _hash(passing.raw), state.sent or []
+            told, line = _hash_text(passing.raw), state.sent or []
             passing.sent = Sent(told, len(line), _chain(line), None, state.lifetime_s, now)
         return outcome
 
-    def _settings_for(self, passing: Passing, state: State) -> Settings:
+    def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
         """How hard the layers are for this model, near this session's brim."""
         policy = self._policy
         model = self._model_of(passing)
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
-            configured=policy.values["context_window"],
+            policy,
+            model,
             statusline=snapshot.window_tokens if snapshot else None,
-            client=policy.client,
             observed=None,
             occupancy_tokens=state.prompt_tokens,
-            model=model,
             requested_model="[1m]" if passing.is_large else None,
         )
-        point = window.resolve_compaction(
-            configured=policy.values["compaction_tokens"],
-            client=policy.client,
-            window=size,
-            model=model,
-            version=None,
-            learned=policy.learned.get("points"),
-        )
+        point = window.resolve_compaction(policy, size, model, None, None)
         # A model that the client does not compact has the same room, up to the same point.
         usual = size.tokens - model.reserve_tokens
         brim = point.tokens if point.ending == "compaction" else min(point.tokens, usual)
         return replace(
             self._settings,
-            brim_tokens=None if _has_mod(session) else brim,
-            prices=_prices(model, state.prompt_tokens or 0),
-            token_factor=_token_factor(model),
+            brim_tokens=None if _does_mod_compact(session) else brim,
+            prices=_cache_price_ratios(model, state.prompt_tokens or 0),
+            token_factor=_tokens_per_estimated_token(model),
             is_bound=model.binds_thinking or passing.model in self._bound,
         )
 
     def _model_of(self, passing: Passing) -> models.Model:
         return models.lookup_in(passing.model, self._policy.models)
 
-    def _find_name(self, passing: Passing) -> str:
+    def _find_conversation_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
 
         Several may have one session and agent: what an SDK runs side by side, forks, a conversation
@@ -342,46 +334,46 @@ class Conversations:
         last = dict(reversed(passing.requests))
         longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
         goes_on = (one for one in longest if last[one].prefix == _chain(names[: last[one].blocks]))
-        name = _find_same(passing.requests, passing.original)[0] or next(goes_on, "")
+        name = _find_identical_request(passing.requests, passing.original)[0] or next(goes_on, "")
         base = f"{passing.session}/{passing.agent}"
         return name or (f"{base}#{_chain(names)}" if passing.requests else base)
 
-    def _load_known(self, passing: Passing) -> _Known:
+    def _load_known_conversation(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
-        passing.name = self._find_name(passing)
+        passing.name = self._find_conversation_name(passing)
         last = dict(reversed(passing.requests)).get(passing.name)
         with self._lock:
             known = self._known.pop(passing.name, None)
             if known is None or last is None:  # new here, or forgotten meanwhile
-                known = _Known(self._starting_point(passing))
+                known = _Known(self._initial_state(passing))
             elif last.number != known.number:
-                self._catch_up(passing, known.state, last)
+                self._take_over_last_request(passing, known.state, last)
             known.number = last.number if last else None
             self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _starting_point(self, passing: Passing) -> State:
+    def _initial_state(self, passing: Passing) -> State:
         """What is on disk of a conversation, or is known of those that it may have parted from."""
         last = dict(reversed(passing.requests))
         if passing.name in last:
             state = _state_of_sent(last[passing.name])
-            self._catch_up(passing, state, last[passing.name])
+            self._take_over_last_request(passing, state, last[passing.name])
             return state
         others = [self._known[name].state for name in last if name in self._known]
         return _branch_off(others, [block.id for block in passing.found], passing.requests)
 
-    def _catch_up(self, passing: Passing, state: State, last: Sent) -> None:
+    def _take_over_last_request(self, passing: Passing, state: State, last: Sent) -> None:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = [block.id for block in passing.found][: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
         if names and _chain(names) == last.prefix:
             state.sent = names
-            standing = self._stickiness.sent_with(names, passing.name)
+            standing = self._stickiness.sent_stand_ins(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
 
-    def _keep_outcome(self, passing: Passing, outcome: Outcome) -> bool:
+    def _commit_outcome(self, passing: Passing, outcome: Outcome) -> bool:
         """Keep what is new before it is sent; where that fails, nothing of it is.
 
         False where another gateway has gone on with the conversation meanwhile.
@@ -394,7 +386,7 @@ class Conversations:
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
                 after = passing.known.number
-                number = self._stickiness.keep(passing.name, sent, outcome.fresh, after)
+                number = self._stickiness.keep_request(passing.name, sent, outcome.fresh, after)
                 if number is None:
                     return False
                 passing.sent = sent._replace(number=number)
@@ -403,14 +395,14 @@ class Conversations:
             compactor.undo_stand_ins(passing.known.state, outcome)
             raise
         passing.outcome = outcome
-        factor = _token_factor(self._model_of(passing))
+        factor = _tokens_per_estimated_token(self._model_of(passing))
         passing.fresh += [
             [one.layer, one.key, round((outcome.originals[one.key].tokens - one.tokens) * factor)]
             for one in outcome.fresh.values()
             if one.key in outcome.originals  # else noted before this request was refused
         ]
         if outcome.is_changed:
-            passing.raw = _to_bytes(outcome.body)
+            passing.raw = _encode_body(outcome.body)
         return True
 
     def _store_original(self, block: blocks.Block, passing: Passing) -> None:
@@ -424,7 +416,7 @@ class Conversations:
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
-        report, factor = outcome.report, _token_factor(self._model_of(passing))
+        report, factor = outcome.report, _tokens_per_estimated_token(self._model_of(passing))
         fields: dict[str, Any] = {
             "ms": 0.0,
             "kind": report.kind,
@@ -446,13 +438,13 @@ class Conversations:
                 io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
 
 
-def _find_same(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
+def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
     """The same request as it was sent before, and its conversation."""
-    told = _hash(raw)
+    told = _hash_text(raw)
     return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
 
 
-def _has_mod(session: SessionState) -> bool:
+def _does_mod_compact(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
     sign = session.read_document(MOD_ALIVE)
     at = sign.get("at")
@@ -460,12 +452,12 @@ def _has_mod(session: SessionState) -> bool:
     return is_young and sign.get("inside", "off") != "off"
 
 
-def _token_factor(model: models.Model) -> float:
+def _tokens_per_estimated_token(model: models.Model) -> float:
     """How many tokens a model makes of what is estimated as one."""
     return models.MOST_CHARACTERS_PER_TOKEN / model.characters_per_token
 
 
-def _prices(model: models.Model, prompt_tokens: int) -> timing.Prices:
+def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Prices:
     """What the cache costs, as shares of the price of the prompt."""
     prices = model.prices(prompt_tokens)
     if prices is None:
@@ -491,15 +483,15 @@ def _state_of_sent(last: Sent) -> State:
 
 
 def _chain(names: list[str]) -> str:
-    return _hash("".join(names))
+    return _hash_text("".join(names))
 
 
-def _hash(told: str | bytes) -> str:
+def _hash_text(told: str | bytes) -> str:
     raw = told.encode() if isinstance(told, str) else told
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _exact_float(text: str) -> float:
+def _parse_exact_float(text: str) -> float:
     """A number that is sent as it came.
 
     Raises:
@@ -511,7 +503,7 @@ def _exact_float(text: str) -> float:
     return found
 
 
-def _to_bytes(body: Any) -> bytes:
+def _encode_body(body: Any) -> bytes:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()

@@ -18,7 +18,7 @@ _HOW_TO_USE = (
 )
 
 
-def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> tuple[Layer, ...]:
+def _to_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, ...]:
     if text == "off":
         return ()
     known = {str(layer.number) for layer in LAYERS}
@@ -43,7 +43,7 @@ def _layers(_context: click.Context, _parameter: click.Parameter, text: str) -> 
 )
 @click.option("--path", "secret", metavar="SECRET", help="First part of its path (default: new).")
 @click.option(
-    "--layers", default="1,2,4,5", callback=_layers, metavar="LIST", help="Which apply, or off."
+    "--layers", default="1,2,4,5", callback=_to_layers, metavar="LIST", help="Which apply, or off."
 )
 @click.option("--test-clock", is_flag=True, hidden=True)  # the time is x-replay-time
 @click.option("--inherited", nargs=2, type=int, hidden=True)
@@ -66,7 +66,7 @@ def gateway(
       brimline gateway --port 9100
       ANTHROPIC_BASE_URL=<that line> claude
     """
-    secret = _checked_path(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
+    secret = _check_or_make_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
     listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
@@ -83,7 +83,7 @@ def gateway(
         serving.serve(plan, listening, tell)
 
 
-def _checked_path(secret: str | None) -> str:
+def _check_or_make_secret(secret: str | None) -> str:
     if secret and not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
     return secret or serving.fresh_secret()

@@ -88,7 +88,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     client = shutil.which(CLIENT)
     if client is None:
         raise BrimlineError(f"`{CLIENT}` is not on the PATH: install Claude Code first")
-    settings, sources, rest = _split_settings(arguments)
+    settings, sources, rest = _parse_client_arguments(arguments)
     env = _client_env(settings, sources)
     upstream = _upstream_url(env)
     secret = serving.fresh_secret()
@@ -110,7 +110,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
             gateway.stop()
 
 
-def _split_settings(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
+def _parse_client_arguments(arguments: list[str]) -> tuple[dict[str, Any], str | None, list[str]]:
     """What `--settings` and `--setting-sources` say, and the arguments without the former."""
     rest: list[str] = []
     told, sources = "", None
@@ -126,20 +126,20 @@ def _split_settings(arguments: list[str]) -> tuple[dict[str, Any], str | None, l
             rest += [name, sources]
         else:
             rest.append(word)
-    return _settings_in(told) if told else {}, sources, rest
+    return _read_settings_argument(told) if told else {}, sources, rest
 
 
 def _compaction_variables(
     env: Mapping[str, str], arguments: list[str], compact_pct: int | None
 ) -> dict[str, str]:
     """Where the client is to compact; its own flag as a variable, which gateway and hooks read."""
-    window = env.get(_WINDOW) or _window_in(arguments)
+    window = env.get(_WINDOW) or _window_of_autocompact_flag(arguments)
     if compact_pct is not None:
         return {_PERCENT: str(compact_pct), _WINDOW: window or _ANY_WINDOW}
     return {_WINDOW: window} if window else {}
 
 
-def _window_in(arguments: list[str]) -> str:
+def _window_of_autocompact_flag(arguments: list[str]) -> str:
     """What `--autocompact` says, in tokens; empty where it is not there, or says `auto`."""
     text = " ".join(arguments).partition(" -- ")[0]
     said = re.search(r"(?:^| )--autocompact[ =](\d+(?:\.\d+)?)([km]?)(?= |$)", text, re.IGNORECASE)
@@ -151,7 +151,7 @@ def _window_in(arguments: list[str]) -> str:
     return str(int(number * factor))
 
 
-def _settings_in(text: str) -> dict[str, Any]:
+def _read_settings_argument(text: str) -> dict[str, Any]:
     """What `--settings` says: JSON, or the name of a file with it."""
     try:
         if not text.lstrip().startswith("{"):
@@ -174,12 +174,12 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     folder = os.getcwd()
     files = clientsettings.settings_files(folder)
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
-    if not clientsettings.is_trusted(folder):
+    if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
-        if any(_env_in(clientsettings.read_settings(path)).keys() & _NETWORK for path in doubtful):
+        if any(_env_in(clientsettings.read_file(path)).keys() & _NETWORK for path in doubtful):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
-    documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
+    documents = [clientsettings.read_file(files[scope]) for scope in files if scope in wanted]
     # `--settings` stands above the files but for those of the organisation, which come last.
     documents.insert(-1, settings)
     env = dict(os.environ)
@@ -195,7 +195,7 @@ def _env_in(settings: dict[str, Any]) -> dict[str, str]:
 
 def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     """The way to us is not by a proxy, which would read all that is sent."""
-    told = serving.no_proxy(env)
+    told = serving.direct_hosts(env)
     if not any(map(env.get, serving.PROXIES)) or "*" in told:
         return {}
     return dict.fromkeys(serving.NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
@@ -243,7 +243,7 @@ def _run_in_foreground(command: list[str]) -> int:
     early: list[int] = []
 
     def pass_on(number: int, _frame: object = None) -> None:
-        if number in (signal.SIGINT, signal.SIGQUIT) and _has_terminal_keys():
+        if number in (signal.SIGINT, signal.SIGQUIT) and _do_keys_reach_the_client():
             return  # it reached the client by itself
         if process is None:
             early.append(number)  # it is being started
@@ -264,7 +264,7 @@ def _run_in_foreground(command: list[str]) -> int:
     return code if code >= 0 else _KILLED_EXIT - code
 
 
-def _has_terminal_keys() -> bool:
+def _do_keys_reach_the_client() -> bool:
     """Whether a terminal makes signals of keys, for all that are in its foreground as we are."""
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
@@ -284,7 +284,7 @@ class _Gateway:
         self._process: subprocess.Popen[bytes] | None = None
         self._lifeline: int | None = None
         self._ending = threading.Event()
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher = threading.Thread(target=self._restart_whenever_it_ends, daemon=True)
 
     def start(self, usual: str) -> None:
         """Start it, and say what it says, else what is usual.
@@ -292,7 +292,7 @@ class _Gateway:
         Raises:
             BrimlineError: it ended at once.
         """
-        does_serve, said = self._spawn()
+        does_serve, said = self._spawn_and_await_serving()
         if not does_serve:
             raise BrimlineError(said.removeprefix("brimline: ") or "the gateway ended at once")
         output.complain(said or usual)
@@ -310,7 +310,7 @@ class _Gateway:
                 process.kill()
                 process.wait()
 
-    def _spawn(self) -> tuple[bool, str]:
+    def _spawn_and_await_serving(self) -> tuple[bool, str]:
         """Start one; whether it serves, and what it said before that or its end."""
         reading, writing = os.pipe()
         if self._lifeline is not None:
@@ -338,7 +338,7 @@ class _Gateway:
                 said = line.decode("utf-8", "replace").strip()
         return False, said
 
-    def _watch(self) -> None:
+    def _restart_whenever_it_ends(self) -> None:
         short_lives, said = 0, ""
         while self._process is not None:
             since = time.monotonic()
@@ -350,7 +350,7 @@ class _Gateway:
             if short_lives >= _MOST_SHORT_LIVES:
                 _answer_all(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
-            _, said = self._spawn()
+            _, said = self._spawn_and_await_serving()
 
 
 def _answer_all(listening: socket.socket, message: str, ending: threading.Event) -> None:

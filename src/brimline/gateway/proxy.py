@@ -23,7 +23,7 @@ from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 
     from brimline.gateway.conversations import Conversations, Passing
 
@@ -61,7 +61,7 @@ class Proxy:
         conversations: Conversations | None,
         now: Callable[[dict[bytes, bytes]], float],
     ) -> None:
-        self._client, self._upstream = _make_client(upstream), httpx2.URL(upstream)
+        self._client, self._upstream = _make_http_client(upstream), httpx2.URL(upstream)
         self._base = self._upstream.raw_path.rstrip(b"/")
         self._secret = secret.encode()
         self._conversations = conversations
@@ -97,32 +97,10 @@ class Proxy:
                 if raw is None:
                     await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
                 else:
-                    await self._hand_on_awaited(scope, headers, slash + rest, raw, (receive, send))
+                    work = self._hand_on(scope, headers, slash + rest, raw, send)
+                    await _do_while_connected(work, receive)
             finally:
                 self._asked -= 1
-
-    async def _hand_on_awaited(
-        self,
-        scope: Scope,
-        headers: dict[bytes, bytes],
-        path: bytes,
-        raw: bytes,
-        ends: tuple[Receive, Send],
-    ) -> None:
-        """Hand it on for as long as somebody waits for the answer."""
-        receive, send = ends
-        work = asyncio.ensure_future(self._hand_on(scope, headers, path, raw, send))
-        gone = asyncio.ensure_future(_await_disconnect(receive))
-        try:
-            await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-            if not work.done():
-                work.cancel()
-        try:
-            await work
-        except asyncio.CancelledError:
-            pass  # nobody is left to be told
 
     async def _hand_on(
         self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
@@ -130,13 +108,13 @@ class Proxy:
         talks, is_post = self._conversations, scope["method"] == "POST"
         passing: Passing | None = None
         if talks and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(talks.count, raw, headers, self._now(headers))
+            raw = await asyncio.to_thread(talks.prepare_to_count, raw, headers, self._now(headers))
         elif talks and is_post and path.endswith(_MESSAGES):
-            if _is_delta(raw):
+            if _is_thread_continuation(raw):
                 await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
             passing = await asyncio.to_thread(talks.prepare, raw, headers, self._now(headers))
-            raw, scope = passing.raw, _ask_readable(scope, headers)
+            raw, scope = passing.raw, _accept_readable_encodings(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
@@ -165,8 +143,8 @@ class Proxy:
         """Give every chunk as it comes; learn what it says of the request before that."""
         response, usage = answer.response, _Usage(answer.response)
         try:
-            await _begin(send, response.status_code, _end_to_end_headers(response.headers.raw))
-            async for chunk in answer.chunks():
+            await _send_head(send, response.status_code, _end_to_end_headers(response.headers.raw))
+            async for chunk in answer.all_chunks():
                 # A client that has read it may send its next request at once.
                 if passing and usage.feed(chunk):
                     await asyncio.to_thread(self._note_answer, passing, usage)
@@ -189,15 +167,15 @@ class Proxy:
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
     ) -> httpx2.Response | None:
         """Send other forms of a refused request; None where none was answered."""
-        talks, message = self._conversations, await refusal.beginning()
+        talks, message = self._conversations, await refusal.read_ahead()
         if talks is None:
             return None
         forms = {
             _BOUND: [
-                partial(talks.drop_thinking, passing, all_of_it=False),
-                partial(talks.drop_thinking, passing, all_of_it=True),
+                partial(talks.replace_refused_without_thinking, passing, all_of_it=False),
+                partial(talks.replace_refused_without_thinking, passing, all_of_it=True),
             ],
-            _TOO_LONG: [partial(talks.shorten_refused, passing, message)],
+            _TOO_LONG: [partial(talks.replace_refused_by_shorter, passing, message)],
         }
         is_sent = False
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
@@ -206,10 +184,10 @@ class Proxy:
             again, is_sent = await self._send(scope, target, passing.raw), True
             if again.status_code != _BAD_REQUEST:
                 return again
-            message = await _Answer(again).beginning()
+            message = await _Answer(again).read_ahead()
             await again.aclose()
         if _TOO_LONG in message and is_sent:
-            await asyncio.to_thread(talks.gave_up, passing)
+            await asyncio.to_thread(talks.note_second_refusal, passing)
         return None
 
     async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
@@ -237,7 +215,7 @@ class Proxy:
             return await self._client.send(request, stream=True)
 
 
-def _make_client(upstream: str) -> httpx2.AsyncClient:
+def _make_http_client(upstream: str) -> httpx2.AsyncClient:
     """What reaches a service by the proxy, and trusts the authorities, that the client would.
 
     Raises:
@@ -247,7 +225,7 @@ def _make_client(upstream: str) -> httpx2.AsyncClient:
     name = next(filter(env.get, serving.PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
-        if name and not proxy_bypass_environment(host, {"no": ",".join(serving.no_proxy(env))}):
+        if name and not proxy_bypass_environment(host, {"no": ",".join(serving.direct_hosts(env))}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
         doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"
         context = httpx2.create_ssl_context()
@@ -283,14 +261,14 @@ async def _read_body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _ask_readable(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
+def _accept_readable_encodings(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
     """A request whose answer can be read here: a refusal, the usage."""
     encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
     own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
     return scope | {"headers": own}
 
 
-def _is_delta(raw: bytes) -> bool:
+def _is_thread_continuation(raw: bytes) -> bool:
     """Tell whether a request holds only what is new, and the service has the rest."""
     if _DELTA not in raw:
         return False
@@ -299,6 +277,19 @@ def _is_delta(raw: bytes) -> bool:
     except (ValueError, AttributeError):
         return False
     return isinstance(thread, dict) and thread.get("type") == "continue"
+
+
+async def _do_while_connected(task: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Work for as long as somebody waits for the answer."""
+    work = asyncio.ensure_future(task)
+    gone = asyncio.ensure_future(_await_disconnect(receive))
+    try:
+        await asyncio.wait((work, gone), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        work.cancel()
+    with contextlib.suppress(asyncio.CancelledError):  # nobody is left to be told
+        await work
 
 
 async def _await_disconnect(receive: Receive) -> None:
@@ -314,7 +305,7 @@ class _Answer:
         self._coming = response.aiter_raw()
         self._ahead: list[bytes] = []
 
-    async def beginning(self) -> bytes:
+    async def read_ahead(self) -> bytes:
         """Read ahead as much as a refusal can be long, decoded."""
         size = 0
         while size < _LARGEST_REFUSAL_BYTES and (chunk := await anext(self._coming, None)):
@@ -322,7 +313,7 @@ class _Answer:
             size += len(chunk)
         return _decode_body(self.response, b"".join(self._ahead))
 
-    async def chunks(self) -> AsyncIterator[bytes]:
+    async def all_chunks(self) -> AsyncIterator[bytes]:
         """Everything, from the first byte on."""
         for chunk in self._ahead:
             yield chunk
@@ -330,7 +321,7 @@ class _Answer:
             yield chunk
 
 
-async def _begin(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+async def _send_head(send: Send, status: int, headers: list[tuple[bytes, bytes]]) -> None:
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 
@@ -344,7 +335,7 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
     ]
     if status in (_FORBIDDEN, _NOT_FOUND):
         headers.append((b"connection", b"close"))  # a stranger's
-    await _begin(send, status, headers)
+    await _send_head(send, status, headers)
     await send({"type": "http.response.body", "body": body})
 
 

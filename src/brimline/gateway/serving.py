@@ -105,7 +105,7 @@ def check_service(url: str, source: str) -> str:
     return url
 
 
-def no_proxy(env: Mapping[str, str]) -> list[str]:
+def direct_hosts(env: Mapping[str, str]) -> list[str]:
     """The hosts that are reached without a proxy."""
     told = ",".join(env.get(name, "") for name in NO_PROXIES)
     return told.replace(",", " ").split()
@@ -162,7 +162,7 @@ async def _serve(
     if plan.layers:
         try:
             stickiness = Stickiness(home_dir, clock.now())
-            policy = config.live_policy(home_dir, os.getcwd())
+            policy = config.current_policy(home_dir, os.getcwd())
             known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
             file = paths.gateway_file(home_dir)
@@ -170,11 +170,11 @@ async def _serve(
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
-    app = Proxy(plan.upstream, plan.secret, known, _moment if plan.has_test_clock else _now)
+    app = Proxy(plan.upstream, plan.secret, known, _replayed_time if plan.has_test_clock else _now)
     server.config.loaded_app = None
     server.config.app = app
     if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _stop_server, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _stop_at_lifeline_end, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -216,7 +216,7 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
     return Settings(layers=layers, rules=rules)
 
 
-def _stop_server(server: uvicorn.Server, lifeline: int) -> None:
+def _stop_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     with contextlib.suppress(OSError):
         os.close(lifeline)
@@ -227,7 +227,7 @@ def _now(_headers: dict[bytes, bytes]) -> float:
     return clock.now()
 
 
-def _moment(headers: dict[bytes, bytes]) -> float:
+def _replayed_time(headers: dict[bytes, bytes]) -> float:
     """The moment that a replayed request was recorded in."""
     try:
         return float(headers[_REPLAYED])

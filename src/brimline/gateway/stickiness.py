@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
-from brimline.gateway.traces import SENT_FOR_S, is_damaged, remove_all
+from brimline.gateway.traces import SENT_FOR_S, is_damaged, remove_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -81,16 +81,16 @@ class Stickiness:
             if not is_damaged(error):
                 raise
             # What stands in is lost, which costs a cache once, and not for ever.
-            remove_all(path)
+            remove_database(path)
             self._database = _open_database(path, now)
 
-    def find(
+    def find_or_adopt(
         self, names: list[str], conversation: str, *, is_sent: bool = True
     ) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; once sent, its own."""
         own: dict[str, StandIn] = {}
         others: dict[str, tuple[object, ...]] = {}
-        for block, whose, *what, at in self._rows(names):
+        for block, whose, *what, at in self._read_stand_in_rows(names):
             if whose == conversation:
                 own[block] = _parse_stand_in(what)
             else:
@@ -100,17 +100,17 @@ class Stickiness:
             # Where it cannot be written the others' rows say the same again.
             with contextlib.suppress(sqlite3.Error), self._lock, self._database:
                 self._database.execute("BEGIN IMMEDIATE")
-                self._write_rows(taken)
+                self._write_stand_in_rows(taken)
         return {str(row[0]): _parse_stand_in(row[3:7]) for row in taken} | own
 
-    def sent_with(
+    def sent_stand_ins(
         self, names: list[str], conversation: str, number: int | None = None
     ) -> dict[str, StandIn]:
         """What stood in for a conversation's own blocks in a request of it; else in its last."""
-        rows = self._rows(names, conversation, number)
+        rows = self._read_stand_in_rows(names, conversation, number)
         return {block: _parse_stand_in(what) for block, _, *what, _ in rows}
 
-    def _rows(
+    def _read_stand_in_rows(
         self, names: list[str], conversation: str | None = None, number: int | None = None
     ) -> list[tuple[Any, ...]]:
         """In the order in which they were decided."""
@@ -122,7 +122,7 @@ class Stickiness:
                 found += self._database.execute(query, (*some, conversation, number))
         return found
 
-    def requests(self, base: str) -> list[tuple[str, Sent]]:
+    def last_requests(self, base: str) -> list[tuple[str, Sent]]:
         """What conversations with this name, or with `#` behind it, sent last; the last first."""
         with self._lock:
             rows = self._database.execute(
@@ -133,7 +133,7 @@ class Stickiness:
             ).fetchall()
         return [(name, Sent(*row)) for name, *row in rows]
 
-    def keep(
+    def keep_request(
         self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn], after: int | None = None
     ) -> int | None:
         """A request is about to be sent with these stand-ins: all is kept, or an error and none.
@@ -163,24 +163,24 @@ class Stickiness:
                 " requests WHERE conversation = ? ORDER BY number DESC LIMIT ?)",
                 (conversation, conversation, _REQUESTS),
             )
-            self._write_rows(
+            self._write_stand_in_rows(
                 (block, conversation, number, one.layer, json.dumps(one.fields), one.key,
                  one.tokens, sent.at)
                 for block, one in fresh.items()
             )  # fmt: skip
         return number or 0
 
-    def bound_models(self) -> set[str]:
+    def models_binding_thinking(self) -> set[str]:
         """The models that have shown that they bind their thinking."""
         with self._lock:
             return {name for (name,) in self._database.execute("SELECT name FROM bound_models")}
 
-    def bind(self, model: str) -> None:
+    def keep_model_binding_thinking(self, model: str) -> None:
         """Remember one."""
         with self._lock:
             self._database.execute("INSERT OR IGNORE INTO bound_models VALUES (?)", (model,))
 
-    def _write_rows(self, rows: Iterable[tuple[object, ...]]) -> None:
+    def _write_stand_in_rows(self, rows: Iterable[tuple[object, ...]]) -> None:
         self._database.executemany(
             "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
         )
@@ -195,14 +195,14 @@ def _open_database(path: str, now: float) -> sqlite3.Connection:
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     try:
-        _make_tables(database, path, now)
+        _make_tables_and_drop_old_rows(database, path, now)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _make_tables(database: sqlite3.Connection, path: str, now: float) -> None:
+def _make_tables_and_drop_old_rows(database: sqlite3.Connection, path: str, now: float) -> None:
     """Make the tables where they are missing, and drop what is too old to be asked for."""
     run = database.execute
     run("PRAGMA journal_mode = WAL")

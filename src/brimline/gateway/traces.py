@@ -72,7 +72,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
         if is_damaged(error):
-            remove_all(path)
+            remove_database(path)
             return {}
         raise StateError(f"{path} could not be cleared: {error}") from error
     return {}
@@ -85,7 +85,7 @@ def is_damaged(error: sqlite3.Error) -> bool:
     )
 
 
-def remove_all(path: str) -> None:
+def remove_database(path: str) -> None:
     """Remove the file with what SQLite keeps beside it."""
     for ending in ("", "-wal", "-shm"):
         io.remove(path + ending)

@@ -106,7 +106,7 @@ class ContextReader:
         kept = self._preserved_entries(value) if is_new else []
         self.segment += is_new
         self.turns += entry.prompt is not None and not self._entries.is_from_elsewhere
-        if is_new and not self.links.is_undone:
+        if is_new and not self.links.is_compaction_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
             self._undone_calls = self._ledger.calls_with_results(ours=True)
@@ -143,7 +143,7 @@ class ContextReader:
 
     def _preserved_entries(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
-        uuids, head, tail = row.preserved(value)
+        uuids, head, tail = row.preserved_row_ids(value)
         if not uuids:
             return []
         names = [name for name, _ in self._recent]

@@ -31,7 +31,7 @@ def read_status(
         OSError: the file cannot be read.
     """
     last = usage.read_tail(path)
-    session = compactions.scan(path, watch)
+    session = compactions.scan_session(path, watch)
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name

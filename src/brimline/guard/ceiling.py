@@ -44,9 +44,7 @@ class Load:
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        found = [tool_input.get(key) for key in keys]
-        names = [name for name in found if isinstance(name, str) and name]
-        self.name = flatten(names[0], _LONGEST_NAME) if names else ""
+        self.name = flatten(clienttools.first_text(tool_input, keys), _LONGEST_NAME)
 
     @property
     def label(self) -> str:
@@ -76,7 +74,7 @@ def decide(turn: Turn) -> Decision | None:
         fields = monitor.template_figures(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
-    gate = _gate_of(load.tool, values["guard.gate_tools"])
+    gate = _how_tool_is_gated(load.tool, values["guard.gate_tools"])
     if values["guard.ceiling"] == "off" or used is None or gate is None:
         return None
     ceiling = Ceiling(reading.window.tokens, values)
@@ -97,7 +95,7 @@ def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int)
     preset, reading = turn.policy.preset, turn.reading
     excuse = None
     if turn.values["guard.ceiling"] == "strict":
-        excuse = _excuse(reading, gate, verified=preset["verified"])
+        excuse = _why_not_refused(reading, gate, verified=preset["verified"])
         if not excuse:
             _record_block(turn, load, "context ceiling")
             return Decision(permission="deny", reason=_load_text(turn, load, ceiling, refused=True))
@@ -110,7 +108,7 @@ def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int)
 
 def forget_advice(state: SessionState) -> None:
     """Every advice may be given again."""
-    for bucket, band in _advice_given(state):
+    for bucket, band in _list_given_advice(state):
         _release_advice(state, bucket, band)
 
 
@@ -119,13 +117,13 @@ def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
-def _gate_of(tool: str, gated: list[str]) -> str | None:
+def _how_tool_is_gated(tool: str, gated: list[str]) -> str | None:
     """How a tool is gated: None for not at all, `warn` where it is never refused."""
     found = [entry.partition(":")[2] for entry in gated if entry.partition(":")[0] == tool]
     return found[0] if found else None
 
 
-def _excuse(reading: Reading, gate: str, *, verified: bool) -> str:
+def _why_not_refused(reading: Reading, gate: str, *, verified: bool) -> str:
     """Why a strict ceiling does not refuse this load; empty where it does."""
     if gate == "warn":
         return "delegation"
@@ -168,7 +166,7 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
 
 def _claim_advice(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    known = _advice_given(state)
+    known = _list_given_advice(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
     for old, worn in known:
         if old > bucket:
@@ -176,7 +174,7 @@ def _claim_advice(state: SessionState, bucket: int, band: int) -> bool:
     return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
 
 
-def _advice_given(state: SessionState) -> list[tuple[int, int]]:
+def _list_given_advice(state: SessionState) -> list[tuple[int, int]]:
     """Bucket and band of every advice that still counts."""
     found = []
     for name in state.names:

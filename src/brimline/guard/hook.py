@@ -34,7 +34,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     if turn.values["reminder.file"] or limits:
         from brimline.guard import prompts
 
-        answers.append(turn.attempt("reminder", prompts.remind, turn))
+        answers.append(turn.attempt("reminder", prompts.remind_with_prompt, turn))
         answers.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
     notes = [decision for decision in answers if decision]
     if notes:

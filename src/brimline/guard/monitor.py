@@ -30,7 +30,7 @@ def decide(turn: Turn) -> Decision | None:
     preset, reading = turn.policy.preset, turn.reading
     if reading.tier is None or not preset["tiers"]:
         return None
-    _rearm(turn)
+    _rearm_left_tiers(turn)
     if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
     return _announce(turn)
@@ -44,18 +44,16 @@ def _announce(turn: Turn) -> Decision | None:
         return None  # a parallel call of the same request has spoken
     won = _claim_tiers(turn)
     if won:
-        _record_entered_tier(turn)
+        _record_tier_and_checkpoint(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
 
-    text = _announcement(preset, reading, first=won)
+    text = _announcement_text(preset, reading, first=won)
     # Context added at the end of a turn would make the model go on; the person is told instead.
-    return (
-        Decision(person_notes=(text,))
-        if turn.event.name == "Stop"
-        else Decision(model_notes=(text,))
-    )
+    if turn.event.name == "Stop":
+        return Decision(person_notes=(text,))
+    return Decision(model_notes=(text,))
 
 
 def template_figures(reading: Reading) -> dict[str, Any]:
@@ -70,7 +68,7 @@ def template_figures(reading: Reading) -> dict[str, Any]:
     }
 
 
-def _announcement(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
+def _announcement_text(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
     """The text for a tier when it is entered, or while it lasts."""
     from brimline.gauge.wording import distance_text
 
@@ -90,7 +88,7 @@ def _announcement(preset: dict[str, Any], reading: Reading, *, first: bool) -> s
     )
 
 
-def _rearm(turn: Turn) -> None:
+def _rearm_left_tiers(turn: Turn) -> None:
     """Forget the tiers that a reading has clearly left, so that the next climb is announced again.
 
     The reading must be newer than the announcement: a hook that started earlier may still hold an
@@ -120,7 +118,7 @@ def _claim_tiers(turn: Turn) -> bool:
     return won
 
 
-def _record_entered_tier(turn: Turn) -> None:
+def _record_tier_and_checkpoint(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint
     from brimline.gauge import wording

@@ -16,7 +16,7 @@ from brimline import clock
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.transcript.find import modified
+from brimline.transcript.find import modified_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,29 +40,29 @@ _MARKS = ("", " [WARNING]", " [CRITICAL]")
 
 def remind_at_start(turn: Turn) -> Decision | None:
     """At the start of a session and after a compaction, always."""
-    text = _own_text(turn)
-    return _reminder(turn, text) if text else None
+    text = _read_reminder_file(turn)
+    return _give_reminder(turn, text) if text else None
 
 
-def remind(turn: Turn) -> Decision | None:
+def remind_with_prompt(turn: Turn) -> Decision | None:
     """With a prompt: when the text changed, or as many prompts passed as the user asked for."""
-    text = _own_text(turn)
+    text = _read_reminder_file(turn)
     if not text:
         return None
-    fingerprint, prompts = _last_reminder(turn.state)
+    fingerprint, prompts = _last_fingerprint_and_prompts(turn.state)
     every = turn.values["reminder.every"]
     if _fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
         _note_reminder(turn.state, fingerprint, prompts + 1)
         return None
-    return _reminder(turn, text)
+    return _give_reminder(turn, text)
 
 
-def _reminder(turn: Turn, text: str) -> Decision:
+def _give_reminder(turn: Turn, text: str) -> Decision:
     _note_reminder(turn.state, _fingerprint(text), 0)
     return Decision(model_notes=(_reminder_text(turn, text),))
 
 
-def _own_text(turn: Turn) -> str:
+def _read_reminder_file(turn: Turn) -> str:
     """What the user wrote; only a change of this makes the reminder due again."""
     try:
         file = os.path.expanduser(turn.values["reminder.file"] or "")
@@ -86,17 +86,15 @@ def _active_plan(state: SessionState) -> str | None:
     """The plan file that was written last, if that was since this session began."""
     begun = state.begun_at()
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
-    recent = [plan for plan in plans if begun is not None and modified(plan) >= begun]
-    return max(recent, key=modified, default=None)
+    recent = [plan for plan in plans if begun is not None and modified_at(plan) >= begun]
+    return max(recent, key=modified_at, default=None)
 
 
 def _fingerprint(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _last_reminder(state: SessionState) -> tuple[str, int]:
-    if _REMINDED not in state.names:
-        return "", 0
+def _last_fingerprint_and_prompts(state: SessionState) -> tuple[str, int]:
     try:
         text = io.read_file(f"{state.folder}/{_REMINDED}", 64).decode("ascii", "replace")
     except OSError:
@@ -112,7 +110,7 @@ def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
 def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
-    entered = [_enters_band(turn.state, *found) for found in limit_bands(rate_limits, now).items()]
+    entered = [_claim_band(turn.state, *found) for found in limit_bands(rate_limits, now).items()]
     return Decision(model_notes=(limits_line(rate_limits, now),)) if any(entered) else None
 
 
@@ -159,7 +157,7 @@ def _reset_time(limit: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _enters_band(state: SessionState, limit: str, band: int) -> bool:
+def _claim_band(state: SessionState, limit: str, band: int) -> bool:
     """Whether a band of a limit is entered just now; leaving it lets it be told again."""
     for higher in range(band + 1, len(_MARKS)):
         io.remove(f"{state.folder}/{_TOLD}{limit}.{higher}")

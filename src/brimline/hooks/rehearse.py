@@ -34,7 +34,7 @@ _LOADS = ("Agent", "Task", "Skill")
 
 def main(path: str, copy: str) -> None:
     """Play a session and print what comes of it."""
-    home_dir, project = paths.home(), find.project_of(path) or "/"
+    home_dir, project = paths.home(), find.folder_it_began_in(path) or "/"
     config.compile_policy(home_dir, project)
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
@@ -69,14 +69,14 @@ class Rehearsal:
         if row.is_boundary(value):
             return self._keep_or_postpone_compaction(value)
         happenings: list[dict[str, Any]] = []
-        for call in row.calls(value):
+        for call in row.main_thread_calls(value):
             event = self.calls[call.id] = {"tool_name": call.name, "tool_input": call.arguments}
             happenings += self._ask_rooms("PreToolUse", event) if call.name in _LOADS else []
-        for result in row.results(value):
+        for result in row.main_thread_results(value):
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 happenings += self._ask_rooms("PostToolUse", event)
-        prompt = words.prompt(value) if row.kind_of(value) == "user" else ""
+        prompt = words.user_prompt(value) if row.kind_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
@@ -98,12 +98,12 @@ class Rehearsal:
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
             happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
-            self._play_compaction(row.boundary(tokens))
+            self._play_compaction(row.make_auto_boundary(tokens))
             tokens = min(self._tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
-        self._append_row(row.resized(value, tokens))
+        self._append_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
     def _tokens_after_compaction(self) -> int:
@@ -118,7 +118,7 @@ class Rehearsal:
         self.scan.read_row(value)
         if len(self.scan.compactions) == compactions:
             return []
-        trigger, pre_tokens, _ = row.compaction_of(value)
+        trigger, pre_tokens, _ = row.compaction_figures(value)
         recorded = pre_tokens or before
         if trigger == "auto":
             self.seen = recorded

@@ -97,7 +97,7 @@ class Turn:
         """Compile the settings again where one of their sources has changed."""
         from brimline.settings import config
 
-        config.refresh(self.home, self.project)
+        config.refresh_policy(self.home, self.project)
 
     def keep_marked_rules(self, marked: list[list[str]]) -> None:
         """Put the rules that survive a compaction into the compiled settings."""

@@ -32,23 +32,23 @@ class Event:
         self.name = name
         self.payload = payload = json.load_object(raw)
         self.payload_bytes = len(raw)
-        self.session_id = usage.text_of(payload.get("session_id"))
-        self.transcript = usage.text_of(payload.get("transcript_path"))
-        self.cwd = usage.text_of(payload.get("cwd"))
+        self.session_id = usage.as_text(payload.get("session_id"))
+        self.transcript = usage.as_text(payload.get("transcript_path"))
+        self.cwd = usage.as_text(payload.get("cwd"))
         # A subagent caused the event: its results never enter the main context.
         self.agent_id = payload.get("agent_id")
-        self.tool = usage.text_of(payload.get("tool_name"))
+        self.tool = usage.as_text(payload.get("tool_name"))
         tool_input = payload.get("tool_input")
         self.tool_input: dict[str, Any] = tool_input if isinstance(tool_input, dict) else {}
         self.tool_response = payload.get("tool_response")
-        self.call_id = usage.text_of(payload.get("tool_use_id"))
-        self.prompt = usage.text_of(payload.get("prompt"))
+        self.call_id = usage.as_text(payload.get("tool_use_id"))
+        self.prompt = usage.as_text(payload.get("prompt"))
         # How a session starts or ends, and who asked for a compaction.
-        self.source = usage.text_of(payload.get("source"))
-        self.model = usage.text_of(payload.get("model"))
-        self.reason = usage.text_of(payload.get("reason"))
-        self.trigger = usage.text_of(payload.get("trigger"))
-        self.summary = usage.text_of(payload.get("compact_summary"))
+        self.source = usage.as_text(payload.get("source"))
+        self.model = usage.as_text(payload.get("model"))
+        self.reason = usage.as_text(payload.get("reason"))
+        self.trigger = usage.as_text(payload.get("trigger"))
+        self.summary = usage.as_text(payload.get("compact_summary"))
 
     def added_characters(self) -> int:
         """Characters this event adds to the context that are not in the transcript yet."""

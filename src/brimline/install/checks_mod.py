@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brimline.fast import paths
-from brimline.install import client, entries, modfolder, parts, pythons
+from brimline.install import client, entries, modfolder, parts
 from brimline.settings import clientsettings, config
 from brimline.state.session import MOD_ALIVE, SessionState
 
@@ -25,7 +25,7 @@ _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
 def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Say whether the mod is there and was loaded, and who else would answer a compaction."""
-    if not parts.entries_in(parts.settings_path("user", project_dir)):
+    if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
     enabled = client.plugin_is_on(project_dir)
     if not enabled:
@@ -35,25 +35,20 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     if inside == "off":
         yield "mod-off", {}
         return
-    wired = parts.wiring_for(_choose_interpreter(home_dir, project_dir), home_dir)
+    wired = parts.choose_wiring(home_dir, parts.settings_path("user", project_dir))
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.mod_folder(home_dir)}
     settings = _read_all_settings(project_dir)
     yield _judge_last_session(home_dir, settings)
-    for command in _foreign_commands(settings):
+    for command in _foreign_precompact_commands(settings):
         yield "mod-precompact", {"command": command}
     for name in _rival_mods(settings):
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
-def _choose_interpreter(home_dir: str, project_dir: str) -> str:
-    path = parts.settings_path("user", project_dir)
-    return pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, path))
-
-
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
     files = clientsettings.settings_files(project_dir).values()
-    return [clientsettings.read_settings(path) for path in files]
+    return [clientsettings.read_file(path) for path in files]
 
 
 def _judge_last_session(home_dir: str, settings: list[dict[str, Any]]) -> Said:
@@ -80,14 +75,11 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
     return "it began before the mod was installed, or with --bare, --safe-mode or another policy"
 
 
-def _foreign_commands(settings: list[dict[str, Any]]) -> list[str]:
+def _foreign_precompact_commands(settings: list[dict[str, Any]]) -> list[str]:
     """Commands under PreCompact that are not ours: a compaction without a model runs none."""
-    hooks = [found.get("hooks") for found in settings]
-    groups = [
-        group for held in hooks if isinstance(held, dict) for group in held.get("PreCompact") or ()
-    ]
-    found = [entry for group in groups for entry in entries.entries_of(group)]
-    return [str(entry.get("command")) for entry in found if not entries.parse_hook(entry)]
+    found = [hook for each in settings for hook in entries.hooks_in(each)]
+    held = [entry for event, entry in found if event == "PreCompact" and isinstance(entry, dict)]
+    return [str(entry.get("command")) for entry in held if not entries.parse_hook(entry)]
 
 
 def _rival_mods(settings: list[dict[str, Any]]) -> list[str]:
@@ -103,7 +95,7 @@ def _rival_mods(settings: list[dict[str, Any]]) -> list[str]:
 def _answers_compaction(name: str) -> bool:
     return any(
         b"session.compact" in module.read_bytes()
-        for folder in client.plugin_folders(name)
+        for folder in client.folders_of_plugin(name)
         for module in Path(folder).glob("hooks/*.[jt]s*")
         if os.access(module, os.R_OK)
     )

@@ -38,7 +38,7 @@ LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
 
 
-def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_data_folder(home_dir: str, _project_dir: str) -> list[Said]:
     is_new = not os.path.lexists(home_dir)
     said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
     probe = f"{_nearest_folder(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
@@ -46,19 +46,16 @@ def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
         io.create_exclusively(probe, b"doctor\n")
         io.remove(probe)
     except OSError as error:
-        yield "data-unwritable", said | {"problem": reason(error)}
-        return
+        return [("data-unwritable", said | {"problem": reason(error)})]
     if is_new:
-        yield "no-data-folder", said
-        return
+        return [("no-data-folder", said)]
     kept = [*datafolder.our_folders(home_dir), *datafolder.our_files(home_dir)]
     loose = [path for path in kept if _mode_of(path) & _FOR_OTHERS]
     if not loose:
-        yield "data-folder", said
-        return
+        return [("data-folder", said)]
     # Behind a closed folder nobody gets at them; the user's own editor made them so.
     said["level"] = "broken" if _mode_of(home_dir) & _FOR_OTHERS else "warning"
-    yield "data-readable", said | {"first": loose[0]}
+    return [("data-readable", said | {"first": loose[0]})]
 
 
 def _nearest_folder(path: str) -> str:
@@ -75,15 +72,14 @@ def _mode_of(path: str) -> int:
         return 0
 
 
-def _check_own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
     recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
     if not recent:
-        yield "no-hook-errors", {}
-        return
+        return [("no-hook-errors", {})]
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
-    log = shlex.quote(paths.error_log(home_dir))
-    yield "hook-errors", {"count": output.count(len(recent), "failure"), "told": told, "log": log}
+    count, log = output.count(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
+    return [("hook-errors", {"count": count, "told": told, "log": log})]
 
 
 def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -96,30 +92,28 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "switched-off", {}
 
 
-def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     if not os.path.isdir(layout.root(home_dir)):
-        return
+        return []
     try:
         layout.refuse_newer_format(home_dir)
         kept = contents.blobs(home_dir)
     except (StoreError, OSError) as error:
-        yield "store-unreadable", {"problem": error}
-        return
+        return [("store-unreadable", {"problem": error})]
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
     said["outputs"] = output.count(len(kept), "output")
     if used_mb <= limit_mb:
-        yield "store", said
-        return
+        return [("store", said)]
     moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
     said["moved"] = f"{sum(blob.disk_bytes for blob in moved) / retention.MEGABYTE:,.1f}"
-    yield "store-full", said
+    return [("store-full", said)]
 
 
-def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program, version = client.program_on_path(), client.installed_version()
+def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
+    program, version = client.claude_on_path(), client.installed_version()
     said = {"program": program, "version": ".".join(map(str, version))}
     said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
     said["tested"] = ".".join(map(str, _TESTED_CLIENT))
@@ -135,8 +129,8 @@ def _check_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
 
 def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
-    rules = config.live_policy(home_dir, project_dir)
-    reading = _newest_reading(home_dir, project_dir, rules)
+    rules = config.current_policy(home_dir, project_dir)
+    reading = _reading_of_newest_session(home_dir, project_dir, rules)
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
@@ -157,7 +151,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     yield _judge_order(rules.values, reading)
 
 
-def _newest_reading(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
+def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
     """The newest session's reading, which knows the model; without a session, what settings say."""
     try:
         transcript = find.newest(project_dir)
@@ -173,7 +167,9 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     off = values["guard.ceiling"] == "off"
     ceiling = None if off else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
-    points = _named_points(ceiling, tiers) | {reading.compaction.goal: point}
+    points = {} if ceiling is None else {"ceiling": ceiling}
+    points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
+    points[reading.compaction.goal] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))
@@ -185,19 +181,9 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     return "ordering" if is_in_order else "out-of-order", said
 
 
-def _named_points(ceiling: int | None, tiers: list[int]) -> dict[str, int]:
-    """Where ceiling and tiers are, as far as there are any."""
-    points = {} if ceiling is None else {"ceiling": ceiling}
-    if tiers:
-        points["L1"] = tiers[0]
-    if tiers[1:]:
-        points[f"L{len(tiers)}"] = tiers[-1]
-    return points
-
-
 def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
-    if not presets.named(values["guard.preset"])["tiers"]:
+    if not presets.preset_named(values["guard.preset"])["tiers"]:
         return []
     point, window = reading.compaction, reading.window.tokens
     # Where tiers are counted from, and the tokens of one step: up, or down from the end.
@@ -209,8 +195,8 @@ def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
     return sorted(int(start + tier * share) for tier in values["guard.tiers"])
 
 
-def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
-    days = config.live_policy(home_dir, project_dir).client["cleanup_days"]
+def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
+    days = config.current_policy(home_dir, project_dir).client["cleanup_days"]
     if days is None:
         yield "retention-default", {"path": f"{paths.client_config_dir()}/settings.json"}
     else:
@@ -220,5 +206,5 @@ def _check_retention(home_dir: str, project_dir: str) -> Iterator[Said]:
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
     *table.traces_named("check"),
-    *(_check_version, _check_compaction, _check_retention),
+    *(_check_client_version, _check_compaction, _check_client_cleanup),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -10,6 +9,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from brimline.errors import reason
 from brimline.fast import paths
 from brimline.settings import clientsettings
 
@@ -24,9 +24,9 @@ _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
-def our_server() -> dict[str, Any] | None:
+def registered_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.notes_of("mcpServers").get(SERVER)
+    found = clientsettings.client_notes("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
@@ -38,80 +38,72 @@ def is_our_server(found: dict[str, Any]) -> bool:
     return words[-1:] == ["mcp"] and "brimline" in " ".join(map(str, words))
 
 
-def marketplace() -> str | None:
-    """Where the client takes the marketplace of our name from: a folder, or a description."""
-    known = clientsettings.read_settings(_record_path("known_marketplaces"))
-    source = _as_dict(known.get(MARKETPLACE)).get("source")
-    path = _as_dict(source).get("path")
-    return path if isinstance(path, str) or source is None else json.dumps(source)
+def folder_of_marketplace() -> str | None:
+    """The folder that the client takes the marketplace of our name from; None without one."""
+    known = clientsettings.read_file(_record_path("known_marketplaces"))
+    path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
+    return path if isinstance(path, str) else None
 
 
-def plugin_is_on(project_dir: str | None = None) -> bool | None:
-    """Whether the plugin is enabled; None where it is not installed.
-
-    Args:
-        project_dir: the project whose settings count too; None: only the user's do.
-    """
-    files = clientsettings.settings_files(project_dir or "")
+def plugin_is_on(project_dir: str) -> bool | None:
+    """Whether the settings that hold in a project enable the plugin; None: they do not name it."""
     found = None
-    for path in [files["user"]] if project_dir is None else files.values():
-        enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
+    for path in clientsettings.settings_files(project_dir).values():
+        enabled = _as_dict(clientsettings.read_file(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found
 
 
-def program_on_path() -> str | None:
+def claude_on_path() -> str | None:
     """The client's program, or None where PATH does not lead to it."""
     return shutil.which("claude")
 
 
-def line(arguments: Sequence[str]) -> str:
+def command_line(arguments: Sequence[str]) -> str:
     """The command as a person types it."""
     return shlex.join(["claude", *arguments])
 
 
-def run_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
+def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
     """Run it; returns the reason where it did not do what it was asked for."""
-    program = program_on_path()
+    program = claude_on_path()
     if program is None:
         return "there is no `claude` on PATH"
     # Not in a project, whose settings and plugins it would read.
-    folder = paths.client_config_dir()
-    folder = folder if os.path.isdir(folder) else os.path.abspath(os.sep)
+    folder = next(filter(os.path.isdir, (paths.client_config_dir(), "/")))
     try:
         code, told = _run_command([program, *arguments], folder, dict(os.environ), timeout_s)
     except subprocess.TimeoutExpired:
         return f"it did not end within {timeout_s:g} seconds"
     except OSError as error:
-        return error.strerror or str(error)
+        return reason(error)
     lines = [text.strip() for text in told.splitlines() if text.strip()]
     said = lines[-1][:_REASON_LENGTH] if lines else f"it ended with code {code}"
     return said if code else None
 
 
-def ask_version(program: str) -> str | None:
-    """Ask the client for its version, away from the user's home, which it would write to."""
+def installed_version() -> tuple[int, ...]:
+    """The version of the client on PATH; nothing where there is none or it does not say.
+
+    It is asked away from the user's home, which it would write to.
+    """
+    program = claude_on_path()
+    if program is None:
+        return ()
     with tempfile.TemporaryDirectory() as home:
         path = os.environ.get("PATH", os.defpath)
         away = {"HOME": home, "CLAUDE_CONFIG_DIR": home, "PATH": path}
         try:
             code, told = _run_command([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):
-            return None
-    words = told.split()
-    return words[0] if words and not code else None
+            return ()
+    words = "".join(told.split()[:1]).split(".")
+    return tuple(int(word) for word in words if word.isdigit() and not code)
 
 
-def installed_version() -> tuple[int, ...]:
-    """The version of the client on PATH; nothing where there is none or it does not say."""
-    program = program_on_path()
-    words = (ask_version(program) or "").split(".") if program else []
-    return tuple(int(word) for word in words if word.isdigit())
-
-
-def plugin_folders(name: str) -> list[str]:
+def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_settings(_record_path("installed_plugins"))
+    plugins = clientsettings.read_file(_record_path("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]

@@ -66,10 +66,10 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     """
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
-    earlier = parts.interpreter_in_use(home_dir, parts.settings_path(options.scope, project_dir))
-    wired = parts.wiring_for(pythons.choose_interpreter(options.interpreter, earlier), home_dir)
-    to_install = _parts(options, wired, home_dir, project_dir)
-    plans = _carry_out(to_install, do=False)
+    path = parts.settings_path(options.scope, project_dir)
+    wired = parts.choose_wiring(home_dir, path, options.interpreter)
+    to_install = _parts_to_install(options, wired, home_dir, project_dir)
+    plans = _install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
     whole = Plan.joined([*plans, remarks])
     place = to_install[0].subject
@@ -86,15 +86,15 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
         output.say("\n".join(shown), err=as_json)
         output.consent("Go ahead?", yes=yes)
     remarks.warnings += _make_ready(wired, project_dir)
-    done = Plan.joined([*_carry_out(to_install, do=True), remarks])
+    done = Plan.joined([*_install_parts(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
-    text = "\n".join([*(lines if done.changes else [already]), *_remarks(done)])
+    text = "\n".join([*(lines if done.has_changes else [already]), *_remarks(done)])
     output.answer(report | _outcome(done), text, as_json=as_json)
-    _read_past(home_dir, project_dir, yes=yes)
+    _offer_past_sessions(home_dir, project_dir, yes=yes)
 
 
-def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
+def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     """Let memory read the sessions there are, if the user wants that now."""
     from brimline.memory import deep, hits
 
@@ -104,7 +104,7 @@ def _read_past(home_dir: str, project_dir: str, *, yes: bool) -> None:
     sessions = output.count(state["sessions"] - state["read"], "past session")
     question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
-        output.note(hits.reading_text(state))
+        output.note(hits.progress_text(state))
         return
     exclude = config.load(home_dir, project_dir).values["memory.exclude"]
     try:
@@ -129,19 +129,19 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --delete-data
     """
     home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
-    installed = _installed_parts(scope, home_dir, project_dir)
+    installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
     _ask_to_remove(installed, data, problems, yes=yes)
-    restored = data.put_back() if data else []
+    restored = data.restore_sessions() if data else []
     done = [_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
-    out = [part for part, plan in zip(installed, done, strict=True) if plan.changes]
+    out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
     whole = Plan.joined(done)
     whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(whole) | {"restored_sessions": restored} | _delete_data(data, problems)
-    report |= {"problems": problems} if problems else {}
+    report |= _outcome(whole) | {"restored_sessions": restored, "problems": problems}
+    report |= _delete_data(data, problems)
     text = "\n".join([*_uninstall_lines(out, report, home_dir), *_remarks(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
@@ -153,9 +153,11 @@ def _ask_to_remove(
 ) -> None:
     """Say what would go, and let the user decide; nothing is asked where nothing would."""
     plans = [_remove_part(part, problems, do=False) for part in installed]
-    affected = [part.subject for part, plan in zip(installed, plans, strict=True) if plan.changes]
+    affected = [
+        part.subject for part, plan in zip(installed, plans, strict=True) if plan.has_changes
+    ]
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
-    question += data.question() if data else []
+    question += data.question_lines() if data else []
     if question:
         output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
@@ -167,8 +169,8 @@ def _delete_data(data: datafolder.Stored | None, problems: list[str]) -> dict[st
     if data is None:
         return report
     if problems:
-        home_dir = data.home_dir
-        problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
+        kept = f"the data in {data.home_dir} was kept"
+        problems.append(f"{kept}: putting these files back needs it")
         return report
     left = data.delete()
     return report | {"data_deleted": True, "backups_deleted": data.backups, "left": left}
@@ -187,7 +189,9 @@ def doctor(as_json: bool) -> None:
     sys.exit(0 if document["ok"] else 1)
 
 
-def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str) -> list[Part]:
+def _parts_to_install(
+    options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: str
+) -> list[Part]:
     """What to install, in order.
 
     Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
@@ -195,7 +199,7 @@ def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: s
     """
     started = pythons.our_program(home_dir)
     if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
-        wired = wired._replace(rules=entries.recall_rules(started.line()))
+        wired = wired._replace(rules=entries.recall_rules(started.shell_line()))
     if options.scope == "user":
         wired = wired._replace(mod="" if options.no_mod else modfolder.mod_folder(home_dir))
     path = parts.settings_path(options.scope, project_dir)
@@ -207,7 +211,7 @@ def _parts(options: _Asked, wired: entries.Wiring, home_dir: str, project_dir: s
     return chosen
 
 
-def _carry_out(found: list[Part], *, do: bool) -> list[Plan]:
+def _install_parts(found: list[Part], *, do: bool) -> list[Plan]:
     """Plan or do one part after the other; only launcher and entries are worth giving up for."""
     plans: list[Plan] = []
     for part in found:
@@ -227,7 +231,7 @@ def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -
         lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.call_lines]]
     if not lines:
         return []
-    if any(isinstance(part, parts.McpServer) for part in found) and not client.program_on_path():
+    if any(isinstance(part, parts.McpServer) for part in found) and not client.claude_on_path():
         lines.append("later   the MCP server: `claude` is not on PATH; install again once it is")
     if any(parts.ALLOWED in plan.notes for plan in plans):
         lines.append("allow   the model to fetch stored output unasked (not with --no-allow)")
@@ -267,7 +271,7 @@ def _remarks(plan: Plan) -> list[str]:
 def _outcome(plan: Plan) -> dict[str, Any]:
     """What was or would be done, under stable keys."""
     return {
-        "changed": plan.changes,
+        "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
         "client_calls": plan.call_lines,
         **output.attributes(plan, "to_do notes warnings"),
@@ -277,23 +281,22 @@ def _outcome(plan: Plan) -> dict[str, Any]:
 
 def _patch(plan: Plan, *, in_full: bool) -> str:
     """The changes as a patch, exact to the last newline; else long new files by their size."""
-    lines = [line for change in plan.files for line in _changed_lines(change, in_full=in_full)]
+    lines = [line for change in plan.files for line in _file_patch(change, in_full=in_full)]
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
-def _changed_lines(change: Change, *, in_full: bool) -> Iterable[str]:
+def _file_patch(change: Change, *, in_full: bool) -> Iterable[str]:
     path, before, after = change
     size = len(after or b"")
     if before is None and size > _LONG_BYTES and not in_full:
         return [f"+++ {path}: new, {output.size(size)}; --json shows it\n"]
     old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
-    return difflib.unified_diff(_patch_lines(before), _patch_lines(after), old, new)
+    return difflib.unified_diff(_lines_with_ends(before), _lines_with_ends(after), old, new)
 
 
-def _patch_lines(raw: bytes | None) -> list[str]:
-    # Not splitlines: it breaks at characters that may stand inside a JSON string.
-    found = (raw or b"").decode("utf-8", "replace").split("\n")
-    return [line + "\n" for line in found[:-1]] + [line for line in found[-1:] if line]
+def _lines_with_ends(raw: bytes | None) -> list[str]:
+    # Of a text, it would also break at characters that may stand inside a JSON string.
+    return [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
 
 
 def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
@@ -313,17 +316,16 @@ def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
 
-def _installed_parts(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
+def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list[Part]:
     """What may have to be taken out, in order."""
-    settings_paths = parts.known_paths(home_dir, project_dir)
-    chosen = [parts.settings_path(scope, project_dir)] if scope else settings_paths
-    installed: list[Part] = []
-    if scope in (None, "user"):
-        started = pythons.our_program(home_dir)
-        installed += [parts.Commands(home_dir, started), parts.McpServer(started)]
-    installed += [Settings(path, home_dir, project_dir) for path in chosen]
-    # Last: once no settings name it, the client's command changes none of them.
-    return [*installed, Mod(home_dir)] if scope in (None, "user") else installed
+    known = parts.known_settings_paths(home_dir, project_dir)
+    chosen = [parts.settings_path(scope, project_dir)] if scope else known
+    settings: list[Part] = [Settings(path, home_dir, project_dir) for path in chosen]
+    if scope not in (None, "user"):
+        return settings
+    started = pythons.our_program(home_dir)
+    # The mod last: once no settings name it, the client's command changes none of them.
+    return [parts.Commands(home_dir, started), parts.McpServer(started), *settings, Mod(home_dir)]
 
 
 def _remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:

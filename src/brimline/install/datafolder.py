@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from brimline import output
-from brimline.errors import BrimlineError, InstallError
+from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.session import restore
@@ -30,7 +30,7 @@ _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 def our_folders(home_dir: str) -> list[str]:
     """Every folder of ours in the data folder, the outer ones first, itself included."""
-    found = [folder for pattern in _our_names() for folder in _folders(home_dir, pattern)]
+    found = [folder for pattern in _our_names() for folder in _folders_matching(home_dir, pattern)]
     return [folder for folder in sorted(set(found), key=len) if os.path.isdir(folder)]
 
 
@@ -39,7 +39,7 @@ def our_files(home_dir: str) -> list[str]:
     return [
         f"{folder}/{name}"
         for pattern, names in _our_names().items()
-        for folder in _folders(home_dir, pattern)
+        for folder in _folders_matching(home_dir, pattern)
         for name in sorted(io.names_in(folder))
         if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
         if not os.path.isdir(f"{folder}/{name}")
@@ -55,7 +55,7 @@ def _our_names() -> dict[str, str]:
     return names
 
 
-def _folders(home_dir: str, pattern: str) -> list[str]:
+def _folders_matching(home_dir: str, pattern: str) -> list[str]:
     """The folders a pattern stands for; below the data folder itself no link is followed."""
     found = [home_dir]
     for name in pattern.split("/") if pattern else []:
@@ -68,7 +68,7 @@ def _folders(home_dir: str, pattern: str) -> list[str]:
     return found
 
 
-def _is_our_config(home_dir: str) -> bool:
+def _config_has_only_settings(home_dir: str) -> bool:
     """Whether `config.toml` holds nothing but settings of ours."""
     nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
     return not config.load(home_dir, nowhere, environment=False).problems
@@ -82,27 +82,27 @@ class Stored:
         self.home_dir = home_dir
         self.problems: list[str] = []
         self._keys: dict[str, set[str]] = {}
-        noted = self._read_notes()
+        noted = self._read_rewrite_notes()
         beside = [backup for path in (*self._keys, *noted) for backup in restore.backups_of(path)]
-        known = {backup.path: backup.session for backup in [*restore.of_all(), *beside]}
+        known = {backup.path: backup.session for backup in [*restore.all_backups(), *beside]}
         # A session may have moved away from its backup.
         there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
         self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
 
-    def _read_notes(self) -> dict[str, bool]:
+    def _read_rewrite_notes(self) -> dict[str, bool]:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
         for name in restore.noted_sessions(self.home_dir):
-            notes, damaged = restore.notes(self.home_dir, name)
+            notes, damaged = restore.read_notes(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
-                places = note.places()
+                places = note.session_files()
                 noted[note.path] = bool(places)
                 for path in places:
                     self._keys.setdefault(path, set()).update(note.keys)
         return noted
 
-    def question(self) -> list[str]:
+    def question_lines(self) -> list[str]:
         """What deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:
@@ -113,7 +113,7 @@ class Stored:
             lines.append(f"Delete {output.count(len(self.backups), 'backup')} beside sessions.")
         return lines
 
-    def put_back(self) -> list[str]:
+    def restore_sessions(self) -> list[str]:
         """Restore sessions as far as possible; why others still need the data is a problem.
 
         The notes stay, as another copy may need them.
@@ -121,18 +121,18 @@ class Stored:
         restored = []
         for path, keys in sorted(self._keys.items()):
             try:
-                plan = restore.plan(path, self.home_dir)
+                plan = restore.plan_restore(path, self.home_dir)
                 if plan.undone:
                     done = restore.restore(plan, forgets=False)
                     io.remove(done.backup or "")  # of what the purge had left
                     restored.append(path)
-                reason = _why_needed(path, plan, keys)
+                why = _why_session_needs_data(path, plan, keys)
             except InUseError:
-                reason = "it is in use: end its client, then run this again"
+                why = "it is in use: end its client, then run this again"
             except (BrimlineError, OSError) as error:
-                reason = str(error)
-            if reason is not None:
-                self.problems.append(f"{path} could not be restored: {reason}")
+                why = str(error)
+            if why is not None:
+                self.problems.append(f"{path} could not be restored: {why}")
         return restored
 
     def delete(self) -> list[str]:
@@ -141,14 +141,13 @@ class Stored:
         Raises:
             InstallError: something of ours cannot be deleted.
         """
-        kept = "" if _is_our_config(self.home_dir) else paths.user_config(self.home_dir)
+        kept = "" if _config_has_only_settings(self.home_dir) else paths.user_config(self.home_dir)
         try:
             for file in [*self.backups, *our_files(self.home_dir)]:
                 if file != kept:
                     io.remove(file)
         except OSError as error:
-            reason = error.strerror or error
-            raise InstallError(f"not everything could be deleted: {reason}") from error
+            raise InstallError(f"not everything could be deleted: {reason(error)}") from error
         for folder in reversed(our_folders(self.home_dir)):
             if not os.path.islink(folder):  # whoever made the link may still want it
                 with contextlib.suppress(OSError):  # something in there is not ours
@@ -156,7 +155,7 @@ class Stored:
         return sorted(io.names_in(self.home_dir))
 
 
-def _why_needed(path: str, plan: Restoration, keys: set[str]) -> str | None:
+def _why_session_needs_data(path: str, plan: Restoration, keys: set[str]) -> str | None:
     """Why a session would miss the data although it was put back as far as possible."""
     if plan.problems:
         return str(plan.problems[0])

@@ -5,7 +5,6 @@ The checks here are about the installation; those about its use are in `checks_u
 
 from __future__ import annotations
 
-import functools
 import os
 import shlex
 import tomllib
@@ -19,11 +18,11 @@ from brimline.install import client, entries, parts, pythons, settingsfile, wiri
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     # The name of a text, and what is filled into it.
     Said = tuple[str, dict[str, Any]]
-    Check = Callable[[str, str], Iterator[Said]]
+    Check = Callable[[str, str], Iterable[Said]]
 
 _WIDTH = len("warning  ")
 _INSTALL = "brimline install"
@@ -43,11 +42,12 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
     from brimline.install import checks_mod, checks_use
 
-    checks: list[Check] = [_check_settings, _check_status_line, _check_commands, _check_server]
-    checks += [checks_mod.check, *checks_use.CHECKS]
+    checks: list[Check] = [_check_settings, _check_status_line, _check_slash_commands]
+    checks += [_check_mcp_server, checks_mod.check, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
-    return list(dict.fromkeys(make_finding(name, **filled) for name, filled in said))
+    texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
+    return list(dict.fromkeys(make_finding(name, texts[name], filled) for name, filled in said))
 
 
 def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
@@ -57,16 +57,10 @@ def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
     return {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
 
 
-def make_finding(name: str, **filled: Any) -> Finding:
+def make_finding(name: str, text: dict[str, str], filled: dict[str, Any]) -> Finding:
     """A finding from its text."""
-    text = _finding_texts()[name]
     parts = [text.get(part, "").format(**filled) for part in ("level", "what", "why", "fix")]
     return Finding(text.get("check", name), *parts)
-
-
-@functools.cache
-def _finding_texts() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
 
 
 def findings_text(document: dict[str, Any]) -> str:
@@ -100,40 +94,35 @@ def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
             settings[path] = wiring.parse_settings(settingsfile.read(path).text)
         except InstallError as error:
             yield "settings-unreadable", {"path": path, "problem": error}
-    for path, values in settings.items():
-        if values.get("disableAllHooks") is True:
-            yield "hooks-disabled", {"path": path, "key": "disableAllHooks"}
-    # Elsewhere the client takes no notice of it.
-    if settings.get(files["managed"], {}).get("allowManagedHooksOnly") is True:
-        yield "hooks-disabled", {"path": files["managed"], "key": "allowManagedHooksOnly"}
-    found = {path: entries.hooks_in(values) for path, values in settings.items()}
+    switches = [(path, "disableAllHooks") for path in settings]
+    # Of the latter the client takes no notice elsewhere.
+    for path, key in [*switches, (files["managed"], "allowManagedHooksOnly")]:
+        if settings.get(path, {}).get(key) is True:
+            yield "hooks-disabled", {"path": path, "key": key}
+    found = {path: entries.our_hooks_in(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
     if not found:
         yield "not-installed", {}
     for path, ours in found.items():
-        yield from _check_file(path, ours, home_dir, project_dir)
+        yield from _check_entries(path, ours, home_dir, project_dir)
 
 
-def _check_file(
+def _check_entries(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> Iterator[Said]:
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events(ours)}
     place["install"] = _install_command(path, project_dir)
-    yield _judge_file(path, ours, home_dir, project_dir), place
+    yield _judge_entries(path, ours, home_dir, project_dir), place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
-    for entry in dict.fromkeys(map(_without_event, ours)):
+    # What they start is the same, whatever the event.
+    for entry in dict.fromkeys(entry._replace(event="", wrapped=None) for entry in ours):
         if entry.home and entry.home != home_dir:
             quoted = shlex.quote(entry.home)
             yield "other-home", {"home": entry.home, "here": home_dir, "quoted": quoted}
-        yield from _check_program(entry, _INSTALL)
-
-
-def _without_event(entry: entries.Installed) -> entries.Installed:
-    """What an entry starts, whatever the event."""
-    return entry._replace(event="", wrapped=None)
+        yield from _check_started_program(entry)
 
 
 def _install_command(path: str, project_dir: str) -> str:
@@ -146,32 +135,34 @@ def _missing_events(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _judge_file(path: str, ours: list[entries.Installed], home_dir: str, project_dir: str) -> str:
+def _judge_entries(
+    path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
+) -> str:
     if _missing_events(ours):
         return "events-missing"
     wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
     plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
-    return "entries-stale" if plan.changes else "entries-current"
+    return "entries-stale" if plan.has_changes else "entries-current"
 
 
 def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     """Whether the status line that the client shows is ours."""
     files = clientsettings.settings_files(project_dir).values()
-    settings = {path: clientsettings.read_settings(path) for path in files}
+    settings = {path: clientsettings.read_file(path) for path in files}
     shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
-    command = wiring.statusline_of(settings[shown]) if shown else None
-    if command is not None and entries.is_our_code(command):
+    command = wiring.statusline_command_of(settings[shown]) if shown else None
+    if command is not None and entries.starts_brimline(command):
         return
-    if shown and any(map(entries.hooks_in, settings.values())):
+    if shown and any(map(entries.our_hooks_in, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
         fix = take_out if command is None else _install_command(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}
 
 
-def _check_program(started: entries.Installed, install: str) -> Iterator[Said]:
+def _check_started_program(started: entries.Installed) -> Iterator[Said]:
     """Whether what an entry starts is there, can run the hooks, and does so at its best."""
     launcher, python, root = started.launcher, started.interpreter or "", started.root
-    said = {"launcher": launcher, "python": python, "root": root, "install": install}
+    said = {"launcher": launcher, "python": python, "root": root, "install": _INSTALL}
     if launcher and not (python and os.access(launcher, os.X_OK)):
         yield "launcher-gone", said
         return
@@ -190,9 +181,9 @@ def _check_program(started: entries.Installed, install: str) -> Iterator[Said]:
         yield "not-precompiled" if startable else "package-gone", said
 
 
-def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
-    if not parts.entries_in(parts.settings_path("user", project_dir)):
+    if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
     has_mod = client.plugin_is_on(project_dir) is not None
     started = pythons.our_program(home_dir)
@@ -205,11 +196,11 @@ def _check_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "commands", {"folder": parts.commands_folder()}
 
 
-def _check_server(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_mcp_server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
     part = parts.McpServer(pythons.our_program(home_dir))
-    plan, found = part.install(do=False), client.our_server()
-    wanted = parts.entries_in(parts.settings_path("user", project_dir))
+    plan, found = part.install(do=False), client.registered_server()
+    wanted = parts.our_entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:
         yield "server-foreign", {}

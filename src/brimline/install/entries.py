@@ -14,10 +14,8 @@ from brimline.launch import LAUNCHER, bootstrap, is_bootstrap, is_launcher
 from brimline.settings import clientsettings
 
 _STATUSLINE = "statusline"
-_CODE = re.compile(
-    r"sys\.path\.insert\(0,(?P<root>.*?)\);from brimline\..*? import main;main\((?P<told>.*?)\)\n",
-    re.DOTALL,
-)
+# The folder with the package, and the data folder.
+_CODE = re.compile(r"\(0,(.*?)\);from brimline\.launch import main;main\((.*?)\)\n", re.DOTALL)
 _OPTIONS = "-IS"
 # What every system takes as the first line of a script, `#!` and options included.
 _FIRST_LINE_BYTES = 127
@@ -43,14 +41,12 @@ class Wiring(NamedTuple):
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
-        return [self.interpreter, "-I", "-S", "-c", self._start_code(), event]
+        return [self.interpreter, "-I", "-S", "-c", bootstrap(self.root, self.home), event]
 
     def launcher_bytes(self) -> bytes:
         """The launcher as a file."""
-        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{self._start_code()}\n")
-
-    def _start_code(self) -> str:
-        return bootstrap(self.root, self.home)
+        code = bootstrap(self.root, self.home)
+        return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{code}\n")
 
 
 NOWHERE = Wiring("", "", "")
@@ -100,14 +96,14 @@ def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     return shlex.join([*wiring.command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
 
 
-def parse_statusline(command: str) -> Installed | None:
+def parse_statusline(command: str | None) -> Installed | None:
     """Take a status-line command of ours apart.
 
     None for every other command, also for one in which somebody built ours into a command of their
     own: that one is theirs.
     """
     try:
-        program, *arguments = shlex.split(command)
+        program, *arguments = shlex.split(command or "")
     except ValueError:
         return None
     found = parse_command(program, arguments)
@@ -117,53 +113,55 @@ def parse_statusline(command: str) -> Installed | None:
 
 
 def parse_command(program: str, arguments: list[str]) -> Installed | None:
-    """What a command of ours starts, in every form that was ever written; None for others'."""
+    """What a command of ours starts, by the launcher or with code; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
-        home = program.removesuffix(LAUNCHER)
-        wrapped = arguments[1] if arguments[1:] else None
-        first, _, code = _read_launcher(program).partition("\n")
+        first, _, code = _launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
-        return Installed(arguments[0], program, interpreter, _parse_code(code)[0], home, wrapped)
+        root, home = _parse_code(code)[0], program.removesuffix(LAUNCHER)
+        name, *wrapped = arguments
+        return Installed(name, program, interpreter, root, home, *wrapped[:1])
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
         return None
-    root, told_arguments = _parse_code(arguments[_CODE_AT])
-    name, *rest = arguments[_CODE_AT + 1 :]
-    places = [*told_arguments[:1], *rest, None, None]
-    return Installed(name, None, program, root, places[0] or None, places[1])
+    root, told_home = _parse_code(arguments[_CODE_AT])
+    name, *wrapped = arguments[_CODE_AT + 1 :]
+    return Installed(name, None, program, root, told_home, *wrapped[:1])
 
 
-def _parse_code(code: str) -> tuple[str | None, list[str]]:
-    """The package's folder that code of ours names, and what it tells `main`."""
+def _parse_code(code: str) -> tuple[str | None, str | None]:
+    """The package's folder and the data folder that code of ours names."""
     match = _CODE.search(code)
-    if match is None:
-        return None, []
     try:
-        root, arguments = ast.literal_eval(f"({match['root']},[{match['told']}])")
+        root, home = map(ast.literal_eval, match.groups() if match else ("None", "None"))
     except (ValueError, SyntaxError):
-        return None, []
-    return root if isinstance(root, str) else None, arguments
+        return None, None
+    return root, home
 
 
-def _read_launcher(launcher: str) -> str:
+def _launcher_text(launcher: str) -> str:
     try:
         return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return ""
 
 
-def hooks_in(settings: dict[str, Any]) -> list[Installed]:
+def our_hooks_in(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
-    hooks = settings.get("hooks")
-    found = [
-        (event, parse_hook(entry))
-        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
-        for group in (groups if isinstance(groups, list) else ())
-        for entry in entries_of(group)
-    ]
+    found = [(event, parse_hook(entry)) for event, entry in hooks_in(settings)]
     return [entry._replace(event=event) for event, entry in found if entry]
 
 
-def entries_of(group: Any) -> list[Any]:
+def hooks_in(settings: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Every hook entry in a settings object of any shape, with the event it is under."""
+    hooks = settings.get("hooks")
+    return [
+        (event, entry)
+        for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
+        for group in (groups if isinstance(groups, list) else ())
+        for entry in entries_of_group(group)
+    ]
+
+
+def entries_of_group(group: Any) -> list[Any]:
     """The hook entries of one group; none where it is no group."""
     entries = group.get("hooks") if isinstance(group, dict) else None
     return entries if isinstance(entries, list) else []
@@ -177,7 +175,7 @@ def parse_hook(entry: Any) -> Installed | None:
     return parse_command(str(entry.get("command")), arguments)
 
 
-def is_our_code(text: str) -> bool:
+def starts_brimline(text: str) -> bool:
     """Whether a command line holds the code that starts brimline, or its launcher."""
     words = [word.strip("'\"") for word in text.split()]
     return is_bootstrap(text) or any(map(is_launcher, words)) or parse_statusline(text) is not None
@@ -192,10 +190,9 @@ def recall_rules(line: str | None) -> tuple[str, ...]:
 
 def is_our_rule(rule: Any) -> bool:
     """Whether a permission rule is one that we write: for our own command or tool, and no other."""
-    if not isinstance(rule, str):
-        return False
-    started = rule.startswith("Bash(") and rule.endswith("brimline store get:*)")
-    return started or rule in clientsettings.RECALL_RULES
+    text = str(rule)
+    started = text.startswith("Bash(") and text.endswith("brimline store get:*)")
+    return started or text in clientsettings.RECALL_RULES
 
 
 def _event_group(event: str, wiring: Wiring) -> dict[str, Any]:

@@ -51,8 +51,14 @@ def load(text: str) -> Any:
 
 
 def insert_member(text: str, path: Path, key: str, value: object) -> str:
-    """Add a member at the end of the object at `path`; the key must be new there."""
-    return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+    """Add a member at the end of the object at `path`; the key must be new there.
+
+    Objects that are missing on the way are made.
+    """
+    try:
+        return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+    except IndexError:
+        return insert_member(text, path[:-1], str(path[-1]), {key: value})
 
 
 def append_element(text: str, path: Path, value: object) -> str:
@@ -62,7 +68,7 @@ def append_element(text: str, path: Path, value: object) -> str:
 
 def replace_value(text: str, path: Path, value: object) -> str:
     """Put another value in the place of the one at `path`."""
-    *_, old = _resolve(text, path)
+    *_, old = _nodes_on_path(text, path)
     start, end = old.start, old.end
     return text[:start] + _render(text, value, _line_indent(text, start)) + text[end:]
 
@@ -72,7 +78,7 @@ def remove(text: str, path: Path) -> str:
 
     Of duplicate keys the last one goes, which uncovers the one before it.
     """
-    *_, parent, child = _resolve(text, path)
+    *_, parent, child = _nodes_on_path(text, path)
     children, index = parent.children, parent.children.index(child)
     if index:
         return text[: children[index - 1].end] + text[child.end :]
@@ -80,7 +86,7 @@ def remove(text: str, path: Path) -> str:
         return text[: child.begin] + text[children[1].begin :]
     opened, closing = parent.start + 1, parent.end - 1
     before, after = text[opened : child.begin], text[child.end : closing]
-    return text[:opened] + _blank_before_addition(before, after) + text[closing:]
+    return text[:opened] + _blank_of_empty_container(before, after) + text[closing:]
 
 
 class _Node(NamedTuple):
@@ -93,8 +99,12 @@ class _Node(NamedTuple):
     children: list[_Node]
 
 
-def _resolve(text: str, path: Path) -> list[_Node]:
-    """The nodes from the root to the one at `path`, both included; the last duplicate counts."""
+def _nodes_on_path(text: str, path: Path) -> list[_Node]:
+    """The nodes from the root to the one at `path`, both included; the last duplicate counts.
+
+    Raises:
+        IndexError: there is none.
+    """
     load(text)
     try:
         chain = [_parse_node(text, "", _skip_space(text, 0), _skip_space(text, 0))]
@@ -109,13 +119,13 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
     """The value that begins at `start`, in a text that is known to be JSON."""
     children: list[_Node] = []
     if text[start] not in "{[":
-        return _Node(key, begin, start, _scalar_end(text, start), children)
+        return _Node(key, begin, start, _end_of(_SCALAR, text, start), children)
     place = _skip_space(text, start + 1)
     while text[place] not in "}]":
         name: str | int = len(children)
         inner = place
         if text[start] == "{":
-            name_end = _scalar_end(text, place)
+            name_end = _end_of(_SCALAR, text, place)
             name = json.loads(text[place:name_end])
             inner = _skip_space(text, _skip_space(text, name_end) + 1)
         children.append(_parse_node(text, name, place, inner))
@@ -126,7 +136,7 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
 
 
 def _add_child(text: str, path: Path, name: str, value: object) -> str:
-    *_, target = _resolve(text, path)
+    *_, target = _nodes_on_path(text, path)
     at, newline = target.end - 1, _line_break(text)
     if target.children:
         last = target.children[-1]
@@ -134,34 +144,35 @@ def _add_child(text: str, path: Path, name: str, value: object) -> str:
         before = target.children[-2].end if len(target.children) > 1 else target.start + 1
         in_lines = _has_break(text[before : last.begin])
         lead = "," + newline + indent if in_lines else ", "
-    elif _is_flat(text):
+    elif _is_on_one_line(text):
         indent = lead = ""
         tail = text[target.start + 1 : at]
     else:
         outer = _line_indent(text, target.start)
-        indent = outer + _unit(text)
+        indent = outer + _indent_unit(text)
         lead, tail = newline + indent, newline + outer
     return text[:at] + lead + name + _render(text, value, indent) + tail + text[at:]
 
 
 def _render(text: str, value: object, indent: str) -> str:
     """Write a value whose first line starts at `indent`, laid out as the text is."""
-    written = json.dumps(value, ensure_ascii=False, indent=None if _is_flat(text) else _unit(text))
+    unit = None if _is_on_one_line(text) else _indent_unit(text)
+    written = json.dumps(value, ensure_ascii=False, indent=unit)
     written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
     return written.replace("\n", _line_break(text) + indent)
 
 
-def _is_flat(text: str) -> bool:
+def _is_on_one_line(text: str) -> bool:
     """Whether all of it is on one line; `{}` shows no style."""
     return not _has_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 
 
-def _unit(text: str) -> str:
+def _indent_unit(text: str) -> str:
     found = _FIRST_INDENT.search(text)
     return found[1] if found else _DEFAULT_UNIT
 
 
-def _blank_before_addition(before: str, after: str) -> str:
+def _blank_of_empty_container(before: str, after: str) -> str:
     """Recover what an empty container held from the blanks around its only child."""
     tail = _TAIL.fullmatch(after)
     if tail is None:
@@ -170,14 +181,13 @@ def _blank_before_addition(before: str, after: str) -> str:
     return head.removesuffix(tail[1]) if head.endswith(tail[1]) else ""
 
 
-def _scalar_end(text: str, at: int) -> int:
-    found = _SCALAR.match(text, at)
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
     return found.end() if found else at
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return found.end() if found else at
+    return _end_of(_BLANK, text, at)
 
 
 def _line_break(text: str) -> str:

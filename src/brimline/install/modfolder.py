@@ -16,14 +16,13 @@ from brimline.errors import InstallError
 from brimline.fast import io
 from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
-from brimline.install.records import Change, read_plain
+from brimline.install.records import Change, read_plain_file
 from brimline.settings import clientsettings
 
 EFFECT = (
     "mod     compactions without a model request: old results become lines with a key;",
     "        a fuller context costs about an eighth more input (not with --no-mod)",
 )
-_FOLDER = "/mod"
 _ABOUT = "Compacts a Claude Code session without asking a model."
 _OWNER = {"name": "brimline"}
 _MARKETPLACE_FILE = ".claude-plugin/marketplace.json"
@@ -33,7 +32,7 @@ _CODE = "from brimline.launch import main"
 
 def mod_folder(home_dir: str) -> str:
     """Where the client loads the mod from."""
-    return home_dir + _FOLDER
+    return f"{home_dir}/mod"
 
 
 class Mod:
@@ -50,19 +49,19 @@ class Mod:
         Raises:
             InstallError: something that is not ours is in their place.
         """
-        if io.names_in(self.folder) and not _is_ours(self.folder):
+        if io.names_in(self.folder) and not _is_our_marketplace(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
         wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
-        found = [Change(path, read_plain(path), text) for path, text in wanted.items()]
+        found = [Change(path, read_plain_file(path), text) for path, text in wanted.items()]
         plan = Plan([change for change in found if change.before != change.after])
-        return plan.carried_out() if do else plan
+        return plan.write_files() if do else plan
 
     def remove(self, *, do: bool) -> Plan:
         """Remove the folder, and have the client forget that there was such a plugin."""
-        ours = os.walk(self.folder) if _is_ours(self.folder) else ()
+        ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
-        plan = Plan([Change(path, read_plain(path), None) for path in present])
-        known = client.marketplace()
+        plan = Plan([Change(path, read_plain_file(path), None) for path in present])
+        known = client.folder_of_marketplace()
         if known and os.path.realpath(known) == os.path.realpath(self.folder):
             plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
         if do and present:
@@ -96,9 +95,9 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
     }
 
 
-def _is_ours(place: str) -> bool:
+def _is_our_marketplace(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
+    found = clientsettings.read_file(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 

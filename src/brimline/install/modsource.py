@@ -25,10 +25,8 @@ def joined_source() -> bytes:
     """
     folder = f"{PACKAGE_DIR}/mod"
     others = sorted(name for name in io.names_in(folder) if name.endswith(".js") and name != _ENTRY)
-    texts = [_EXPORT.sub("", _read_source(f"{folder}/{name}")) for name in others]
-    return "\n".join(
-        _IMPORT.sub("", text) for text in [*texts, _read_source(f"{folder}/{_ENTRY}")]
-    ).encode()
+    shared = _EXPORT.sub("", "\n".join(_read_source(f"{folder}/{name}") for name in others))
+    return _IMPORT.sub("", f"{shared}\n" + _read_source(f"{folder}/{_ENTRY}")).encode()
 
 
 def _read_source(path: str) -> str:

@@ -56,16 +56,16 @@ class Plan:
         return whole
 
     @property
-    def changes(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether there is anything to do."""
         return bool(self.files or self.calls)
 
     @property
     def call_lines(self) -> list[str]:
         """The calls as a person types them."""
-        return [client.line(call) for call in self.calls]
+        return [client.command_line(call) for call in self.calls]
 
-    def carried_out(self) -> Plan:
+    def write_files(self) -> Plan:
         """The same, with the files written or removed.
 
         Raises:
@@ -82,13 +82,14 @@ class Plan:
             purpose: what the calls are for, as the end of a sentence.
             do: whether they are made; without the client on PATH they are the user's either way.
         """
-        found = client.program_on_path()
+        found = client.claude_on_path()
         for at, call in enumerate(self.calls if do or not found else []):
             if found and sys.stderr.isatty():  # it may take its time where the network is away
-                sys.stderr.write(f"asking the client: {client.line(call)}\n")
-            problem = client.run_client(call)
+                sys.stderr.write(f"asking the client: {client.command_line(call)}\n")
+            problem = client.problem_running_client(call)
             if problem:
-                self.warnings += [f"`{client.line(call)}` failed: {problem}"] if found else []
+                if found:
+                    self.warnings.append(f"`{client.command_line(call)}` failed: {problem}")
                 self.to_do += [f"{line}    # {purpose}" for line in self.call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
@@ -99,16 +100,16 @@ def settings_path(scope: str, project_dir: str) -> str:
     return clientsettings.settings_files(project_dir)[scope]
 
 
-def known_paths(home_dir: str, project_dir: str) -> list[str]:
+def known_settings_paths(home_dir: str, project_dir: str) -> list[str]:
     """Every settings file that may hold entries of ours: those in reach and the recorded ones."""
     near = [settings_path(scope, project_dir) for scope in SCOPES]
-    recorded = [record.path for record in records.load_all(home_dir)]
+    recorded = [record.path for record in records.load_all_records(home_dir)]
     return list(dict.fromkeys([*near, *recorded]))
 
 
-def entries_in(path: str) -> list[entries.Installed]:
+def our_entries_in(path: str) -> list[entries.Installed]:
     """Our hook entries in a settings file; none where it cannot be read."""
-    return entries.hooks_in(clientsettings.read_settings(path))
+    return entries.our_hooks_in(clientsettings.read_file(path))
 
 
 def installed_home(home_dir: str) -> str:
@@ -117,8 +118,18 @@ def installed_home(home_dir: str) -> str:
     Whoever set BRIMLINE_HOME when installing need not have it set now.
     """
     user = settings_path("user", "")
-    named = [entry.home for entry in entries_in(user) if entry.home]
+    named = [entry.home for entry in our_entries_in(user) if entry.home]
     return next((home for home in (home_dir, *named) if records.load_record(home, user)), home_dir)
+
+
+def choose_wiring(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
+    """Where entries in a settings file shall point to; what runs the hooks already is kept.
+
+    Raises:
+        InstallError: there is no usable interpreter, or the one the user asked for is not.
+    """
+    python = pythons.choose_interpreter(asked, interpreter_in_use(home_dir, path))
+    return wiring_for(python, home_dir)
 
 
 def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
@@ -141,7 +152,7 @@ def interpreter_in_use(home_dir: str, path: str) -> str | None:
     """What runs the hooks already: by the launcher, or a settings file."""
     earlier = [
         entries.parse_command(home_dir + LAUNCHER, ["Stop"]),
-        *[entry for entry in entries_in(path) if is_trusted_entry(entry, path, home_dir)],
+        *[entry for entry in our_entries_in(path) if is_trusted_entry(entry, path, home_dir)],
     ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
 
@@ -159,10 +170,11 @@ def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool
 def drop_launcher(home_dir: str, project_dir: str) -> list[Change]:
     """Remove the program that the client starts, once no settings that we know of name it."""
     path = home_dir + LAUNCHER
-    started = [entry for file in known_paths(home_dir, project_dir) for entry in entries_in(file)]
-    if not (os.path.lexists(path) and is_launcher(path)) or path in [e.launcher for e in started]:
+    files = known_settings_paths(home_dir, project_dir)
+    started = [entry.launcher for file in files for entry in our_entries_in(file)]
+    if path in started or not (os.path.lexists(path) and is_launcher(path)):
         return []
-    change = Change(path, records.read_plain(path), None)
+    change = Change(path, records.read_plain_file(path), None)
     change.carry_out()
     with contextlib.suppress(OSError):  # something else is in there
         os.rmdir(os.path.dirname(path))
@@ -181,27 +193,28 @@ class Settings:
 
     def install(self, *, do: bool) -> Plan:
         """Add or renew our entries, and what they start."""
-        plan = self._install(do=False)  # what cannot be done is told before anything is written
+        # What cannot be done is told before anything is written.
+        plan = self._install_entries(do=False)
         launcher = self._launcher_changes()
         if do:
-            Plan(launcher).carried_out()
-            plan = settingsfile.retry_if_changed(lambda: self._install(do=True))
+            Plan(launcher).write_files()
+            plan = settingsfile.retry_if_changed(lambda: self._install_entries(do=True))
         plan.files = [*launcher, *plan.files]
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """The original back while the file is what we wrote, else our entries out."""
-        return settingsfile.retry_if_changed(lambda: self._remove(do=do))
+        return settingsfile.retry_if_changed(lambda: self._remove_entries(do=do))
 
     def _launcher_changes(self) -> list[Change]:
         path = self.wired.launcher
         if path is None:
             return []
-        change = Change(path, records.read_plain(path), self.wired.launcher_bytes())
+        change = Change(path, records.read_plain_file(path), self.wired.launcher_bytes())
         current = change.before == change.after and os.access(path, os.X_OK)
         return [] if current else [change]
 
-    def _install(self, *, do: bool) -> Plan:
+    def _install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
             text = wiring.wire(file.text, self.wired, self._hidden_status_line())
@@ -219,7 +232,7 @@ class Settings:
             plan.backup = settingsfile.replace_settings(file, after, self.backups)
         return plan
 
-    def _remove(self, *, do: bool) -> Plan:
+    def _remove_entries(self, *, do: bool) -> Plan:
         file = settingsfile.read(self.path)
         if file.raw is None:
             project = os.path.dirname(os.path.dirname(self.path))
@@ -246,7 +259,7 @@ class Settings:
         named = b"brimline" in raw or LAUNCHER.encode() in raw
         if not named or not (known or wiring.has_entries(file.text)):
             return raw  # what holds nothing of ours need not even be valid
-        text = wiring.unwire(file.text, _settings_before(known))
+        text = wiring.unwire(file.text, _original_settings(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse_settings(text) else file.encode(text)
 
@@ -257,8 +270,8 @@ class Settings:
             file = settings_path(scope, self.project_dir)
             if file == self.path:
                 break
-            command = wiring.statusline_of(clientsettings.read_settings(file))
-            ours = entries.parse_statusline(command) if command is not None else None
+            command = wiring.statusline_command_of(clientsettings.read_file(file))
+            ours = entries.parse_statusline(command)
             found = (ours.wrapped if ours else command) or found
         return found
 
@@ -269,11 +282,11 @@ def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | 
     if known and file.raw is not None and settingsfile.digest(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
     elif original is not None and wiring.has_entries(file.text):
-        original = file.encode(wiring.unwire(file.text, _settings_before(known)))
+        original = file.encode(wiring.unwire(file.text, _original_settings(known)))
     return Record(file.path, written, original)
 
 
-def _settings_before(known: Record | None) -> dict[str, Any] | None:
+def _original_settings(known: Record | None) -> dict[str, Any] | None:
     """What the settings were before us; None where that is not known."""
     if known is None:
         return None
@@ -290,20 +303,18 @@ class Commands:
 
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
-        started = self.started
-        plan = self._plan(slashcommands.files(started.line, has_mod=self.has_mod), started.line())
-        if self.started.line(*slashcommands.CARD.words) is None:
-            plan.warnings.append(
-                "/brim:card left out: the client cannot check a line that starts "
-                f"{self.started.interpreter} here"
-            )
-        return plan.carried_out() if do else plan
+        line = self.started.shell_line
+        plan = self._plan(slashcommands.files(line, has_mod=self.has_mod), line())
+        if line(*slashcommands.CARD.words) is None:
+            why = f"the client cannot check a line that starts {self.started.interpreter} here"
+            plan.warnings.append(f"/brim:card left out: {why}")
+        return plan.write_files() if do else plan
 
     def remove(self, *, do: bool) -> Plan:
         """Exactly the files that we wrote and nobody changed, and the folders that this empties."""
         plan = self._plan({}, None)
         if do:
-            plan.carried_out()
+            plan.write_files()
             with contextlib.suppress(OSError):  # somebody keeps something in it
                 os.rmdir(commands_folder())
                 os.rmdir(os.path.dirname(commands_folder()))
@@ -314,14 +325,14 @@ class Commands:
         folder, plan = commands_folder(), Plan()
         for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
-            before = records.read_plain(path)
+            before = records.read_plain_file(path)
             ours = before is not None and slashcommands.is_ours(before)
             if not os.path.lexists(path) or ours:
                 plan.files.append(Change(path, before, after))
             elif before != after and name in slashcommands.NAMES:
                 plan.notes.append(f"{path} is not brimline's, or was changed: left")
         path, noted = f"{self.home_dir}/command", line.encode() if line else None
-        plan.files.append(Change(path, records.read_plain(path), noted))
+        plan.files.append(Change(path, records.read_plain_file(path), noted))
         plan.files = [change for change in plan.files if change.before != change.after]
         return plan
 
@@ -337,11 +348,13 @@ class McpServer:
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        registered, wanted = client.our_server(), self.started.server()
+        registered, wanted = client.registered_server(), self.started.server()
         if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
-            return Plan(to_do=[sdk_remedy(self.started, "brimline install")])
+            why = f"the MCP server needs its SDK beside {self.started.interpreter}"
+            again = f"{extras.COMMAND} && brimline install    # in brimline's clone; {why}"
+            return Plan(to_do=[again])
         if registered == wanted:
             return Plan()
         env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
@@ -349,13 +362,13 @@ class McpServer:
         addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
-        if do and plan.calls and client.our_server() != wanted and not plan.warnings:
+        if do and plan.calls and client.registered_server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
-        found = client.our_server()
+        found = client.registered_server()
         plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])
         plan.call_client("the MCP server", do=do)
         return plan
@@ -367,9 +380,3 @@ _REMOVAL = ("mcp", "remove", "-s", "user", client.SERVER)
 def commands_folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
     return f"{paths.client_config_dir()}/commands/{slashcommands.NAMESPACE}"
-
-
-def sdk_remedy(started: pythons.Program, again: str) -> str:
-    """What the user runs where the MCP server's library is missing."""
-    why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
-    return f"{extras.COMMAND} && {again}    # {why}"

@@ -6,7 +6,6 @@ it. The second is whichever runs now: slash commands and the MCP server are star
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import shlex
@@ -16,11 +15,10 @@ import sys
 from importlib import metadata
 from typing import Any, NamedTuple
 
-import brimline
 from brimline.errors import InstallError
 from brimline.fast import paths
+from brimline.launch import PACKAGE_DIR
 
-# In the clone: under that name an index may have somebody else's package.
 _OLDEST = (3, 11)
 # Links to the newest version, which stay where a versioned binary goes with the next upgrade.
 _CANDIDATES = ("/usr/bin/python3", "/usr/local/bin/python3", "/opt/homebrew/bin/python3")
@@ -58,11 +56,9 @@ def choose_interpreter(asked: str | None = None, installed: str | None = None) -
         if problem:
             raise InstallError(f"{asked} cannot run the hooks: {problem}")
         return path
-    if installed and not problem_with(installed):
-        return installed
     # A binary of the system outlives one of a version manager.
     own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
-    for path in (*_CANDIDATES, own):
+    for path in (installed or "", *_CANDIDATES, own):
         if not problem_with(path):
             return path
     raise InstallError("no Python 3.11 or newer was found: name one with --interpreter")
@@ -87,16 +83,6 @@ def problem_with(path: str) -> str | None:
 
 def probe_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return None
-    return _probe_once(path, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-@functools.cache
-def _probe_once(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
-    """The same, asked once for as long as the file is the same: it takes a start of Python."""
     done = _run_program([path, "-I", "-S", "-c", _VERSION])
     try:
         told = os.fsdecode(done.stdout if done else b"").rstrip("\n")
@@ -108,26 +94,26 @@ def _probe_once(path: str, *_file: int) -> tuple[tuple[int, ...], str] | None:
 
 def package_root() -> str:
     """The folder that holds the package."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
+    return os.path.dirname(PACKAGE_DIR)
 
 
 def precompile(interpreter: str, root: str) -> str | None:
     """Write byte code and the fast-path bundle; returns why that was not possible."""
-    problem = _problem_running(interpreter, root, _BUILD)
+    problem = _problem_running_code(interpreter, root, _BUILD)
     return problem and f"cannot precompile {root}/brimline with {interpreter}: {problem}"
 
 
 def is_precompiled(interpreter: str, root: str) -> bool:
     """Whether the bundle is there, readable by that interpreter, and as new as the sources."""
-    return _problem_running(interpreter, root, _CHECK) is None
+    return _problem_running_code(interpreter, root, _CHECK) is None
 
 
 def can_start(interpreter: str, root: str) -> bool:
     """Whether the interpreter finds the package at all; without it hooks do nothing, silently."""
-    return _problem_running(interpreter, root, "import brimline.hooks.entry\n") is None
+    return _problem_running_code(interpreter, root, "import brimline.hooks.entry\n") is None
 
 
-def _problem_running(interpreter: str, root: str, code: str) -> str | None:
+def _problem_running_code(interpreter: str, root: str, code: str) -> str | None:
     """Why code does not run with the package on the path; None where it does."""
     code = (_FROM + code).format(root=root, package=f"{root}/brimline")
     done = _run_program([interpreter, "-I", "-S", "-c", code])
@@ -157,15 +143,12 @@ class Program(NamedTuple):
         """The variables that the command needs."""
         return {"BRIMLINE_HOME": self.home} if self.home else {}
 
-    def line(self, *words: str) -> str | None:
+    def shell_line(self, *words: str) -> str | None:
         """The command for a shell; None where the client could not check it before it runs."""
         told = [f"{name}={value}" for name, value in self.environment().items()]
         words = (*(["env", *told] if told else []), self.interpreter, *self.options, *words)
         line = shlex.join(words)
         return line if _PLAIN_LINE.fullmatch(line) else None
-
-
-NOTHING = Program("", (), None, has_sdk=False)
 
 
 def our_program(home_dir: str) -> Program:
@@ -178,10 +161,11 @@ def our_program(home_dir: str) -> Program:
         installed = ""
     # `-I` would ignore what is installed for this user only.
     option = "-P" if installed.startswith(site.getusersitepackages()) else "-I"
-    return Program(os.path.abspath(sys.executable), (option, "-m", "brimline"), home, _has_sdk())
+    started = os.path.abspath(sys.executable)
+    return Program(started, (option, "-m", "brimline"), home, _has_mcp_sdk())
 
 
-def _has_sdk() -> bool:
+def _has_mcp_sdk() -> bool:
     try:
         major = metadata.version("mcp").partition(".")[0]
     except metadata.PackageNotFoundError:
@@ -193,11 +177,7 @@ def _run_program(command: list[str]) -> subprocess.CompletedProcess[bytes] | Non
     """What a program did; None where it does not start or does not end."""
     try:
         return subprocess.run(
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=_TIMEOUT_S,
+            command, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=_TIMEOUT_S
         )
     except (OSError, subprocess.SubprocessError):
         return None

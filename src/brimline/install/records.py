@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +20,7 @@ from brimline.launch import LAUNCHER
 FORMAT = 2
 
 
-@dataclass
-class Record:
+class Record(NamedTuple):
     """One changed settings file."""
 
     path: str
@@ -35,19 +32,19 @@ class Record:
 
 def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | None:
     """The record of a settings file; of one that has moved, by its bytes; None without one."""
-    found = _parse_record(_file(home_dir, path))
+    found = _read_record(_record_file(home_dir, path))
     if found or raw is None:
         return found
     name, key = os.path.basename(path), digest(raw)
-    moved = [r for r in load_all(home_dir) if os.path.basename(r.path) == name]
+    moved = [r for r in load_all_records(home_dir) if os.path.basename(r.path) == name]
     return next((r for r in moved if key in r.written and not os.path.exists(r.path)), None)
 
 
-def load_all(home_dir: str) -> list[Record]:
+def load_all_records(home_dir: str) -> list[Record]:
     """The records of every settings file we changed."""
     folder = f"{home_dir}/install"
     names = [name for name in io.names_in(folder) if name.endswith(".json")]
-    found = [_parse_record(f"{folder}/{name}") for name in sorted(names)]
+    found = [_read_record(f"{folder}/{name}") for name in sorted(names)]
     return [record for record in found if record]
 
 
@@ -59,14 +56,15 @@ def save_record(home_dir: str, record: Record) -> None:
     """
     # Every byte is a character of its own in Latin 1.
     original = None if record.original is None else record.original.decode("latin-1")
-    document = {"v": FORMAT} | asdict(record) | {"original": original}
-    Change(_file(home_dir, record.path), None, json.dumps(document, indent=1).encode()).carry_out()
+    document = {"v": FORMAT} | record._asdict() | {"original": original}
+    data = json.dumps(document, indent=1).encode()
+    Change(_record_file(home_dir, record.path), None, data).carry_out()
 
 
 def forget_record(home_dir: str, path: str) -> None:
     """Drop what is remembered of a settings file that has been put back."""
     with contextlib.suppress(OSError):  # a record that stays does no harm
-        io.remove(_file(home_dir, path))
+        io.remove(_record_file(home_dir, path))
 
 
 class Change(NamedTuple):
@@ -93,21 +91,21 @@ class Change(NamedTuple):
             raise InstallError(f"cannot {verb} {self.path}: {reason(error)}") from error
 
 
-def read_plain(path: str) -> bytes | None:
+def read_plain_file(path: str) -> bytes | None:
     """The content of a plain file; None for everything else, a link too: that is somebody's."""
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
+        if os.path.islink(path) or not os.path.isfile(path):
             return None
         return Path(path).read_bytes()
     except OSError:
         return None
 
 
-def _file(home_dir: str, path: str) -> str:
+def _record_file(home_dir: str, path: str) -> str:
     return f"{home_dir}/install/{digest(os.fsencode(path))[:16]}.json"
 
 
-def _parse_record(file: str) -> Record | None:
+def _read_record(file: str) -> Record | None:
     try:
         document: Any = json.loads(Path(file).read_bytes())
         original = document["original"]

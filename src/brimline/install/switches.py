@@ -9,9 +9,9 @@ import click
 
 from brimline import output
 from brimline.errors import InstallError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
-from brimline.install import jsontext, parts, pythons, settingsfile, wiring
+from brimline.install import jsontext, parts, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
 from brimline.settings import config
 
@@ -40,7 +40,7 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         raise click.UsageError("--percent goes with TOKENS: without a window the client ignores it")
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path("user", project_dir)
-    wanted = None if tokens == "off" else _check_tokens(tokens, home_dir, project_dir)
+    wanted = None if tokens == "off" else _parse_window_tokens(tokens, home_dir, project_dir)
     changed = settingsfile.retry_if_changed(lambda: _write_window(path, wanted, percent, home_dir))
     config.compile_policy(home_dir, project_dir)
     report: dict[str, Any] = {
@@ -53,12 +53,12 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
     output.answer(report, _window_text, as_json=as_json)
 
 
-def _check_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
-    digits = tokens.replace("_", "").replace(",", "")
-    if not digits.isascii() or not digits.isdigit():
+def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
+    wanted = io.positive_number(tokens.replace("_", "").replace(",", ""))
+    if wanted is None:
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
-    known = config.live_policy(home_dir, project_dir).values["context_window"]
-    wanted, largest = int(digits), known or LARGE_WINDOW_TOKENS
+    known = config.current_policy(home_dir, project_dir).values["context_window"]
+    largest = known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
     if wanted < LEAST_WINDOW_TOKENS:
@@ -97,8 +97,6 @@ def _edit_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> 
         return jsontext.remove(text, place) if there else text
     if there:
         return jsontext.replace_value(text, place, wanted)
-    if holder is None:
-        return jsontext.insert_member(text, (), place[0], {place[-1]: wanted})
     return jsontext.insert_member(text, place[:-1], place[-1], wanted)
 
 
@@ -159,16 +157,15 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     from brimline.scout import reads
 
     home_dir, project_dir = paths.home(), os.getcwd()
-    known = parts.known_paths(home_dir, project_dir)
-    wired = [path for path in known if parts.entries_in(path)]
+    known = parts.known_settings_paths(home_dir, project_dir)
+    wired = [path for path in known if parts.our_entries_in(path)]
     if not wired:
         raise InstallError("brimline is not installed here yet: run `brimline install` first")
     blocks = config.load(home_dir, project_dir).values["scout.mode"] == "block"
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    python = pythons.choose_interpreter(None, parts.interpreter_in_use(home_dir, known[0]))
-    renewed, changed = parts.wiring_for(python, home_dir), []
+    renewed, changed = parts.choose_wiring(home_dir, known[0]), []
     for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]

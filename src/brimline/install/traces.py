@@ -4,8 +4,7 @@ from __future__ import annotations
 
 FILES = {
     "": "command",
-    "install": r"[0-9a-f]{16}\.json|(program|commands|plugin)\.json"
-    r"|client-edits\.(json|original)",
+    "install": r"[0-9a-f]{16}\.json",
     "backups": r"settings(\.local)?\.json\.\d{8}_\d{6}(\.\d+)?",
     "bin": r"hook\.\d+\.\d+\.tmp",
     "mod": "",

@@ -14,8 +14,6 @@ from brimline.install import client, entries, jsontext
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    Path = tuple[str | int, ...]
-
 
 def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
     """Add or renew our entries.
@@ -31,7 +29,7 @@ def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str
     text = text if text.strip() else "{}\n"
     wanted = entries.hook_groups(wiring)
     _require_hooks(parse_settings(text), wanted)
-    for event in dict.fromkeys([*_hooks_in(text), *wanted]):
+    for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
         text = _settle_event(text, event, wanted.get(event))
     text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
     return text if wiring.mod is None else _wire_mod(text, wiring.mod)
@@ -47,7 +45,7 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
     """
     before = original or {}
     held_ours = has_entries(text)
-    for event in _hooks_in(text):
+    for event in _groups_by_event(text):
         text = _settle_event(text, event, None, before)
     if held_ours:
         text = _drop_if_empty(text, ("hooks",), before)
@@ -57,18 +55,15 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
 def has_entries(text: str) -> bool:
     """Whether any hook, status line or mod of ours is in the settings."""
     settings = parse_settings(text)
-    command = statusline_of(settings)
-    ours = command is not None and entries.parse_statusline(command) is not None
-    return ours or bool(entries.hooks_in(settings)) or _value_at(settings, _SOURCE) is not None
+    line = entries.parse_statusline(statusline_command_of(settings))
+    return bool(line or entries.our_hooks_in(settings) or _value_at(settings, _SOURCE))
 
 
-def statusline_of(settings: dict[str, Any]) -> str | None:
+def statusline_command_of(settings: dict[str, Any]) -> str | None:
     """The status-line command of a settings object, or None where it has none of a kind we know."""
-    line = settings.get("statusLine")
-    if not isinstance(line, dict) or line.get("type", "command") != "command":
-        return None
-    command = line.get("command")
-    return command if isinstance(command, str) else None
+    command = _value_at(settings, ("statusLine", "command"))
+    is_command = _value_at(settings, ("statusLine", "type")) in (None, "command")
+    return command if is_command and isinstance(command, str) else None
 
 
 @functools.lru_cache(maxsize=4)
@@ -89,16 +84,14 @@ def _settle_event(
 ) -> str:
     """Make our group the only one of ours under this event."""
     found, place = _our_positions(text, event), ("hooks", event)
-    if wanted and len(found) == 1 and _hooks_in(text)[event][found[0][0]] == wanted:
+    if wanted and len(found) == 1 and _groups_by_event(text)[event][found[0][0]] == wanted:
         return text
     for group, entry in reversed(found):
-        alone = len(_hooks_in(text)[event][group]["hooks"]) == 1
+        alone = len(_groups_by_event(text)[event][group]["hooks"]) == 1
         text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
     if wanted is None:
         return _drop_if_empty(text, place, before or {}) if found else text
-    if "hooks" not in parse_settings(text):
-        text = jsontext.insert_member(text, (), "hooks", {})
-    if event not in _hooks_in(text):
+    if event not in _groups_by_event(text):
         return jsontext.insert_member(text, ("hooks",), event, [wanted])
     return jsontext.append_element(text, place, wanted)
 
@@ -108,9 +101,9 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
     if "statusLine" not in settings:
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
         return jsontext.insert_member(text, (), "statusLine", value)
-    current = statusline_of(settings)
-    ours = entries.parse_statusline(current) if current is not None else None
-    if current is None or (ours is None and entries.is_our_code(current)):
+    current = statusline_command_of(settings)
+    ours = entries.parse_statusline(current)
+    if current is None or (ours is None and entries.starts_brimline(current)):
         return text  # of a kind we do not know, or somebody built ours into a command of their own
     wrapped = ours.wrapped if ours else current
     wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
@@ -118,8 +111,7 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
 
 
 def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
-    current = statusline_of(parse_settings(text))
-    ours = entries.parse_statusline(current) if current is not None else None
+    ours = entries.parse_statusline(statusline_command_of(parse_settings(text)))
     if ours is None:
         return text
     made = original is not None and "statusLine" not in original
@@ -139,11 +131,10 @@ def _wire_rules(text: str, rules: Collection[str]) -> str:
         allowed = permissions.get("allow", []) if isinstance(permissions, dict) else None
         if not isinstance(allowed, list) or rule in allowed:
             continue
-        if "permissions" not in parse_settings(text):
-            text = jsontext.insert_member(text, (), "permissions", {})
-        if "allow" not in permissions:
-            text = jsontext.insert_member(text, ("permissions",), "allow", [])
-        text = jsontext.append_element(text, ("permissions", "allow"), rule)
+        if "allow" in permissions:
+            text = jsontext.append_element(text, _ALLOW, rule)
+        else:
+            text = jsontext.insert_member(text, _ALLOW[:1], "allow", [rule])
     return text
 
 
@@ -177,8 +168,6 @@ def _wire_mod(text: str, folder: str) -> str:
         held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
-        if path[0] not in parse_settings(text):
-            text = jsontext.insert_member(text, (), path[0], {})
         if path[1] not in held:
             text = jsontext.insert_member(text, path[:1], path[1], value)
         elif path == _SOURCE and held[path[1]] != value:
@@ -193,13 +182,13 @@ def _unwire_mod(text: str, before: dict[str, Any]) -> str:
     return text
 
 
-def _drop_if_empty(text: str, path: Path, before: dict[str, Any]) -> str:
+def _drop_if_empty(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
     if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
     return jsontext.remove(text, path)
 
 
-def _value_at(settings: dict[str, Any], path: Path) -> Any:
+def _value_at(settings: dict[str, Any], path: jsontext.Path) -> Any:
     value: Any = settings
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None
@@ -208,16 +197,16 @@ def _value_at(settings: dict[str, Any], path: Path) -> Any:
 
 def _our_positions(text: str, event: str) -> list[tuple[int, int]]:
     """Positions (group, entry) of our hooks in an event."""
-    groups = _hooks_in(text).get(event)
+    groups = _groups_by_event(text).get(event)
     return [
         (at, position)
         for at, group in enumerate(groups if isinstance(groups, list) else ())
-        for position, entry in enumerate(entries.entries_of(group))
+        for position, entry in enumerate(entries.entries_of_group(group))
         if entries.parse_hook(entry)
     ]
 
 
-def _hooks_in(text: str) -> dict[str, Any]:
+def _groups_by_event(text: str) -> dict[str, Any]:
     hooks = parse_settings(text).get("hooks")
     return hooks if isinstance(hooks, dict) else {}
 

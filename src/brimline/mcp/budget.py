@@ -26,7 +26,7 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
     if isinstance(fields.get("text"), str):
         fields["text"] = clean(fields["text"])
     window = SessionState(home_dir, session).read_document(TELEMETRY).get("window_tokens")
-    text = operations.text(operations.run(home_dir, session, window, operation, fields))
+    text = operations.text(operations.run_operation(home_dir, session, window, operation, fields))
     if len(text) <= _MOST_CHARACTERS:
         return text
     shown = text[:_MOST_CHARACTERS].rpartition("\n")[0]
@@ -37,4 +37,4 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
 def _find_session(project_dir: str) -> str:
     """The session that the client is in, else the project's newest."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
-    return find.current(first) if first else find.session_id_of(find.newest(project_dir))
+    return find.latest_of_client(first) if first else find.session_id_of(find.newest(project_dir))

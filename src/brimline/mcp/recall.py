@@ -109,7 +109,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
     try:
         return contents.resolve(home_dir, text)
     except StoreError as error:
-        if originals.bring_back(home_dir, text):
+        if originals.put_back_into_store(home_dir, text):
             return contents.resolve(home_dir, text)
         raise StoreError(_removal_text(home_dir, text) or str(error)) from None
 
@@ -134,7 +134,7 @@ def _removal_text(home_dir: str, text: str) -> str | None:
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
     """Whether an output was made in the project's folder, or stored by a session of it."""
-    project = stored.place(project_dir)
+    project = stored.real_folder(project_dir)
     if stored.is_within(known.get("cwd"), project):
         return True
     sessions = {known.get("session"), *contents.sessions_of_keys(home_dir).get(key, {})}
@@ -162,7 +162,7 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
         contents.parse_range(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
     )
     if call.query:
-        return _matching_lines(name, lines, span, call.query)
+        return _matching_lines_text(name, lines, span, call.query)
     page = fill_page(lines, span)
     note = "" if data.decode("utf-8", "ignore").encode() == data else _NO_UTF8
     return f"[brimline recall {name}: {_extent_text(page, span, len(lines))}{note}]\n{page.text}"
@@ -182,10 +182,10 @@ def _extent_text(page: Page, span: contents.Span, count: int) -> str:
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
 
 
-def _matching_lines(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
+def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, query: str) -> str:
     """The lines of one output that hold the words, as many as fit."""
     texts = [decode_line(line) for line in lines[span.first - 1 : span.last]]
-    wanted = stored.terms(query)
+    wanted = stored.parse_terms(query)
     fitting = sorted(stored.lines_holding(texts, wanted))
     shown = _rows_that_fit(
         f"{at + span.first}: {stored.clip_line(texts[at], wanted, _LINE_CHARACTERS)}"
@@ -194,7 +194,7 @@ def _matching_lines(name: str, lines: list[bytes], span: contents.Span, query: s
     following = ""
     if len(shown) < len(fitting):
         following = f'; next: lines="{fitting[len(shown)] + span.first}:{span.last}"'
-    words = repr(one_line(query, _TOLD_CHARACTERS))
+    words = repr(cut_middle(query, _TOLD_CHARACTERS))
     of = f"{len(lines):,} lines"
     if len(texts) < len(lines):
         of = f"lines {span.first:,}-{span.last:,} (of {len(lines):,})"
@@ -204,13 +204,12 @@ def _matching_lines(name: str, lines: list[bytes], span: contents.Span, query: s
 
 def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     """What a query finds: what was said, and stored outputs."""
-    wanted = asked.everywhere
     said = ""
     if not asked.lines:  # those are for more of the outputs
-        room = SEARCH_ROOM // 2
-        said = remembered.find(home_dir, project_dir, asked.query, room, everywhere=wanted)
+        wanted, room = asked.everywhere, SEARCH_ROOM // 2
+        said = remembered.found_text(home_dir, project_dir, asked.query, room, everywhere=wanted)
     try:
-        outputs = _hits(home_dir, None if wanted else project_dir, asked, SEARCH_ROOM - len(said))
+        outputs = _outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
         if not said:
             raise
@@ -218,7 +217,7 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 
-def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> str:
+def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
     """Stored outputs that a query finds, each with the lines that fit."""
 
     def pick(count: int) -> contents.Span:
@@ -228,15 +227,16 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> st
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
-    result = stored.find(home_dir, asked.query, project_dir, pick, until=until)
-    words = repr(one_line(asked.query, _TOLD_CHARACTERS))
+    project = None if asked.everywhere else project_dir
+    result = stored.find_outputs(home_dir, asked.query, project, pick, until=until)
+    words = repr(cut_middle(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
         whose = "" if asked.everywhere else " of this project"
         return f"[brimline recall: no output{whose} is stored yet]"
     if not result.total:
         first = f"[brimline recall: none of {len(result.states):,} stored outputs holds {words}]"
-        return "\n".join([first, *_not_searched(result)])
-    wanted = stored.terms(asked.query)
+        return "\n".join([first, *_unsearched_lines(result)])
+    wanted = stored.parse_terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
     blocks = _rows_that_fit(
         (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered), room
@@ -246,7 +246,7 @@ def _hits(home_dir: str, project_dir: str | None, asked: Asked, room: int) -> st
     how = "that hold" if result.all_words else "that hold some of (none holds all)"
     shown = f"hits {result.span.first:,}-{last:,} of {total:,} {how} {words}"
     shown += rest if last < total else ""
-    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_not_searched(result)])
+    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_unsearched_lines(result)])
 
 
 def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
@@ -278,7 +278,7 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 
 
-def _not_searched(result: stored.Found) -> list[str]:
+def _unsearched_lines(result: stored.Found) -> list[str]:
     """What was not searched."""
     cases = (
         (result.pending, "were not searched for lack of time: ask again, the search goes on"),
@@ -293,9 +293,9 @@ def _not_searched(result: stored.Found) -> list[str]:
 def _key_and_origin(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
-    parts = [one_line(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
+    parts = [cut_middle(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []
     if isinstance(source, str):
-        parts.append('"' + one_line(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
+        parts.append('"' + cut_middle(source, _SOURCE_CHARACTERS).replace('"', "'") + '"')
     if isinstance(code, int):
         parts.append(f"exit {code}")
     return f"{layout.short_key(key)} ({' '.join(parts)})" if parts else layout.short_key(key)
@@ -346,7 +346,7 @@ def cut_to_width(text: str, room: int) -> str:
     return text.encode("utf-16-le", "surrogatepass")[: 2 * room].decode("utf-16-le", "ignore")
 
 
-def one_line(text: str, most: int) -> str:
+def cut_middle(text: str, most: int) -> str:
     """A text on one line, shortened in its middle: a path tells most at its end."""
     flat = flatten(text, len(text))
     if len(flat) <= most:

@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import reading_progress, reading_text
+from brimline.memory.hits import open_memory, progress_text, reading_progress
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -39,22 +39,22 @@ _elsewhere: dict[int, tuple[turns.Hit, float]] = {}
 _KEPT_S = 120.0
 
 
-def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
+def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
     """What was said that fits, within some characters; empty where nothing does.
 
     Raises:
         StoreError: the search cannot be used.
     """
-    bring_up_to_date(home_dir, project_dir)
-    if not os.path.isdir(stored.folder(home_dir)) and not together.is_wanted(home_dir):
+    index_new_sources(home_dir, project_dir)
+    if not os.path.isdir(stored.search_folder(home_dir)) and not together.is_wanted(home_dir):
         return ""  # nothing was ever taken in
-    within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
+    within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = _open_memory(home_dir)
     hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
     _keep_team_hits(hits)
     rows = []
     for hit in hits:
-        row = entry_line(hit)
+        row = found_entry_line(hit)
         room -= len(row) + 1
         if room < 0:
             break
@@ -63,7 +63,7 @@ def find(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: 
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress(home_dir)
-    notes += [f"[{reading_text(state)}]"] if state else []
+    notes += [f"[{progress_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
 
@@ -91,7 +91,7 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     if (
         not everywhere
         and own.project
-        and not stored.is_within(own.project, stored.place(project_dir))
+        and not stored.is_within(own.project, stored.real_folder(project_dir))
     ):
         raise StoreError(
             f"m{number} was not said in this project: add everywhere=true if the user wants it "
@@ -101,7 +101,7 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     return "\n".join([head, *[quote_entry(hit) for hit in found]])
 
 
-def entry_line(hit: turns.Hit) -> str:
+def found_entry_line(hit: turns.Hit) -> str:
     """An entry that was found, on one line."""
     return f"m{hit.number} {_origin_text(hit)}: {one_line(hit.text, _HIT_CHARACTERS)}"
 
@@ -111,7 +111,7 @@ def quote_entry(hit: turns.Hit) -> str:
     return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
 
 
-def remember(project_dir: str, arguments: dict[str, Any]) -> str:
+def keep_topic(project_dir: str, arguments: dict[str, Any]) -> str:
     """Keep a topic, marked as the model's own.
 
     Raises:
@@ -127,10 +127,10 @@ def remember(project_dir: str, arguments: dict[str, Any]) -> str:
 
 @functools.cache
 def _open_memory(home_dir: str) -> turns.Memory:
-    return deep.open_memory(home_dir)
+    return open_memory(home_dir)
 
 
-def bring_up_to_date(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
+def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
     """Take in what is new, for a moment or to the end; longer work goes on behind the answer."""
 
     def take_in() -> None:

@@ -37,7 +37,7 @@ def mcp() -> None:
     try:
         import anyio
 
-        server = build()
+        server = build_server()
     except ImportError as error:
         # Ours would be a defect; the SDK's are a package that is missing or too old.
         if (error.name or "").startswith("brimline"):
@@ -53,7 +53,7 @@ def mcp() -> None:
     anyio.run(_serve, server)
 
 
-def build() -> Server[Any]:
+def build_server() -> Server[Any]:
     """The server without a connection."""
     # `ServerRequestContext` is what version 1 of the SDK, which would not do, does not have.
     from mcp.server import Server, ServerRequestContext  # noqa: F401

@@ -35,7 +35,7 @@ def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) 
     }
 
 
-def _text(description: str) -> dict[str, str]:
+def _string(description: str) -> dict[str, str]:
     return {"type": "string", "description": description}
 
 
@@ -45,9 +45,9 @@ TOOLS = [
         "Search earlier sessions of this project and stored tool output: `query` finds, `key` "
         "reads one, both find lines of one.",
         {
-            "key": _text("sha256:... or m12"),
+            "key": _string("sha256:... or m12"),
             "query": {"type": "string"},
-            "lines": _text("A:B or -20: (the last 20); with query: outputs A to B"),
+            "lines": _string("A:B or -20: (the last 20); with query: outputs A to B"),
             "everywhere": {"type": "boolean", "description": "other projects too"},
         },
     ),
@@ -56,8 +56,8 @@ TOOLS = [
         "Keep what later sessions must know; they see descriptions first.",
         {
             "name": {"type": "string"},
-            "type": _text("user|feedback|project|reference"),
-            "description": _text("one line"),
+            "type": _string("user|feedback|project|reference"),
+            "description": _string("one line"),
             "text": {"type": "string"},
         },
         required=["name", "type", "description", "text"],
@@ -79,8 +79,8 @@ TOOLS = [
         "Plan what the context is to hold. Pinned items of safety_constraints and active_task "
         "come back after every compaction.",
         {
-            "operation": _text("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
-            "compartment": _text(
+            "operation": _string("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
+            "compartment": _string(
                 "active_task|project_background|operator_preferences|safety_constraints|"
                 "ambient_knowledge"
             ),
@@ -115,13 +115,13 @@ def share_with_team() -> None:
     from brimline.team import together
 
     try:
-        queue = together.queue_of(paths.home(), _project_dir())
+        queue = together.open_queue(paths.home(), _project_dir())
         if queue:
             from brimline.mcp import remembered
 
             # To the end, so that one round sends all that there is.
-            remembered.bring_up_to_date(paths.home(), _project_dir(), None)
-            queue.drain(queue.compared(), until=time.monotonic() + _SHARE_S)
+            remembered.index_new_sources(paths.home(), _project_dir(), None)
+            queue.drain(queue.compare_with_server(), until=time.monotonic() + _SHARE_S)
     except (BrimlineError, OSError):
         pass
     except Exception as error:  # noqa: BLE001 - the top of this thread: it tries again later
@@ -137,7 +137,7 @@ def _dispatch(name: str, arguments: dict[str, Any]) -> str:
     if name == REMEMBER:
         from brimline.mcp import remembered
 
-        return remembered.remember(_project_dir(), arguments)
+        return remembered.keep_topic(_project_dir(), arguments)
     if name == STATUS:
         from brimline.mcp import status
 

@@ -21,10 +21,9 @@ from brimline.fast import io, paths
 from brimline.masking import clean
 from brimline.memory import hits, hot
 from brimline.search import stored, turns, vectors
-from brimline.search.turns import STEP, Entry, Memory
+from brimline.search.turns import STEP, Entry
 from brimline.state import forgotten
 from brimline.transcript import find, read, row, words
-from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
     import sqlite3
@@ -44,7 +43,7 @@ _SPOKEN = (
 )
 # A result of a tool tells what the user said only where a call was refused or a question answered.
 _RESULT = b'"tool_result"'
-_ANSWERED = (b"user said:", b"been answered", b"answered", b"user responded:", b'"answers"')
+_ANSWERED = (b"user said:", b"answered", b"user responded:", b'"answers"')
 _OF_FILE = "ref = ? OR ref GLOB ?"
 # In a checkpoint, what is taken in by itself.
 _ELSEWHERE = ("Messages of the user", "Notes")
@@ -65,11 +64,6 @@ class Source(NamedTuple):
     stamp: str
     kind: str
     changed: float
-
-
-def open_memory(home_dir: str) -> Memory:
-    """The search over all of it."""
-    return Memory(stored.folder(home_dir), derived=True)
 
 
 def index_sources(
@@ -93,16 +87,17 @@ def index_sources(
         StoreError: the search cannot be used.
     """
     by_path = {source.path: source for source in sources(home_dir, project_dir)}
-    if not by_path and not os.path.isdir(stored.folder(home_dir)):
+    if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
     stamps = intake.memory.use(_source_stamps)
-    intake.drop([path for path in stamps if path not in by_path and path.endswith(".md")])
+    gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
+    intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
     if not taken.pending:
-        while time.monotonic() < until and intake.memory.use(_add_vectors):
+        while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
             pass
     return taken
 
@@ -120,50 +115,50 @@ def _index_until(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_size(source))
+        progress(_size_bytes(source))
     return Taken(added, 0)
 
 
-def renew_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
+def index_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
     """Take in a topic that was changed just now, or out where it is gone.
 
     Raises:
         StoreError: the search cannot be used.
     """
     intake = _Intake(home_dir, project_dir, exclude)
-    for source in _source(path, TOPIC):
+    for source in _source_if_there(path, TOPIC):
         intake.index_source(source, "", float("inf"))
     if not os.path.lexists(path):
-        intake.drop([path])
+        intake.drop_gone_and_excluded([path])
 
 
 def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    for path in hits.session_files(home_dir):
-        yield from _source(path, SESSION)
+    for path in hits.readable_session_files(home_dir):
+        yield from _source_if_there(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
-            yield from _source(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
-            yield from _source(f"{folder}/{notes.FILE_NAME}", NOTE)
-            yield from _source(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
+            yield from _source_if_there(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
+            yield from _source_if_there(f"{folder}/{notes.FILE_NAME}", NOTE)
+            yield from _source_if_there(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
     for folder in dict.fromkeys([hot.folder(project_dir), *folders]):
-        for name in hot.topic_files(folder):
-            yield from _source(f"{folder}/{name}", TOPIC)
+        for name in hot.topic_file_names(folder):
+            yield from _source_if_there(f"{folder}/{name}", TOPIC)
 
 
 def unread_bytes(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = open_memory(home_dir).use(_source_stamps)
-    return sum(map(_size, _changed_sources(sources(home_dir, project_dir), known)))
+    known = hits.open_memory(home_dir).use(_source_stamps)
+    return sum(map(_size_bytes, _changed_sources(sources(home_dir, project_dir), known)))
 
 
 def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
-def _size(source: Source) -> int:
+def _size_bytes(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
@@ -179,7 +174,7 @@ def spoken_entries(
     Yields:
         Each with where the turn begins that it belongs to: from there one can read on later.
     """
-    speech, copies = _Speech(), Copies(has_past=goes_on)
+    speech, copies = _Speech(), read.Copies(has_past=goes_on)
     for offset, fields in rows:
         if not copies.is_copy(fields):
             yield from speech.read_row(offset, fields)
@@ -206,7 +201,7 @@ class _Speech:
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif text := words.message(fields):
+        elif text := words.user_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.end_turn()
             self._turn_at = offset
@@ -214,23 +209,23 @@ class _Speech:
         elif row.kind_of(fields) == "assistant":
             self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
         else:
-            for result in row.results(fields):
+            for result in row.main_thread_results(fields):
                 tool = self._tools.get(result.call_id, "")
-                text = words.refusal(tool, result) or words.answer(tool, result)
+                text = words.refusal_words(tool, result) or words.answer_words(tool, result)
                 if text:
                     yield self._turn_at, Entry(uuid, text, "", at, USER)
 
     def end_turn(self) -> Iterator[tuple[int, Entry]]:
         """Its replies, and messages that never got a row of theirs."""
         yield from self._queued.values()
-        for entry in (*_joined(self._steps), *self._closing):
+        for entry in (*_join_steps(self._steps), *self._closing):
             yield self._turn_at, entry
         self._queued, self._steps, self._closing = {}, [], []
 
     def _note_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation(fields)
-        text = words.own_words(whole)
+        text = words.without_added_text(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_of(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
@@ -238,7 +233,7 @@ class _Speech:
             self._queued.pop(text, None)
 
     def _note_reply(self, fields: dict[str, Any], entry: Entry) -> None:
-        calls = list(row.calls(fields))
+        calls = list(row.main_thread_calls(fields))
         self._tools |= {call.id: call.name for call in calls}
         if calls:
             self._steps += self._closing
@@ -248,7 +243,7 @@ class _Speech:
             self._closing.append(entry._replace(text=text))
 
 
-def _joined(steps: Iterable[Entry]) -> list[Entry]:
+def _join_steps(steps: Iterable[Entry]) -> list[Entry]:
     """What was said between calls, most of it a line, as texts of about one part's size."""
     joined: list[Entry] = []
     for step in steps:
@@ -288,7 +283,7 @@ class Refused:
     def __call__(self, entry: Entry) -> bool:
         """Whether it stays out."""
         session = entry.group.partition("/")[0]
-        return is_excluded(entry.project, self.folders) or any(
+        return is_excluded_project(entry.project, self.folders) or any(
             entry.at <= told.get("at", 0)
             and (
                 told.get("session") == session
@@ -299,7 +294,7 @@ class Refused:
         )
 
 
-def is_excluded(project: str, folders: Sequence[str]) -> bool:
+def is_excluded_project(project: str, folders: Sequence[str]) -> bool:
     """Whether a project is in, or is, one of the folders."""
     return any(
         fnmatch.fnmatchcase(project, one) or fnmatch.fnmatchcase(project, f"{one}/*")
@@ -307,7 +302,7 @@ def is_excluded(project: str, folders: Sequence[str]) -> bool:
     )
 
 
-def _source(path: str, kind: str) -> Iterator[Source]:
+def _source_if_there(path: str, kind: str) -> Iterator[Source]:
     try:
         told = os.stat(path)
     except OSError:
@@ -325,7 +320,7 @@ class _Intake:
     """Takes sources in, one after the other."""
 
     def __init__(self, home_dir: str, project_dir: str, exclude: Sequence[str]) -> None:
-        self.memory = open_memory(home_dir)
+        self.memory = hits.open_memory(home_dir)
         self._home, self._project = home_dir, project_dir
         self._refused = Refused(home_dir, exclude)
 
@@ -341,16 +336,16 @@ class _Intake:
 
         self.memory.use(compare)
 
-    def drop(self, gone: Sequence[str]) -> None:
+    def drop_gone_and_excluded(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
 
         def remove_rows(connection: sqlite3.Connection) -> None:
             for path in gone:
-                turns.remove(connection, _OF_FILE, (path, _escaped(path) + "#*"))
+                turns.remove_entries(connection, _OF_FILE, (path, glob.escape(path) + "#*"))
                 connection.execute("DELETE FROM facts WHERE name = ?", (f"file:{path}",))
             for (project,) in connection.execute("SELECT project FROM projects").fetchall():
-                if is_excluded(project, self._refused.folders):
-                    turns.remove(connection, "project = ?", (project,))
+                if is_excluded_project(project, self._refused.folders):
+                    turns.remove_entries(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
             self.memory.use(remove_rows)
@@ -366,14 +361,14 @@ class _Intake:
             elif source.kind == TOPIC:
                 made = [_topic_entry(source, self._project)]
             else:
-                made = list(_carry_entries(self._home, source))
+                made = list(_note_or_checkpoint_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
-        fitting = self._fitting(made)
+        fitting = [part for one in made if not self._refused(one) for part in split_entry(one)]
 
         def finish(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):
-                _drop_others(connection, source.path, {entry.ref for entry in fitting})
+                _drop_outdated_parts(connection, source.path, {entry.ref for entry in fitting})
             values = (f"file:{source.path}", f"{stamp}@{offset}")
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
@@ -381,30 +376,27 @@ class _Intake:
         self.memory.use(finish)
         return added
 
-    def _fitting(self, made: Iterable[Entry]) -> list[Entry]:
-        return [part for one in made if not self._refused(one) for part in split_entry(one)]
 
-
-def _drop_others(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
+def _drop_outdated_parts(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
     """Take out the parts of a file that it does not have any more."""
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
-    for (ref,) in connection.execute(asked, (path, _escaped(path) + "#*")).fetchall():
+    for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
         if ref not in refs:
-            turns.remove(connection, "ref = ?", (ref,))
+            turns.remove_entries(connection, "ref = ?", (ref,))
 
 
 def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
-    session, project = find.session_id_of(path), stored.place(find.project_of(path))
+    session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
     with read.open_regular(path) as file:
         file.seek(max(0, start - 1))
         if start and file.read(1) != b"\n":
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows(read.lines(file, offset=start))
-        goes_on = start == 0 and find.origin(path) is not None
+        rows = _rows_that_may_speak(read.lines(file, offset=start))
+        goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
@@ -413,7 +405,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
     return made, offset, True
 
 
-def _rows(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows_that_may_speak(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in lines:
         raw = line.raw
         marks = _ANSWERED if _RESULT in raw else _SPOKEN
@@ -427,21 +419,21 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
     project = project_dir
     if folder != hot.folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
-        project = next((one for one in map(find.project_of, sessions) if one), "")
+        project = next((one for one in map(find.folder_it_began_in, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
     topic = hot.parse_topic(source.path, raw)
     title = ": ".join(filter(None, (topic.name, topic.description)))
     text = f"{title}\n{topic.text}".strip()
-    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.place(project))
+    return Entry(source.path, text, source.path, source.changed, TOPIC, stored.real_folder(project))
 
 
-def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
+def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
-    record = notes.merge_into(home_dir, ledger.load(home_dir, session))
-    project = stored.place(record.folder)
+    record = notes.merge_notes_into(home_dir, ledger.load(home_dir, session))
+    project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
-            at = clock.parse(note["at"] if isinstance(note["at"], str) else None)
+            at = clock.parse(str(note["at"]))
             ref = f"note:{session}:{note['id']}"
             yield Entry(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
         return
@@ -453,16 +445,11 @@ def _carry_entries(home_dir: str, source: Source) -> Iterator[Entry]:
         yield Entry(source.path, whole, group, source.changed, CHECKPOINT, project)
 
 
-def _add_vectors(connection: sqlite3.Connection) -> int:
+def _add_missing_vectors(connection: sqlite3.Connection) -> int:
     """Vectors for entries that were taken in where there was no table."""
     table = vectors.load()
     if table is None:
         return 0
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        return turns.make_vectors(connection, table)
-
-
-def _escaped(path: str) -> str:
-    """A path in which no character stands for others."""
-    return re.sub(r"([\[*?])", r"[\1]", path)
+        return turns.make_missing_vectors(connection, table)

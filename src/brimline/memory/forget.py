@@ -6,18 +6,14 @@ user's: they stay. A line says what was forgotten, so that it is not taken in ag
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from brimline import clock
-from brimline.carry import fold
-from brimline.errors import SessionError
+from brimline.carry import fold, session_record
 from brimline.hooks import table
 from brimline.search import stored
 from brimline.state import forgotten
 from brimline.transcript import find
-
-if TYPE_CHECKING:
-    from brimline.state.forgotten import Asked
 
 
 class Kept(NamedTuple):
@@ -27,13 +23,13 @@ class Kept(NamedTuple):
     last_at: float = 0.0
 
 
-def sessions(home_dir: str) -> dict[str, Kept]:
+def kept_sessions(home_dir: str) -> dict[str, Kept]:
     """Every session that something is kept of, with its project and when it was last active."""
     kept: dict[str, Kept] = {}
 
     def add(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
-        kept[name] = Kept(before.project or stored.place(project), max(before.last_at, at))
+        kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
     for known_to in table.traces_named("sessions"):
         for name, project, at in known_to(home_dir):
@@ -41,11 +37,11 @@ def sessions(home_dir: str) -> dict[str, Kept]:
     for path in find.beginning_with():
         name = find.session_id_of(path)
         if name in kept:
-            add(name, find.project_of(path) or "", find.modified(path))
+            add(name, find.folder_it_began_in(path) or "", find.modified_at(path))
     return kept
 
 
-def forget(home_dir: str, asked: Asked, *, dry_run: bool = False) -> dict[str, int]:
+def forget(home_dir: str, asked: forgotten.Asked, *, dry_run: bool = False) -> dict[str, int]:
     """Delete all that is kept of some sessions; what that was, as counts.
 
     Args:
@@ -66,18 +62,12 @@ def forget(home_dir: str, asked: Asked, *, dry_run: bool = False) -> dict[str, i
     return counts
 
 
-def _note_forgotten(home_dir: str, asked: Asked) -> None:
+def _note_forgotten(home_dir: str, asked: forgotten.Asked) -> None:
     if asked.project:
         forgotten.note_forgotten(home_dir, clock.now(), {"project": asked.project})
     if asked.before:
         forgotten.note_forgotten(home_dir, clock.now(), {"before": asked.before})
     for name in asked.sessions:
-        about = {"session": name, "cursor": fold.cursor_at_end(_find_transcript(name))}
+        transcript = session_record.session_by_id(name).transcript
+        about = {"session": name, "cursor": fold.cursor_at_end(transcript)}
         forgotten.note_forgotten(home_dir, clock.now(), about)
-
-
-def _find_transcript(name: str) -> str | None:
-    try:
-        return find.by_id(name)
-    except SessionError:
-        return None

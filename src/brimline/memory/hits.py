@@ -19,8 +19,6 @@ from brimline.transcript import find
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from brimline.search.turns import Hit
-
 NOTHING = "No matches."
 _SHOWN_LINES = 3
 _LINE_CHARACTERS = 110
@@ -30,10 +28,15 @@ _BYTES_PER_S = 8_000_000
 _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 
 
-def document(hits: Sequence[Hit], query: str, home_dir: str) -> dict[str, Any]:
+def open_memory(home_dir: str) -> turns.Memory:
+    """The search over all that sessions said, and over what was kept of them."""
+    return turns.Memory(stored.search_folder(home_dir), derived=True)
+
+
+def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
     """The hits with their keys and the lines that fit, and how much of the past was read."""
     rows = [
-        hit._asdict() | {"key": f"m{hit.number}", "lines": _fitting_lines(hit.text, query)}
+        hit._asdict() | {"key": f"m{hit.number}", "lines": _lines_with_most_words(hit.text, query)}
         for hit in hits
     ]
     return {"query": query, "hits": rows, "reading": reading_progress(home_dir)}
@@ -47,11 +50,11 @@ def text(found: dict[str, Any]) -> str:
 
 def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.one_line(line, _LINE_CHARACTERS) for line in hit["lines"]]
-    head = "  ".join([hit["key"], *_origin(hit)])
+    head = "  ".join([hit["key"], *_origin_parts(hit)])
     return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
 
 
-def _origin(hit: dict[str, Any]) -> list[str]:
+def _origin_parts(hit: dict[str, Any]) -> list[str]:
     """Who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
     when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
@@ -61,17 +64,17 @@ def _origin(hit: dict[str, Any]) -> list[str]:
     return [*author, when, hit["source"] or "entry", flatten(project), flatten(place)]
 
 
-def _fitting_lines(whole: str, query: str) -> list[str]:
+def _lines_with_most_words(whole: str, query: str) -> list[str]:
     """The lines that hold most of the query's words, in their order; the first where none does."""
     lines = [line.strip() for line in whole.splitlines() if line.strip()]
     stems = _stems(query)
     counts = [sum(stem in stored.fold(line) for stem in stems) for line in lines]
     best = sorted(range(len(lines)), key=lambda at: (-counts[at], at))[:_SHOWN_LINES]
     fitting = [at for at in sorted(best) if counts[at]]
-    return [_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
+    return [_part_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
 
 
-def _around_word(line: str, stems: Sequence[str]) -> str:
+def _part_around_word(line: str, stems: Sequence[str]) -> str:
     """A line, or of a long one the part in which the query's first word is."""
     if len(line) <= _LINE_CHARACTERS:
         return line
@@ -98,7 +101,7 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-def entry(home_dir: str, key: str) -> dict[str, Any]:
+def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
     """One entry by its key, with what came before and after it in its session.
 
     Raises:
@@ -108,9 +111,9 @@ def entry(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    memory = turns.Memory(stored.folder(home_dir), derived=True)
-    there = os.path.isdir(stored.folder(home_dir))
-    near = memory.use(lambda base: turns.entries_around(base, number)) if there else []
+    near = []
+    if os.path.isdir(stored.search_folder(home_dir)):
+        near = open_memory(home_dir).use(lambda base: turns.entries_around(base, number))
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -121,7 +124,7 @@ def entry_text(found: dict[str, Any]) -> str:
     parts = []
     for hit in found["entries"]:
         arrow = "→ " if hit["key"] == found["key"] else "  "
-        head = "  ".join([arrow + hit["key"], *_origin(hit)])
+        head = "  ".join([arrow + hit["key"], *_origin_parts(hit)])
         parts.append(f"{head}\n{quote(hit['text'], len(hit['text']))}")
     return "\n\n".join(parts)
 
@@ -132,19 +135,17 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     None where all were.
     """
     facts: dict[str, str] = {}
-    if os.path.isdir(stored.folder(home_dir)):
-        memory = turns.Memory(stored.folder(home_dir), derived=True)
-        facts = memory.use(lambda base: dict(base.execute(_FILES).fetchall()))
-    own = list(session_files(home_dir))
+    if os.path.isdir(stored.search_folder(home_dir)):
+        facts = open_memory(home_dir).use(lambda base: dict(base.execute(_FILES).fetchall()))
+    own = list(readable_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
-    size = sum(os.path.getsize(path) for path in unread if os.path.isfile(path))
-    seconds = -(-size // _BYTES_PER_S)
+    seconds = -(-output.total_bytes(unread) // _BYTES_PER_S)
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
-def session_files(home_dir: str) -> Iterator[str]:
+def readable_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
     gone = forgotten.last_lines_by_session(home_dir)
     for path in find.beginning_with():
@@ -153,7 +154,7 @@ def session_files(home_dir: str) -> Iterator[str]:
             yield path
 
 
-def reading_text(state: dict[str, int]) -> str:
+def progress_text(state: dict[str, int]) -> str:
     """The same in a sentence."""
     return (
         f"{state['read']:,} of {state['sessions']:,} sessions read; `brimline memory index` reads "

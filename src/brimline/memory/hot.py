@@ -65,17 +65,17 @@ def folder(project_dir: str) -> str:
     return clientsettings.memory_folder(project_dir)
 
 
-def topic_files(place: str) -> list[str]:
+def topic_file_names(place: str) -> list[str]:
     """The names of what may be topics, links left out; none where the folder is a link."""
     try:
-        return [name for name in _names(place) if not os.path.islink(f"{place}/{name}")]
+        return [name for name in _markdown_names(place) if not os.path.islink(f"{place}/{name}")]
     except StateError:
         return []
 
 
 def topics(place: str) -> list[Topic]:
     """Every topic file, by name; what cannot be read is there with its problem."""
-    return [_read_topic(f"{place}/{name}") for name in _names(place)]
+    return [_read_topic(f"{place}/{name}") for name in _markdown_names(place)]
 
 
 def add(
@@ -94,11 +94,11 @@ def add(
         raise StateError("a topic needs a name, a description and a text")
     front = {"name": name, "description": description, "type": kind}
     front |= {"source": source} if source else {}
-    document = _document(front, text)
-    path = _free_path(place, name)
-    textfile.check_size(path, document.encode())
-    _check_indexes(place)
-    _check_new(place, name, text.strip())
+    document = _topic_file_text(front, text)
+    path = _free_topic_path(place, name)
+    textfile.refuse_too_large(path, document.encode())
+    _check_indexes_readable(place)
+    _check_not_there_already(place, name, text.strip())
     io.make_folders(place)
     if not io.create_exclusively(path, document.encode()):
         raise StateError(f"{path} is there already: `brimline memory edit` changes it")
@@ -111,7 +111,7 @@ def add(
     return topic
 
 
-def _check_new(place: str, name: str, text: str) -> None:
+def _check_not_there_already(place: str, name: str, text: str) -> None:
     for topic in topics(place):
         if topic.name.casefold() == name.casefold():
             raise StateError(f"{topic.path} is there already: `brimline memory edit` changes it")
@@ -144,23 +144,22 @@ def edit(
     topic = find_topic(place, name)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
-    before = textfile.read(topic.path)
-    if seen is not None and seen != before:
-        raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
-    _check_parts(kind, text, description)
-    _check_indexes(place)
+    before = textfile.read(topic.path) if seen is None else seen
+    _check_changed_parts(kind, text, description)
+    _check_indexes_readable(place)
     changed = topic._replace(
         type=kind or topic.type,
         description=_on_one_line(description) if description else topic.description,
         text=clean(text) if text is not None else topic.text,
     )
-    if not textfile.replace(topic.path, before, _document(_front_matter(changed), changed.text)):
+    document = _topic_file_text(_changed_front_matter(changed), changed.text)
+    if not textfile.replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_in_index(place, changed)
     return changed
 
 
-def _front_matter(topic: Topic) -> dict[str, Any]:
+def _changed_front_matter(topic: Topic) -> dict[str, Any]:
     """The head of a topic with its description and type, which stays nested where it was."""
     front = dict(topic.front) | {"description": topic.description}
     if "type" in front or not isinstance(front.get("metadata"), dict):
@@ -177,7 +176,7 @@ def remove(place: str, name: str) -> Topic:
     topic = find_topic(place, name)
     if os.path.isdir(topic.path) and not os.path.islink(topic.path):
         raise StateError(f"{topic.path} is a folder: delete it by hand")
-    _check_indexes(place, besides=topic.file)
+    _check_indexes_readable(place, besides=topic.file)
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
         if topic.file != index and os.path.lexists(f"{place}/{index}"):
@@ -212,14 +211,14 @@ def lint(place: str) -> list[Problem]:
     ]
     linked = {ARCHIVE: ""}
     for index in (INDEX, ARCHIVE):
-        problems += _dead_links(place, index, linked)
+        problems += _find_bad_links(place, index, linked)
     lost = [topic.path for topic in all_topics if topic.file not in linked]
     problems += [Problem(path, 1, f"{INDEX} does not name it") for path in lost]
     problems += _find_duplicates(all_topics)
-    return [*problems, *_find_too_long(f"{place}/{INDEX}")]
+    return [*problems, *_find_index_too_long(f"{place}/{INDEX}")]
 
 
-def _dead_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Problem]:
+def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[Problem]:
     """Lines of an index that lead nowhere, or where another leads already, which is noted."""
     path = f"{place}/{index}"
     try:
@@ -257,7 +256,7 @@ def shown_index(place: str, room: int) -> str:
     return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
 
 
-def _check_parts(kind: str | None, *texts: str | None) -> None:
+def _check_changed_parts(kind: str | None, *texts: str | None) -> None:
     """Refuse a type that there is none of, and a part that would be empty."""
     if kind is not None:
         _check_type(kind)
@@ -272,14 +271,14 @@ def parse_topic(path: str, raw: bytes) -> Topic:
     lines = raw.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
     end = next((at for at, line in enumerate(lines[1:], 1) if line.rstrip() == "---"), 0)
     if lines[0].rstrip() != "---" or not end:
-        return Topic(path, text="\n".join(lines), problem="it has no front matter", line=1)
+        return Topic(path, text="\n".join(lines), problem="it has no front matter")
     text = "\n".join(lines[end + 1 :]).strip("\n")
     try:
         front = yaml.safe_load("\n".join(lines[1:end]))
     except (yaml.YAMLError, *_BAD_VALUES) as error:
-        return _without_front(path, text, error)
+        return _topic_with_bad_yaml(path, text, error)
     front = front if isinstance(front, dict) else {}
-    parts = _front_parts(front)
+    parts = _front_matter_parts(front)
     problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
     if problem or parts["type"] in TYPES:
         return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
@@ -293,14 +292,14 @@ def _line_of_type(front: list[str]) -> int:
     return next((number for number, line in enumerate(front, 1) if "type:" in line), 1)
 
 
-def _without_front(path: str, text: str, error: Exception) -> Topic:
+def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
     mark = getattr(error, "problem_mark", None)
     reason = str(getattr(error, "problem", None) or error).split("\n")[0]
     line = mark.line + 2 if mark else 1
     return Topic(path, text=text, problem=f"its front matter is no YAML: {reason}", line=line)
 
 
-def _front_parts(front: dict[str, Any]) -> dict[str, str]:
+def _front_matter_parts(front: dict[str, Any]) -> dict[str, str]:
     """Name, description and type, empty where they are no texts; the type may be nested."""
     nested = front.get("metadata")
     kind = front.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
@@ -323,7 +322,7 @@ def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
             seen.setdefault(said, topic.file)
 
 
-def _find_too_long(path: str) -> Iterator[Problem]:
+def _find_index_too_long(path: str) -> Iterator[Problem]:
     try:
         raw = textfile.read(path)
     except StateError:
@@ -337,8 +336,8 @@ def _find_too_long(path: str) -> Iterator[Problem]:
         yield Problem(path, 1, told)
 
 
-def _names(place: str) -> list[str]:
-    textfile.check_folder(place)
+def _markdown_names(place: str) -> list[str]:
+    textfile.refuse_linked_folder(place)
     return sorted(name for name in io.names_in(place) if name.endswith(".md") and name != INDEX)
 
 
@@ -353,7 +352,7 @@ def _problem_text(path: str, error: StateError) -> str:
     return f"it {str(error).removeprefix(path).strip()}"
 
 
-def _free_path(place: str, name: str) -> str:
+def _free_topic_path(place: str, name: str) -> str:
     """Where a new topic goes: names that differ in signs alone are numbered."""
     slug = _SLUG.sub("-", name.casefold()).encode()[:_SLUG_BYTES].decode("utf-8", "ignore")
     slug = slug.strip("-") or "topic"
@@ -364,7 +363,7 @@ def _free_path(place: str, name: str) -> str:
     return f"{place}/{file}"
 
 
-def _check_indexes(place: str, besides: str = "") -> None:
+def _check_indexes_readable(place: str, besides: str = "") -> None:
     """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
     for index in (INDEX, ARCHIVE):
         if index != besides:
@@ -388,11 +387,11 @@ def _put_in_index(place: str, topic: Topic) -> None:
 
 def _move_to_archive(place: str, moved: list[list[str]]) -> None:
     front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
-    io.create_exclusively(f"{place}/{ARCHIVE}", _document(front, "").encode())
+    io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
     textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.with_moved(lines, moved))
 
 
-def _document(front: dict[str, Any], text: str) -> str:
+def _topic_file_text(front: dict[str, Any], text: str) -> str:
     import yaml
 
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=1_000)

@@ -43,7 +43,7 @@ def with_topic(lines: list[str], file: str, name: str, description: str) -> list
     for at, line in enumerate(lines):
         if linked_file(line) == file:
             return [*lines[:at], own, *lines[at + 1 :]]
-    first = _first_entry(lines)
+    first = _place_of_first_entry(lines)
     return [*lines[:first], own, *lines[first:]]
 
 
@@ -54,43 +54,43 @@ def without(lines: list[str], file: str) -> list[str]:
 
 def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
     """The lines that fit, and the oldest entries, which do not; the line of one topic stays."""
-    if len(lines) <= MOST_LINES and size(lines) <= MOST_BYTES:
+    if len(lines) <= MOST_LINES and size_bytes(lines) <= MOST_BYTES:
         return lines, []
     blocks = _blocks(lines, own)
     if not any(linked_file(block.lines[0]) == ARCHIVE for block in blocks):
         blocks.append(_Block(_STAYS, [_ARCHIVED]))
     moved = _blocks_to_move(blocks)
     kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
-    return kept, [_trimmed(blocks[at].lines) for at in sorted(moved)]
+    return kept, [_without_blank_end(blocks[at].lines) for at in sorted(moved)]
 
 
 def _blocks_to_move(blocks: list[_Block]) -> set[int]:
     """The places of the oldest blocks without which the rest fits."""
-    count, taken = sum(len(block.lines) for block in blocks), sum(size(one.lines) for one in blocks)
+    count = sum(len(block.lines) for block in blocks)
+    taken = sum(size_bytes(block.lines) for block in blocks)
     moved = set[int]()
     for at in sorted(range(len(blocks)), key=lambda at: (blocks[at].rank, -at)):
         if (count <= MOST_LINES and taken <= MOST_BYTES) or blocks[at].rank == _STAYS:
             break
         moved.add(at)
-        count, taken = count - len(blocks[at].lines), taken - size(blocks[at].lines)
+        count, taken = count - len(blocks[at].lines), taken - size_bytes(blocks[at].lines)
     return moved
 
 
 def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    present, text = set(lines), _text(lines)
-    fresh = [entry for entry in moved if not present.issuperset(entry) or _text(entry) not in text]
+    fresh = [entry for entry in moved if _text(entry) not in _text(lines)]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
-    first = head + _first_entry(lines[head:])
+    first = head + _place_of_first_entry(lines[head:])
     return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]
 
 
-def size(lines: list[str]) -> int:
+def size_bytes(lines: list[str]) -> int:
     """How many bytes the lines take at most: the end of one may take two."""
     return sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
 
 
-def _first_entry(lines: list[str]) -> int:
+def _place_of_first_entry(lines: list[str]) -> int:
     return next((at for at, line in enumerate(lines) if _ENTRY.match(line.lstrip())), len(lines))
 
 
@@ -113,7 +113,7 @@ def _text(lines: list[str]) -> str:
     return "\n".join(["", *lines, ""])
 
 
-def _trimmed(lines: list[str]) -> list[str]:
+def _without_blank_end(lines: list[str]) -> list[str]:
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines

@@ -6,13 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from brimline import output
-from brimline.memory import hot
-from brimline.search import stored, turns, vectors
+from brimline.memory import hits, hot
+from brimline.search import stored, vectors
 
 if TYPE_CHECKING:
     import sqlite3
-
-    from brimline.memory.hot import Topic
 
 
 def topics_document(folder: str) -> dict[str, Any]:
@@ -20,7 +18,7 @@ def topics_document(folder: str) -> dict[str, Any]:
     return {"folder": folder, "topics": [topic_document(topic) for topic in hot.topics(folder)]}
 
 
-def topic_document(topic: Topic) -> dict[str, Any]:
+def topic_document(topic: hot.Topic) -> dict[str, Any]:
     """A topic without its text."""
     return output.attributes(topic, "path name description type problem")
 
@@ -49,12 +47,12 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
     document: dict[str, Any] = {
         "folder": folder,
         "topics": len(hot.topics(folder)),
-        "index_bytes": _size(f"{folder}/{hot.INDEX}"),
+        "index_bytes": output.total_bytes([f"{folder}/{hot.INDEX}"]),
         "entries": {},
         "sessions": 0,
     }
-    if os.path.isdir(stored.folder(home_dir)):
-        document |= open_search(home_dir).use(count_entries)
+    if os.path.isdir(stored.search_folder(home_dir)):
+        document |= hits.open_memory(home_dir).use(count_entries)
     return document | {"vectors": vectors.load() is not None}
 
 
@@ -65,7 +63,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.missing()),
+        ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
     ]
 
 
@@ -77,15 +75,3 @@ def count_entries(connection: sqlite3.Connection) -> dict[str, Any]:
         "entries": dict(connection.execute(kinds).fetchall()),
         "sessions": connection.execute(of_sessions).fetchone()[0],
     }
-
-
-def open_search(home_dir: str) -> turns.Memory:
-    """The search, without what only reading sessions needs."""
-    return turns.Memory(stored.folder(home_dir), derived=True)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0

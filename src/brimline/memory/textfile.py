@@ -30,7 +30,7 @@ def read(path: str) -> bytes:
         StateError: it is a link, no file, too large, or cannot be read.
     """
     raw = read_beginning(path, LARGEST_BYTES + 1)
-    check_size(path, raw)
+    refuse_too_large(path, raw)
     return raw
 
 
@@ -40,7 +40,7 @@ def read_beginning(path: str, limit: int) -> bytes:
     Raises:
         StateError: it is a link, no file, or cannot be read.
     """
-    check_folder(os.path.dirname(path))
+    refuse_linked_folder(os.path.dirname(path))
     try:
         mode = os.lstat(path).st_mode
         if stat.S_ISLNK(mode):
@@ -54,7 +54,7 @@ def read_beginning(path: str, limit: int) -> bytes:
         raise StateError(f"{path} cannot be read: {error.strerror}") from error
 
 
-def check_folder(place: str) -> None:
+def refuse_linked_folder(place: str) -> None:
     """Refuse a folder that is a link, unless the link is below the client's own folder.
 
     Raises:
@@ -64,7 +64,7 @@ def check_folder(place: str) -> None:
         raise StateError(f"{place} is a link: let `autoMemoryDirectory` name where it leads")
 
 
-def check_size(path: str, data: bytes) -> None:
+def refuse_too_large(path: str, data: bytes) -> None:
     """Refuse what could not be read whole.
 
     Raises:
@@ -90,12 +90,13 @@ def change(path: str, changed: Callable[[list[str]], list[str]]) -> None:
         before = read(path)
         now = lines(before)
         after = changed(list(now))
-        if after == now or replace(path, before, "".join([f"{line}\n" for line in after])):
+        text = "".join([f"{line}\n" for line in after])
+        if after == now or replace_if_unchanged(path, before, text):
             return
     raise StateError(f"{path} is being changed by another program: try again")
 
 
-def replace(path: str, before: bytes, text: str) -> bool:
+def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
     """Put a new file in the place of one that still holds what was seen.
 
     Raises:
@@ -103,7 +104,7 @@ def replace(path: str, before: bytes, text: str) -> bool:
     """
     end = "\r\n" if before.partition(b"\n")[0].endswith(b"\r") else "\n"
     data = text.replace("\n", end).encode("utf-8", "surrogateescape")
-    check_size(path, data)
+    refuse_too_large(path, data)
     with _locked(os.path.dirname(path)):
         if read(path) != before:
             return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.search import stored, turns
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
-    if not os.path.isdir(stored.folder(home)):
+    if not os.path.isdir(stored.search_folder(home)):
         return
-    rows = deep.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
+    rows = hits.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -31,14 +31,14 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete entries of the search."""
-    if not os.path.isdir(stored.folder(home)):
+    if not os.path.isdir(stored.search_folder(home)):
         return {}
 
-    work = _count if dry_run else _delete
-    return {"entries": deep.open_memory(home).use(lambda base: work(base, asked))}
+    work = _count_entries if dry_run else _delete_entries
+    return {"entries": hits.open_memory(home).use(lambda base: work(base, asked))}
 
 
-def _count(connection: sqlite3.Connection, asked: Asked) -> int:
+def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     ids: set[int] = set()
     for condition, values in _conditions(asked):
         question = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
@@ -46,11 +46,11 @@ def _count(connection: sqlite3.Connection, asked: Asked) -> int:
     return len(ids)
 
 
-def _delete(connection: sqlite3.Connection, asked: Asked) -> int:
+def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove(connection, how, values) for how, values in _conditions(asked))
+    return sum(turns.remove_entries(connection, how, values) for how, values in _conditions(asked))
 
 
 def _conditions(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:

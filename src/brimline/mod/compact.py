@@ -141,7 +141,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
         characters=len(text),
         is_error=is_error,
         has_image=bool(image),
-        is_users=words.may_be_in(call.tool, text, is_error=is_error),
+        is_users=words.may_hold_words(call.tool, text, is_error=is_error),
     )
 
 

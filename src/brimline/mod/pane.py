@@ -63,10 +63,8 @@ def _draw_session(
     head = _plain_rows(
         output.pairs([*_present_pairs(now), *_past_pairs(state.session_id, path, home_dir, now)])
     )
-    tokens, report = (
-        _occupancies(scan, now),
-        composition_text.composition_document(context.close().composed),
-    )
+    tokens = _occupancies(scan, now)
+    report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
@@ -80,7 +78,7 @@ def _draw_session(
             parts = _part_rows(report, room)
         left = columns - _PARTS
         body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
-    is_behind = is_compacted and bool(scan.occupancies)
+    is_behind = is_compacted and bool(scan.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 

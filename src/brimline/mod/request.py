@@ -141,7 +141,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
             ledger.save(home_dir, record)
         checkpoint.save(
             home_dir,
-            notes.merge_into(home_dir, record),
+            notes.merge_notes_into(home_dir, record),
             trigger=request["trigger"],
             project_dir=request["cwd"],
             transcript=transcript,

@@ -167,9 +167,9 @@ def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
         return DIFF
-    if PATHS in (prints, usual) or _share_of_lines(sample, _looks_like_path) > _PATHS_SHARE:
+    if PATHS in (prints, usual) or _share(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
-    if tool == "Grep" or _share_of_lines(sample, _HIT.match) > _FOUND_SHARE:
+    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
     return JSON if json_documents(text) else usual or prints
 
@@ -272,10 +272,7 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return otherwise
     if sum(map(bool, map(_TITLE.match, sample))) >= _FEWEST_HEADINGS:
         return PROSE
-    if (
-        _share_of_lines(sample, _TIME.match) > _TIMES_SHARE
-        or _share_of_lines(sample, _PASSED.match) > _PASSED_SHARE
-    ):
+    if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
     if _is_table(sample):
         return DUMP
@@ -294,14 +291,11 @@ def _is_minified(text: str, lines: list[str]) -> bool:
 
 
 def _is_code(sample: list[str]) -> bool:
-    definitions = _share_of_lines(sample, _is_definition)
-    return (
-        definitions > _DEFINITIONS_SHARE
-        and _share_of_lines(sample, _STATEMENT.match) > _STATEMENTS_SHARE
-    )
+    definitions = _share(sample, _is_definition)
+    return definitions > _DEFINITIONS_SHARE and _share(sample, _STATEMENT.match) > _STATEMENTS_SHARE
 
 
-def _share_of_lines(sample: list[str], test: Callable[[str], object]) -> float:
+def _share(sample: list[str], test: Callable[[str], object]) -> float:
     return sum(1 for line in sample if test(line)) / len(sample)
 
 

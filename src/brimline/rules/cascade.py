@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import patterns
+from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.rules.lines import body, imports, read
@@ -119,8 +120,7 @@ def gather(
     active_path: str = "",
     *,
     organisation_file: str | None = None,
-    folders: Iterable[str] = (),
-    all_scopes: bool = False,
+    folders: Iterable[str] | None = None,
     most_characters: int = MOST_CHARACTERS,
 ) -> Cascade:
     """Every file that holds for a project and for the files at hand.
@@ -129,21 +129,22 @@ def gather(
         project_dir: where the session works.
         active_path: the file at hand, absolute or from the project's folder.
         organisation_file: the user's setting of that name.
-        folders: more folders below the project to look into.
-        all_scopes: keep rule files with `paths:` that do not match the file at hand.
+        folders: all folders below the project to look into, for whatever file is at hand; None:
+            those on the way to the active one, and rule files whose `paths:` match it.
         most_characters: how much is read; the user's own files come first.
     """
-    walk = _Walk(os.path.realpath(project_dir), active_path, all_scopes, most_characters)
+    project, all_scopes = os.path.realpath(project_dir), folders is not None
+    walk = _Walk(project, active_path, all_scopes, most_characters)
     walk.add_organisation(organisation_file)
     walk.add_user_files()
     for parent in _parents(walk.project):
-        walk.folder(parent, PARENT)
-    walk.folder(walk.project, PROJECT)
+        walk.add_folder(parent, PARENT)
+    walk.add_folder(walk.project, PROJECT)
     way = _parents(f"{walk.active}/x")
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
-    for each in sorted({*inside, *folders} - {walk.project}):
-        walk.folder(each, CHILD)
-    sources = _known_to_client(walk.project, walk.sources)
+    for each in sorted({*inside, *(folders or ())} - {walk.project}):
+        walk.add_folder(each, CHILD)
+    sources = _corrected_for_client(walk.project, walk.sources)
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
 
 
@@ -195,11 +196,11 @@ class _Walk:
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
         self.add(f"{folder}/{CLAUDE}", template, folder)
-        text = clientsettings.read_settings(settings).get("claudeMd")
+        text = clientsettings.read_file(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
             self._keep_if_in_scope(template._replace(path=settings, why=why), text)
-        self._rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
+        self._add_rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
         if configured:
             named = os.path.abspath(os.path.expanduser(configured))
             template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
@@ -211,12 +212,12 @@ class _Walk:
         config = paths.client_config_dir()
         template = Source("", USER, "your instructions for every project", AT_START)
         self.add(f"{config}/{CLAUDE}", template, None)
-        self._rule_files(f"{config}/rules", template, None, self.project)
+        self._add_rule_files(f"{config}/rules", template, None, self.project)
         # The client knows no such file; it lies beside the project's transcripts.
         template = Source("", PRIVATE, "your own instructions for this project", NEVER)
         self.add(f"{paths.project_transcripts_dir(self.project)}/{CLAUDE}", template, None)
 
-    def folder(self, folder: str, level: str) -> None:
+    def add_folder(self, folder: str, level: str) -> None:
         """The files that one folder of the project, or one above it, can hold."""
         inside = self.boundary if is_within(folder, self.boundary) else folder
         when = ON_READ if level == CHILD else AT_START
@@ -226,7 +227,7 @@ class _Walk:
             return
         self.add(f"{folder}/{CLAUDE}", template, inside)
         self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
-        self._rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
+        self._add_rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
         # AGENTS.md last: what it imports may be imported by a file that counts.
         for name in (LOCAL, AGENTS, f"{OWN}/{AGENTS}"):
             self.add(f"{folder}/{name}", template, inside)
@@ -266,11 +267,11 @@ class _Walk:
         front, lines = read(text)
         source = source._replace(lines=tuple(lines), text=body(lines))
         source = _with_scope(source, front) if scope_base else source
-        if self.all_scopes or not source.patterns or self._is_at_hand(source, scope_base):
+        if self.all_scopes or not source.patterns or self._matches_active_path(source, scope_base):
             self.sources.append(source)
         return source
 
-    def _rule_files(
+    def _add_rule_files(
         self, rules: str, template: Source, inside: str | None, scope_base: str
     ) -> None:
         """Every Markdown file in a folder of rules and below it; links may lead in circles."""
@@ -288,7 +289,7 @@ class _Walk:
                 elif os.path.isdir(path):
                     waiting.append(path)
 
-    def _is_at_hand(self, source: Source, scope_base: str) -> bool:
+    def _matches_active_path(self, source: Source, scope_base: str) -> bool:
         """Whether a rule with `paths:` is meant for the file at hand."""
         wanted = [patterns.parse(each.lower()) for each in source.patterns]
         names = self.active[len(scope_base.rstrip("/")) + 1 :].lower().split("/")
@@ -304,25 +305,22 @@ class _Walk:
             if self._characters < 0:
                 self._complain("import", source.path, wanted.line, "there are too many imports")
                 return
-            target = os.path.realpath(wanted.path)
-            if target in chain:
-                names = [os.path.basename(each) for each in chain[chain.index(target) :]]
-                text = f"imports go in a circle: {' → '.join([*names, names[0]])}"
-                self._complain("cycle", source.path, wanted.line, text)
-            elif inside is not None and not is_within(target, inside):
-                self._complain(
-                    "outside", source.path, wanted.line, f"@{wanted.written} is {_OUTSIDE}"
-                )
-            elif len(chain) > _HOPS:
-                self._complain(
-                    "deep", source.path, wanted.line, f"@{wanted.written} is {_TOO_DEEP}"
-                )
-            else:
-                self._add_import(source, wanted, inside, chain)
+            kind, text = self._add_import(source, wanted, inside, chain)
+            if kind:
+                self._complain(kind, source.path, wanted.line, text)
 
     def _add_import(
         self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
-    ) -> None:
+    ) -> tuple[str, str]:
+        """Add an imported file; returns the kind of a problem and its text, empty without one."""
+        target = os.path.realpath(wanted.path)
+        if target in chain:
+            names = [os.path.basename(each) for each in chain[chain.index(target) :]]
+            return "cycle", f"imports go in a circle: {' → '.join([*names, names[0]])}"
+        if inside is not None and not is_within(target, inside):
+            return "outside", f"@{wanted.written} is {_OUTSIDE}"
+        if len(chain) > _HOPS:
+            return "deep", f"@{wanted.written} is {_TOO_DEEP}"
         scoped = ON_READ if source.level == CHILD else AT_START
         template = source._replace(
             why=f"{os.path.basename(source.path)} imports it, line {wanted.line}",
@@ -331,11 +329,11 @@ class _Walk:
             patterns=(),
         )
         # `@name` may as well be a person or an annotation.
-        meant = wanted.written.endswith(".md") or wanted.written.startswith(
-            ("./", "../", "~/", "/")
-        )
-        if not self.add(wanted.path, template, inside, chain) and meant:
-            self._complain("import", source.path, wanted.line, f"@{wanted.written} is not there")
+        is_path = wanted.written.startswith(("./", "../", "~/", "/"))
+        is_there = self.add(wanted.path, template, inside, chain)
+        if is_there or not (is_path or wanted.written.endswith(".md")):
+            return "", ""
+        return "import", f"@{wanted.written} is not there"
 
     def _is_around_worktree(self, folder: str) -> bool:
         """Whether the session's worktree lies in its own repository, and this folder between.
@@ -363,7 +361,7 @@ def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[st
     except (FileNotFoundError, NotADirectoryError):
         return None, "is a link to nothing" if os.path.islink(path) else ""
     except (OSError, ValueError) as error:
-        return None, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        return None, f"cannot be read: {reason(error)}"
     if len(data) > MOST_CHARACTERS or b"\0" in data:
         return None, f"is no text of at most {MOST_CHARACTERS:,} bytes, and is not read"
     text = data.decode("utf-8-sig", "replace")
@@ -406,9 +404,9 @@ def _parents(folder: str) -> list[str]:
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 
 
-def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
+def _corrected_for_client(project: str, sources: list[Source]) -> list[Source]:
     """The same sources, corrected by what only the whole cascade shows of the client."""
-    excludes = _excludes(project)
+    excludes = _exclude_patterns(project)
     speaking = [s for s in sources if _silences_agents_file(s) and s.text.strip()]
     stands_in = all(source.level == CHILD for source in speaking)
     spoken_for = {source.folder for source in speaking}
@@ -418,7 +416,7 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
         if _is_agents_file(source) and (not stands_in or source.folder in spoken_for):
             note = _BESIDE
         else:
-            note = _note_of_import(source, unread, project)
+            note = _why_import_not_loaded(source, unread, project)
         if note and source.client != NEVER:
             source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
         corrected.append(_mark_excluded(source, excludes))
@@ -427,13 +425,13 @@ def _known_to_client(project: str, sources: list[Source]) -> list[Source]:
     return corrected
 
 
-def _note_of_import(source: Source, unread: set[str], project: str) -> str:
+def _why_import_not_loaded(source: Source, unread: set[str], project: str) -> str:
     """Why the client does not load an imported file; empty where it does."""
     if source.imported_by in unread:
         return "what imports it is not read"
     if source.imported_by and source.level not in (USER, PRIVATE):
         return "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
-    return source.client_note
+    return ""
 
 
 def _is_agents_file(source: Source) -> bool:
@@ -445,16 +443,10 @@ def _silences_agents_file(source: Source) -> bool:
     return named and source.imported_by is None and source.level in (PARENT, PROJECT, CHILD)
 
 
-def _excludes(project: str) -> list[patterns.Pattern]:
+def _exclude_patterns(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
-    excludes: list[patterns.Pattern] = []
-    for path in clientsettings.settings_files(project).values():
-        listed = clientsettings.read_settings(path).get("claudeMdExcludes")
-        texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
-        excludes += [
-            patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each
-        ]
-    return excludes
+    texts = clientsettings.listed_texts(project, "claudeMdExcludes")
+    return [patterns.parse(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
 
 
 def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:

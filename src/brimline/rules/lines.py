@@ -68,12 +68,11 @@ def imports(lines: Iterable[Line], path: str, user_home: str) -> list[Import]:
     """Every `@path` of a file, in order, each target once, as the client finds them."""
     found: dict[str, Import] = {}
     for line in lines:
-        if "@" in line.plain:
-            for match in _IMPORT.finditer(line.plain):
-                written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
-                target = _target(written, os.path.dirname(path), user_home)
-                if target:
-                    found.setdefault(target, Import(line.number, written, target))
+        for match in _IMPORT.finditer(line.plain):
+            written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
+            target = _import_path(written, os.path.dirname(path), user_home)
+            if target:
+                found.setdefault(target, Import(line.number, written, target))
     return list(found.values())
 
 
@@ -115,7 +114,7 @@ class _Reader:
         heading = _HEADING.match(content)
         self.in_paragraph = not heading
         level = len(heading[1]) if heading else 0
-        return Line(number, row, TEXT, _plain(row), level, indent, bool(item))
+        return Line(number, row, TEXT, _without_code_and_comments(row), level, indent, bool(item))
 
     def _comment(self, number: int, row: str, inner: str) -> Line:
         """A comment that stands by itself; what follows its end on the line is text again."""
@@ -123,15 +122,15 @@ class _Reader:
         _, end, after = inner[start:].partition("-->")
         self.in_comment = not end
         if after.strip():
-            return Line(number, after, TEXT, _plain(after))
+            return Line(number, after, TEXT, _without_code_and_comments(after))
         return Line(number, row, COMMENT)
 
 
-def _plain(row: str) -> str:
+def _without_code_and_comments(row: str) -> str:
     return _NO_TEXT.sub(" ", row[:_LONGEST_LINE])
 
 
-def _target(written: str, folder: str, user_home: str) -> str:
+def _import_path(written: str, folder: str, user_home: str) -> str:
     if not _FIRST.match(written) or "\0" in written or not written.strip("/"):
         return ""
     if written.startswith("~"):

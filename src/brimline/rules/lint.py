@@ -52,7 +52,7 @@ class Survey(NamedTuple):
     is_complete: bool
 
 
-def survey(project_dir: str) -> Survey:
+def walk_project(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
     seen = Survey([], {}, is_complete=True)
@@ -71,7 +71,7 @@ def survey(project_dir: str) -> Survey:
 
 def rules_of(source: Source) -> Iterator[Rule]:
     """What a file says, in its order."""
-    for line, inline in _inlines(source):
+    for line, inline in _paragraphs(source):
         text = " ".join(inline.content.split())
         if text and not re.fullmatch(r"@\S+(?: @\S+)*", text):
             yield Rule(text[:_LONGEST_RULE], source.path, line)
@@ -102,7 +102,7 @@ def lint(
     return findings, notes
 
 
-def _inlines(source: Source) -> Iterator[tuple[int, Any]]:
+def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
     """The pieces of running text in a file, each with its first line; headings and tables aside."""
     from markdown_it import MarkdownIt
 
@@ -120,13 +120,13 @@ def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) ->
         folder = os.path.dirname(os.path.realpath(source.path))
         for line, written, is_link in _paths_in(source):
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
-            inside = _inside(homes, written, files.boundary)
+            inside = _places_inside(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
             if inside and not is_there and (is_link or not _is_somewhere(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
-def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
+def _places_inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
     """Where a path could lead to, seen from several folders, within the project."""
     places = [os.path.normpath(os.path.join(home, written)) for home in homes]
     return [place for place in places if is_within(place, boundary)]
@@ -134,7 +134,7 @@ def _inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
 
 def _paths_in(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
-    for line, inline in _inlines(source):
+    for line, inline in _paragraphs(source):
         for child in inline.children or ():
             href = str(child.attrs.get("href", "")).partition("#")[0]
             if child.type == "link_open" and href and not _SCHEME.match(href):
@@ -159,9 +159,8 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
         first = files.setdefault(source.digest, source)
         if first is not source:
             if _can_meet(first, source):
-                yield Problem(
-                    "duplicate", source.path, None, f"says the same as {shown(first.path)}"
-                )
+                text = f"says the same as {shown(first.path)}"
+                yield Problem("duplicate", source.path, None, text)
             continue
         for rule in rules_of(source):
             other, where = said.setdefault(rule.identity, (rule, source))
@@ -174,36 +173,30 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
 
 def _can_meet(first: Source, second: Source) -> bool:
     """Whether two files can be before the model for one and the same file at hand."""
-    nested = first.level == second.level == cascade.CHILD
-    return (
-        not nested
-        or is_within(first.folder, second.folder)
-        or is_within(second.folder, first.folder)
-    )
+    if not first.level == second.level == cascade.CHILD:
+        return True
+    one, other = first.folder, second.folder
+    return is_within(one, other) or is_within(other, one)
 
 
 def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
-        yield from _file_loading(source)
+        if source.client == cascade.NEVER and source.client_note:
+            text = f"Claude Code does not load it: {source.client_note}"
+            yield Problem("unread", source.path, None, text)
+        count = len(source.text.strip())
+        if count > marked.FILE_CHARACTERS:
+            text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
+            yield Problem("large", source.path, None, text)
     for rule in marked.split_fitting(marked.marked_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
-    total = sum(len(source.text) for source in marked.unique(start))
+    total = sum(len(source.text) for source in marked.unique_files(start))
     if start and total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
-
-
-def _file_loading(source: Source) -> Iterator[Problem]:
-    if source.client == cascade.NEVER and source.client_note:
-        text = f"Claude Code does not load it: {source.client_note}"
-        yield Problem("unread", source.path, None, text)
-    count = len(source.text.strip())
-    if count > marked.FILE_CHARACTERS:
-        text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
-        yield Problem("large", source.path, None, text)
 
 
 def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
@@ -213,11 +206,11 @@ def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Probl
     moment, _, commit = last.partition(" ")
     # The work that a file in the client's own folder is about lies around that folder.
     about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
-    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else ""
+    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".")
     if not moment.isdigit() or not since.isdigit():
         return
-    days = max(0, int((now - int(moment)) // _SECONDS_PER_DAY))
-    if days >= stale[0] and int(since) >= max(1, stale[1]):
+    days = int((now - int(moment)) // _SECONDS_PER_DAY)
+    if days >= stale[0] and int(since) >= stale[1]:
         text = f"last changed {days} days ago, {since} commits around it since: is it still true?"
         yield Problem("stale", path, None, text)
 

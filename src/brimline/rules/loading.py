@@ -40,8 +40,7 @@ def gather(
         project_dir,
         path,
         organisation_file=organisation_file,
-        folders=walked.folders if walked else (),
-        all_scopes=walked is not None,
+        folders=walked.folders if walked else None,
         most_characters=_MOST_CHARACTERS,
     )
 
@@ -50,7 +49,7 @@ def project_document(
     project_dir: str, organisation_file: str, estimate: Estimate
 ) -> dict[str, Any]:
     """All that loads in a project, with the folders below it."""
-    walked = lint.survey(project_dir)
+    walked = lint.walk_project(project_dir)
     gathered = gather(project_dir, organisation_file, walked=walked)
     return document(gathered, estimate) | {"is_complete": walked.is_complete}
 
@@ -90,7 +89,7 @@ def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]
     return files
 
 
-def explanation(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, Any]:
+def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, Any]:
     """The files that hold for a path, with their rules."""
     made = document(gathered, estimate) | {"path": cascade.absolute(gathered.folder, path)}
     for file, source in zip(made["files"], gathered.sources, strict=True):
@@ -106,9 +105,9 @@ def explanation(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, A
     return made
 
 
-def findings(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
+def findings_document(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
     """The faults of all instruction files of a project, the broken ones first."""
-    walked = lint.survey(project_dir)
+    walked = lint.walk_project(project_dir)
     gathered = gather(project_dir, organisation_file, walked=walked)
     problems, notes = lint.lint(gathered, walked, now)
     problems.sort(key=lambda problem: not problem.is_broken)
@@ -135,7 +134,7 @@ def text(document: dict[str, Any]) -> str:
     for at, file in enumerate(document["files"], 1):
         name = ("  @" if file["imported_by"] else "") + shown(file["path"], project)
         lines.append(f"{at:3}  {file['level']:12}  ~{file['tokens']:<7,} {name}")
-        lines += _notes(file, project)
+        lines += _loading_notes(file, project)
     more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
     lines += ["", f"~{document['tokens_at_start']:,} tokens at the start, {more}."]
     lines += [f"Marked rules: {document['marked_rules']}."]
@@ -151,8 +150,8 @@ def explanation_text(document: dict[str, Any]) -> str:
     project = document["project"]
     lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
     for at, file in enumerate(document["files"], 1):
-        origin = f"({file['level']}: {file['why']})"
-        lines += ["", f"{at}. {shown(file['path'], project)}  {origin}", *_notes(file, project)]
+        origin = f"{shown(file['path'], project)}  ({file['level']}: {file['why']})"
+        lines += ["", f"{at}. {origin}", *_loading_notes(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
     return "\n".join([*lines, "", output.wrapped(_ORDER)])
@@ -172,7 +171,7 @@ def findings_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _notes(file: dict[str, Any], project: str) -> list[str]:
+def _loading_notes(file: dict[str, Any], project: str) -> list[str]:
     """When the client loads a file, and what else there is to say."""
     why_not = f": {file['client_note']}" if file["client_note"] else ""
     is_kept = file["survives_compaction"] or file["client"] == NEVER

@@ -51,7 +51,7 @@ class Rule(NamedTuple):
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
 
 
-def read(project_dir: str, organisation_file: str | None = None) -> list[list[str]]:
+def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
     """The marked rules of a project, read from its files now."""
     return for_card(cascade.gather(project_dir, organisation_file=organisation_file))
 
@@ -63,9 +63,7 @@ def for_card(files: Cascade) -> list[list[str]]:
     without a file, says so.
     """
     kept, cut = split_fitting(marked_in(files.sources))
-    rules = [
-        [cascade.shown(rule.path, files.folder), _LIST_MARK.sub("", rule.text)] for rule in kept
-    ]
+    rules = [[cascade.shown(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
     if cut:
         left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
         rules.append(["", left])
@@ -176,7 +174,7 @@ def _stands_alone(line: Line) -> bool:
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def unknown_to_client(files: Cascade, room: int) -> str:
+def text_unknown_to_client(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.
@@ -184,14 +182,14 @@ def unknown_to_client(files: Cascade, room: int) -> str:
     loaded = {source.digest for source in files.sources if source.client == AT_START}
     ours = [
         source
-        for source in unique(files.sources)
+        for source in unique_files(files.sources)
         if source.client == NEVER and is_in_force(source) and source.digest not in loaded
     ]
-    text = _join(ours, room - len(_HEAD))
+    text = _join_files(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
-def unique(sources: Iterable[Source]) -> list[Source]:
+def unique_files(sources: Iterable[Source]) -> list[Source]:
     """The files that say something, each text once: the first one stays."""
     kept: dict[str, Source] = {}
     for source in sources:
@@ -200,7 +198,7 @@ def unique(sources: Iterable[Source]) -> list[Source]:
     return list(kept.values())
 
 
-def assemble(
+def assemble_files(
     sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
 ) -> str:
     """One text of all files, weakest first; what depends on the file at hand stands at the end.
@@ -208,26 +206,24 @@ def assemble(
     With a file at hand, room for one file is kept for it whether or not anything comes, so that the
     stable part has the same bytes for every file.
     """
-    kept = unique(sources)
+    kept = unique_files(sources)
     dynamic = [source for source in kept if source.is_dynamic]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
-    first = _join([source for source in kept if not source.is_dynamic], total - reserve)
-    if not dynamic:
-        return first
+    first = _join_files([source for source in kept if not source.is_dynamic], total - reserve)
     head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
-    second = _join(dynamic, total - len(head))
+    second = _join_files(dynamic, total - len(head))
     return head + second if second else first
 
 
-def _join(sources: Sequence[Source], total: int) -> str:
+def _join_files(sources: Sequence[Source], total: int) -> str:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
-    text = ""
+    sections = []
     for source in sources:
         body = source.text.strip()
         if len(body) > FILE_CHARACTERS:
             body = body[:FILE_CHARACTERS].rstrip() + f"\n{TRUNCATED}"
-        apart = "\n" if text else ""
-        text += f"{apart}From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n"
+        sections.append(f"From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n")
+    text = "\n".join(sections)
     if len(text) > total:
         room = total - len(_END)
         text = text[:room].rstrip() + _END if room >= _LEAST_WORTH_SHOWING else ""

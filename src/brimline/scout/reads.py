@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import patterns, shell
 from brimline.decision import Decision
-from brimline.errors import ConfigError
+from brimline.errors import ConfigError, reason
 from brimline.fast import io
 from brimline.foreign import flatten
 
@@ -95,33 +95,28 @@ class _Scene:
         values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
         path, pattern = values.get("path", ""), values.get("pattern", "")
         if tool_name == "Read" and values.get("file_path"):
-            yield from self.bulk(values["file_path"])
+            yield from self.find_bulk(values["file_path"])
         elif tool_name == "Grep":
             yield from self._examine_search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
-            yield from self.bulk(pattern, path)
-            yield from self._find_broad(pattern, path)
+            yield from self.find_bulk(pattern, path)
+            yield from self._find_broad_glob(pattern, path)
         elif tool_name == "Bash":
-            yield from self._command_line(values.get("command", ""))
+            yield from self._examine_command_line(values.get("command", ""))
 
     def _examine_search(self, path: str, globs: str) -> Iterator[Finding]:
         """Find it in a search, by its folder or its globs."""
-        yield from self.bulk(path or ".")
+        yield from self.find_bulk(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
             if not glob.startswith("!"):
-                yield from self.bulk(glob, path)
+                yield from self.find_bulk(glob, path)
 
-    def bulk(self, path: str, base: str = "") -> Iterator[Finding]:
+    def find_bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
-        for choice in patterns.alternatives(
-            self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
-        ):
-            inside = self._path_inside(choice)
-            if not inside:
-                continue
-            pattern = self.ignored.pattern_for(inside, folder=True)
-            if pattern and os.path.isfile(choice):
-                pattern = self.ignored.pattern_for(inside, folder=False)
+        whole = self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
+        for choice in patterns.alternatives(whole):
+            inside, is_file = self._path_inside(choice), os.path.isfile(choice)
+            pattern = self.ignored.pattern_for(inside, folder=not is_file) if inside else None
             if pattern:
                 yield Finding(inside, pattern)
 
@@ -135,23 +130,23 @@ class _Scene:
         shown = [name for name in sorted(some) if not name.startswith(".")]
         return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
 
-    def _command_line(self, line: str) -> Iterator[Finding]:
-        commands = [command for command in shell.split_commands(line) if _is_seen(command)]
+    def _examine_command_line(self, line: str) -> Iterator[Finding]:
+        commands = [command for command in shell.split_commands(line) if _output_is_shown(command)]
         for at, command in enumerate(commands):
             operands = _operands(command)
             if command.program in ("cd", "pushd"):
                 goes_to = operands[0] if operands else "~"
                 # Going there to build is no read.
                 if all(later.program in _IDLE for later in commands[at + 1 :]):
-                    yield from self.bulk(goes_to)
+                    yield from self.find_bulk(goes_to)
                 self.cwd = self._absolute(goes_to)
             elif command.program in _READERS:
                 if not operands and command.program in _LISTS:
                     operands = ["."]
                 for operand in operands:
-                    yield from self.bulk(operand)
+                    yield from self.find_bulk(operand)
 
-    def _find_broad(self, pattern: str, base: str) -> Iterator[Finding]:
+    def _find_broad_glob(self, pattern: str, base: str) -> Iterator[Finding]:
         """Find a glob that takes everything, or all of a kind, from the project's root down."""
         parts = self._absolute(pattern, base).split("/")
         first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
@@ -171,7 +166,7 @@ class _Scene:
         return path[len(roots[0]) + 1 :] if roots else ""
 
 
-def _is_seen(command: shell.Command) -> bool:
+def _output_is_shown(command: shell.Command) -> bool:
     """Tell whether what a program prints is shown: not where it goes to a file."""
     targets = [operator for operator, _ in command.redirections if ">" in operator]
     return bool(command.program) and all(operator.startswith("2") for operator in targets)
@@ -196,25 +191,25 @@ def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     """Say what was done, why, and where to look instead."""
     folders = scene.source_folders()
     done = "Refused" if refused else "Advised, not refused"
-    path = _plain(finding.path)
     if finding.pattern is None:
-        scoped = ", ".join(f"`{_plain(folder)}/{path}`" for folder in folders or ["<folder>"])
+        scoped = [_in_backticks(f"{folder}/{finding.path}") for folder in folders or ["<folder>"]]
         return (
             f"[brimline] {done}: a glob over the whole project, whose result can be every file. "
-            f"Scope it to a folder: {scoped}."
+            f"Scope it to a folder: {', '.join(scoped)}."
         )
+    path, pattern = _in_backticks(finding.path), _in_backticks(finding.pattern)
     source = f" of {scene.ignored.file}" if scene.ignored.file else ""
-    look = "".join(f"`{_plain(folder)}/`, " for folder in folders)
+    look = "".join(_in_backticks(f"{folder}/") + ", " for folder in folders)
     return (
-        f"[brimline] {done}: `{path}` is bulk by the pattern `{_plain(finding.pattern)}`{source}. "
+        f"[brimline] {done}: {path} is bulk by the pattern {pattern}{source}. "
         f"Look in {look}or ask the tool that owns the files (`npm ls`, `pip show`)."
         + (" If this very file is needed, ask the user." if refused else "")
     )
 
 
-def _plain(text: str) -> str:
-    """Foreign text that may stand between backticks."""
-    return flatten(text, _MOST_SHOWN_CHARACTERS).replace("`", "?")
+def _in_backticks(text: str) -> str:
+    """Foreign text, flattened, as code."""
+    return f"`{flatten(text, _MOST_SHOWN_CHARACTERS).replace('`', '?')}`"
 
 
 class Ignored(NamedTuple):
@@ -238,12 +233,11 @@ def load_ignored(project_dir: str) -> Ignored:
     """Load what is in force for a project; the defaults without a usable file."""
     folder = project_dir.rstrip("/")
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
-    lines: list[str] = []
-    problem = ""
+    problem, lines = "", list[str]()
     try:
         lines = _pattern_lines(f"{folder}/{name}") if name else []
     except (OSError, ValueError) as error:
-        problem = f"{name} is not used: {getattr(error, 'strerror', None) or error}"
+        problem = f"{name} is not used: {reason(error)}"
     if all(line.startswith("!") for line in lines):
         lines = [*DEFAULTS, *lines]
     return Ignored(name, [patterns.parse(line) for line in lines], problem)
@@ -262,10 +256,10 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     carried = [pattern.text for pattern in ignored.patterns]
     lines = DEFAULTS if ignored.file in (None, IGNORE_FILE) else carried
     try:
-        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
-        os.chmod(path, 0o644)  # it belongs to the repository, where others read it
+        # It belongs to the repository, where others read it.
+        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode(), 0o644)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot write {path}: {reason(error)}") from error
     return path
 
 
@@ -276,11 +270,7 @@ def _pattern_lines(path: str) -> list[str]:
     data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES or b"\0" in data:
         raise ValueError(f"it is no text of at most {_MOST_BYTES >> 10} KB")
-    lines = [
-        _TRAILING_BLANKS.sub("", line) for line in data.decode("utf-8-sig", "replace").split("\n")
-    ]
-    return [
-        line
-        for line in lines
-        if not line.startswith("#") and line.strip("!/") and len(line) <= _LONGEST_PATTERN
-    ][:_MOST_PATTERNS]
+    rows = data.decode("utf-8-sig", "replace").split("\n")
+    lines = [_TRAILING_BLANKS.sub("", row) for row in rows if not row.startswith("#")]
+    kept = [line for line in lines if line.strip("!/") and len(line) <= _LONGEST_PATTERN]
+    return kept[:_MOST_PATTERNS]

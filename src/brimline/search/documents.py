@@ -167,15 +167,15 @@ def use_database(
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
         try:
-            path = _newest(folder)
+            path = _newest_generation(folder)
             with contextlib.closing(_connect(path)) as connection:
                 return work(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:
             problem = error
-            code = _error_code(error)
+            code = _sqlite_error_code(error)
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
-                    _begin_anew(folder, path)
+                    _begin_next_generation(folder, path)
                     if not derived:
                         break
             elif code not in _WORTH_ANOTHER_TRY:
@@ -204,7 +204,7 @@ def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
         for document in documents:
             known = (document.source, document.ref)
             connection.execute("DELETE FROM documents WHERE source = ? AND ref = ?", known)
-            values = [encodable(v) if isinstance(v, str) else v for v in document]
+            values = [make_encodable(v) if isinstance(v, str) else v for v in document]
             connection.execute(insert, values)
 
 
@@ -224,19 +224,19 @@ def erase(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> N
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def states(
+def states_by_ref(
     connection: sqlite3.Connection, source: str, within: Within = EVERYWHERE
 ) -> dict[str, str]:
     """The state of every document of a source, by its name."""
     query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(connection.execute(query, {"source": source} | bounds(within)).fetchall())
+    return dict(connection.execute(query, {"source": source} | project_bounds(within)).fetchall())
 
 
-def search(
+def find_ids(
     connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
 ) -> list[int]:
     """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | bounds(within)
+    values = {"expression": expression, "source": source} | project_bounds(within)
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -255,7 +255,7 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     return used
 
 
-def _newest(folder: str) -> str:
+def _newest_generation(folder: str) -> str:
     """The file of the newest generation, there at least as an empty one, private from the start."""
     found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.names_in(folder)]
     number = max((int(match[1]) for match in found if match), default=1)
@@ -267,7 +267,7 @@ def _newest(folder: str) -> str:
     return path
 
 
-def _begin_anew(folder: str, damaged: str) -> None:
+def _begin_next_generation(folder: str, damaged: str) -> None:
     """Begin another generation; the damaged one goes."""
     number = int(damaged.rpartition("-")[2].removesuffix(".sqlite3")) + 1
     io.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
@@ -292,10 +292,10 @@ def _connect(path: str) -> sqlite3.Connection:
 
 def is_damage(error: Exception | None) -> bool:
     """Whether a failure says that a file is damaged."""
-    return _error_code(error) in _DAMAGED
+    return _sqlite_error_code(error) in _DAMAGED
 
 
-def _error_code(error: Exception | None) -> int:
+def _sqlite_error_code(error: Exception | None) -> int:
     """What SQLite calls a failure; a text that is none, or a table that is gone, is damage too."""
     if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
         return sqlite3.SQLITE_CORRUPT
@@ -303,15 +303,15 @@ def _error_code(error: Exception | None) -> int:
     return code
 
 
-def bounds(within: Within) -> dict[str, str | None]:
+def project_bounds(within: Within) -> dict[str, str | None]:
     """The values that `IN_PROJECT` asks for."""
     if within.project is None:
         return {"project": None, "below": None, "above": None, "also": "[]"}
-    place = encodable(within.project).rstrip(os.sep)
+    place = make_encodable(within.project).rstrip(os.sep)
     also = json.dumps(within.also)
     return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
 
 
-def encodable(text: str) -> str:
+def make_encodable(text: str) -> str:
     """A text that can be stored: what is no Unicode becomes visible."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -50,7 +50,7 @@ def choose_hits(
     if not words:
         return []
     weighty = [word for word in words if word.lower() not in _SLIGHT] or words
-    shares = _shares(_weights(connection, query, weighty), texts)
+    shares = _shares_held(_weights(connection, query, weighty), texts)
     if max([*shares.values()][:_FIRST], default=0.0) < _ONE_OF_FIRST:
         return []
     return [key for key, share in shares.items() if share >= _EVERY]
@@ -62,12 +62,12 @@ def _weights(connection: sqlite3.Connection, query: str, words: Sequence[str]) -
     for word in words:
         total, holding = connection.execute(_COUNTS, (f'"{word}"',)).fetchone()
         rarities[word] = math.log(1 + (max(total, _FEW) - holding + 0.5) / (holding + 0.5))
-        weights[word] = 1.0 if holding else _strangeness(query, word)
+        weights[word] = 1.0 if holding else _weight_of_unknown_word(query, word)
     usual = statistics.mean(rarities.values())
     return {word: weight * (usual + rarities[word]) for word, weight in weights.items()}
 
 
-def _strangeness(query: str, word: str) -> float:
+def _weight_of_unknown_word(query: str, word: str) -> float:
     """How much more than others a word tells that no entry holds."""
     table = vectors.load()
     rarity = table.rarity(word) if table else 0.5
@@ -76,7 +76,7 @@ def _strangeness(query: str, word: str) -> float:
     return (0.5 + rarity) * (_NAME if is_name else 1.0)
 
 
-def _shares(weights: Mapping[str, float], texts: Mapping[int, str]) -> dict[int, float]:
+def _shares_held(weights: Mapping[str, float], texts: Mapping[int, str]) -> dict[int, float]:
     """Of each text the share of the words' weight that it holds."""
     shares = dict.fromkeys(texts, 0.0)
     whole = sum(weights.values())

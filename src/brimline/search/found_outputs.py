@@ -31,20 +31,20 @@ def document(
         StoreError: the search cannot be used.
     """
     layout.refuse_newer_format(home_dir)
-    result = stored.find(
+    result = stored.find_outputs(
         home_dir, query, project_dir, lambda count: Span(1, min(limit, count)), until=until
     )
-    terms = stored.terms(query)
+    terms = stored.parse_terms(query)
     return {
         "all_words": result.all_words,
         "pending": result.pending,
         "found": result.total,
         "searched": len(result.states),
-        "outputs": [_output(hit, terms) for hit in result.hits],
+        "outputs": [_output_row(hit, terms) for hit in result.hits],
     }
 
 
-def _output(hit: Hit, terms: list[str]) -> dict[str, Any]:
+def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
     lines = hit.document.text.split("\n")
     fitting = stored.lines_holding(lines, terms)[:_LINES_PER_HIT]
@@ -69,7 +69,7 @@ def text(document: dict[str, Any]) -> str:
     )
 
 
-def nothing(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
+def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
     """Say that no output holds the words."""
     outputs = output.count(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"

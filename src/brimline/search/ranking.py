@@ -56,7 +56,7 @@ def pack_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -
     """
     import numpy as np
 
-    made = np.zeros(len(own), _record(own.shape[1]))
+    made = np.zeros(len(own), _record_type(own.shape[1]))
     made["id"], made["before"], made["project"] = np.array(known, np.int32).T
     largest = np.maximum(np.abs(own).max(axis=1), 1e-9)
     made["values"] = np.rint(own * (127 / largest)[:, None])
@@ -84,7 +84,7 @@ class Vectors:
         import numpy as np
 
         self._count = 0 if last is None else (last + 1) * block_size
-        kind = _record(max(0, size - _record(0).itemsize))
+        kind = _record_type(max(0, size - _record_type(0).itemsize))
         self._all = np.zeros(self._count, kind)
         for number, raw in blocks:
             start = number * block_size
@@ -98,7 +98,7 @@ class Vectors:
 
         if not self._count:
             return {}
-        cosine = self.scan(vector)
+        cosine = self.cosines_of_all(vector)
         length = np.maximum(self._all["length"], 1e-9)
         # One that a damaged file names may not be there.
         before = np.clip(self._all["before"], 0, self._count - 1)
@@ -111,7 +111,7 @@ class Vectors:
         chosen = {*best.tolist(), *(key for key in also if key < self._count)}
         return {key: float(total[key]) for key in chosen if meant[key]}
 
-    def scan(self, vector: Any) -> Any:
+    def cosines_of_all(self, vector: Any) -> Any:
         """The cosine of every entry."""
         import numpy as np
 
@@ -123,7 +123,7 @@ class Vectors:
         return cosine * self._all["scale"]
 
 
-def _record(dimensions: int) -> Any:
+def _record_type(dimensions: int) -> Any:
     import numpy as np
 
     return np.dtype(

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _MOST_PER_WORD = 5
 
 
-def words(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
+def find_related(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
     """The nearest words that entries hold; other forms of a word that is there already are none."""
     related: list[str] = []
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE VIRTUAL TABLE turns USING fts5(text, {TOKENS})")
         base.executemany("INSERT INTO turns VALUES (?)", [(word,) for word in asked])
-        for near in table.near([word for word in asked if word.isalpha()]):
+        for near in table.near_words([word for word in asked if word.isalpha()]):
             fresh = (word for word in near if _holds(connection, word) and not _holds(base, word))
             for _, word in zip(range(_MOST_PER_WORD), fresh, strict=False):
                 related.append(word)

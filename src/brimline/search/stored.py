@@ -53,12 +53,12 @@ class Found(NamedTuple):
     pending: int = 0  # outputs that there was no time for
 
 
-def folder(home_dir: str) -> str:
+def search_folder(home_dir: str) -> str:
     """Where the search keeps its file."""
     return home_dir + "/search"
 
 
-def find(
+def find_outputs(
     home_dir: str,
     query: str,
     project_dir: str | None,
@@ -79,30 +79,30 @@ def find(
     Raises:
         StoreError: the query is empty or too long, or the store cannot be read.
     """
-    wanted = terms(query)
+    wanted = parse_terms(query)
     if not os.path.isdir(layout.root(home_dir)):
         return Found()
     within = documents.EVERYWHERE
     if project_dir is not None:
-        project = place(project_dir)
-        within = Within(project, _stored_again(home_dir, project))
+        project = real_folder(project_dir)
+        within = Within(project, _also_stored_in_project(home_dir, project))
 
     def search(connection: sqlite3.Connection) -> Found:
         pending = _index_new(connection, home_dir, until)
-        states = list(documents.states(connection, SOURCE, within).values())
+        states = list(documents.states_by_ref(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
-            asked = expression(wanted, joined_by)
-            ids = documents.search(connection, asked, SOURCE, within)
+            asked = match_expression(wanted, joined_by)
+            ids = documents.find_ids(connection, asked, SOURCE, within)
             if ids:
                 span = pick(len(ids))
                 hits = documents.read_hits(connection, asked, ids[span.first - 1 : span.last])
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
-    return documents.use_database(folder(home_dir), search)
+    return documents.use_database(search_folder(home_dir), search)
 
 
-def terms(query: str) -> list[str]:
+def parse_terms(query: str) -> list[str]:
     """The words and quoted phrases of a query.
 
     Raises:
@@ -120,7 +120,7 @@ def terms(query: str) -> list[str]:
     return unique
 
 
-def expression(wanted: list[str], joined_by: str) -> str:
+def match_expression(wanted: list[str], joined_by: str) -> str:
     """The query in SQLite's language: every term a phrase whose last word may go on.
 
     Quoted, nothing in a term has a meaning of its own; terms hold no quotes themselves.
@@ -194,7 +194,9 @@ def tidy(home_dir: str, *, until: float) -> None:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
     if os.path.isdir(layout.root(home_dir)):
-        documents.use_database(folder(home_dir), lambda found: _index_new(found, home_dir, until))
+        documents.use_database(
+            search_folder(home_dir), lambda base: _index_new(base, home_dir, until)
+        )
 
 
 def forget(home_dir: str, keys: Iterable[str]) -> None:
@@ -204,15 +206,15 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
         StoreError: the file cannot be written.
     """
     digests = [layout.digest_of(key) for key in keys]
-    if digests and os.path.isdir(folder(home_dir)):
+    if digests and os.path.isdir(search_folder(home_dir)):
 
         def erase(connection: sqlite3.Connection) -> None:
             documents.erase(connection, SOURCE, digests)
 
-        documents.use_database(folder(home_dir), erase, in_memory=False)
+        documents.use_database(search_folder(home_dir), erase, in_memory=False)
 
 
-def place(cwd: object) -> str:
+def real_folder(cwd: object) -> str:
     """A folder by its one real name; empty where it is none."""
     try:
         return os.path.realpath(cwd) if isinstance(cwd, str) and os.path.isabs(cwd) else ""
@@ -222,11 +224,11 @@ def place(cwd: object) -> str:
 
 def is_within(cwd: object, project: str) -> bool:
     """Whether a folder is a project's, or below it."""
-    folder = place(cwd)
+    folder = real_folder(cwd)
     return bool(folder) and (folder + "/").startswith(project.rstrip("/") + "/")
 
 
-def _stored_again(home_dir: str, project: str) -> list[str]:
+def _also_stored_in_project(home_dir: str, project: str) -> list[str]:
     """What another project had stored before this one did, by digest."""
     told = [line for line in contents.trail_rows(home_dir) if line.get("cwd")]
     inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
@@ -237,7 +239,7 @@ def _stored_again(home_dir: str, project: str) -> list[str]:
 def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
-    known = documents.states(connection, SOURCE)
+    known = documents.states_by_ref(connection, SOURCE)
     documents.remove(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
@@ -249,7 +251,7 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
             batch = []
         if late:
             return len(fresh) - number
-        batch.append(_document(home_dir, digest))
+        batch.append(_read_document(home_dir, digest))
     _index_batch(connection, home_dir, batch)
     return 0
 
@@ -270,7 +272,7 @@ def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Docu
         documents.add(connection, [Document(*row) for row in oldest.fetchall()])
 
 
-def _document(home_dir: str, digest: str) -> Document:
+def _read_document(home_dir: str, digest: str) -> Document:
     key = layout.PREFIX + digest
     known = contents.meta(home_dir, key)
     state, text = WHOLE, ""
@@ -287,7 +289,8 @@ def _document(home_dir: str, digest: str) -> Document:
     at = known.get("created")
     title = " ".join(str(known[name]) for name in ("tool", "source") if known.get(name))
     session = known.get("session")
+    project = real_folder(known.get("cwd"))
     return Document(
-        *(SOURCE, digest, place(known.get("cwd")), session if isinstance(session, str) else ""),
+        *(SOURCE, digest, project, session if isinstance(session, str) else ""),
         *(at if isinstance(at, int | float) and at == at else 0.0, title, text, state),  # noqa: PLR0124
     )

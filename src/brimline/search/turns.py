@@ -99,21 +99,21 @@ class _Candidates(NamedTuple):
     elsewhere: dict[int, Other]
     scores: dict[int, float]
 
-    def best(self, limit: int) -> list[int]:
+    def best_keys(self, limit: int) -> list[int]:
         """Those with the highest scores."""
         return sorted(self.scores, key=lambda key: (-self.scores[key], key))[:limit]
 
-    def best_parts(self, limit: int) -> list[int]:
+    def best_keys_one_per_text(self, limit: int) -> list[int]:
         """The same, of a text that was taken in by parts the best one alone."""
         parts: dict[str, int] = {}
-        for key in self.best(len(self.scores)):
+        for key in self.best_keys(len(self.scores)):
             parts.setdefault(self.refs[key].partition("#")[0], key)
         return list(parts.values())[:limit]
 
     def hits(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
         """Some of them, the best first."""
         hits = [self.elsewhere[key].hit._replace(score=self.scores[key]) for key in keys if key < 0]
-        hits += _hits(connection, [key for key in keys if key > 0], self.scores)
+        hits += _read_hits(connection, [key for key in keys if key > 0], self.scores)
         return sorted(hits, key=lambda hit: -hit.score)
 
 
@@ -147,7 +147,7 @@ class Memory:
         added = 0
         for start in range(0, len(entries), _AT_ONCE):
             batch = entries[start : start + _AT_ONCE]
-            added += self.use(functools.partial(put, entries=batch, table=vectors.load()))
+            added += self.use(functools.partial(put_batch, entries=batch, table=vectors.load()))
         return added
 
     def search(
@@ -174,10 +174,10 @@ class Memory:
         """
 
         def search(connection: sqlite3.Connection) -> list[Hit]:
-            candidates = self._candidates(connection, query, within, others)
+            candidates = self._find_candidates(connection, query, within, others)
             if not may_be_none:
-                return candidates.hits(connection, candidates.best(limit))
-            best = candidates.best_parts(_LOOKED_AT * limit)
+                return candidates.hits(connection, candidates.best_keys(limit))
+            best = candidates.best_keys_one_per_text(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
             above = floor.choose_hits(connection, query, telling_words(query), texts)
             return candidates.hits(connection, above[:limit])
@@ -192,11 +192,11 @@ class Memory:
         """
         return documents.use_database(self.folder, work, in_memory=False, derived=self._derived)
 
-    def _candidates(
+    def _find_candidates(
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
     ) -> _Candidates:
         """All that may be meant, by words and by meaning, here and elsewhere."""
-        matches = self._found(connection, query, within)
+        matches = self._find_matches(connection, query, within)
         places = ", ".join("?" * len(matches))
         statement = f"SELECT id, before_id, before, text, ref FROM entries WHERE id IN ({places})"  # noqa: S608
         rows = {row[0]: row[1:] for row in connection.execute(statement, list(matches))}
@@ -204,29 +204,30 @@ class Memory:
         texts = {key: f"{before}\n{text}" for key, (_, before, text, _) in rows.items()}
         refs = {key: row[3] for key, row in rows.items()}
         previous = {key: row[0] for key, row in rows.items()}
-        elsewhere = _only_elsewhere(others(), {row[2] for row in rows.values()})
+        elsewhere = _number_unknown_others(others(), {row[2] for row in rows.values()})
         numbers = {other.hit.id: key for key, other in elsewhere.items()}
         for key, other in elsewhere.items():
             texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
             previous[key] = numbers.get(other.before)
         return _Candidates(refs, texts, elsewhere, ranking.fuse_scores(fits, previous))
 
-    def _found(
+    def _find_matches(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
         table = vectors.load()
-        found = _by_words(connection, query, within, table)
+        found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
-            _by_meaning(found, table.encode([query])[0], self._vectors(connection, table, within))
+            scope = self._load_vectors(connection, table, within)
+            _add_scores_by_meaning(found, table.encode([query])[0], scope)
         return found
 
-    def _vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
+    def _load_vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
             last, size = connection.execute(
                 "SELECT max(block), length(records) FROM vectors WHERE ?",
-                (digest(table) == key[1],),
+                (table_digest(table) == key[1],),
             ).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
@@ -234,44 +235,45 @@ class Memory:
         if within.project is None:
             return scanned, None
         statement = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
-        return scanned, [row[0] for row in connection.execute(statement, documents.bounds(within))]
+        bounds = documents.project_bounds(within)
+        return scanned, [row[0] for row in connection.execute(statement, bounds)]
 
 
-def _only_elsewhere(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
+def _number_unknown_others(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
     """What several said alike is listed once: as it is here, else as it was said last."""
     newest = {other.hit.text: other for other in sorted(others, key=lambda other: other.hit.at)}
     unknown = [other for text, other in newest.items() if text not in here]
     return {-number: other for number, other in enumerate(unknown, 1)}
 
 
-def put(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
+def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: Table | None) -> int:
     """Take entries in, with their vectors where there is a table; returns how many were new."""
     fresh: dict[str, Entry] = {}
     former: list[int] = []
     known = "SELECT id, text FROM entries WHERE ref = ?"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        for entry in [Entry(*map(_storable, entry)) for entry in entries]:
+        for entry in [Entry(*map(_make_storable, entry)) for entry in entries]:
             number, text = connection.execute(known, (entry.ref,)).fetchone() or (0, None)
             # A fork's copy of a row has the name of the first, which stays where it is.
             if text != entry.text and entry.ref not in fresh:
                 fresh[entry.ref] = entry
                 former.append(number)
-        _delete(connection, list(filter(None, former)))
+        _delete_entries(connection, list(filter(None, former)))
         for entry in fresh.values():
-            _insert(connection, entry)
+            _insert_entry(connection, entry)
         if table:
-            make_vectors(connection, table)
+            make_missing_vectors(connection, table)
     return len(fresh)
 
 
-def remove(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
+def remove_entries(connection: sqlite3.Connection, condition: str, values: Sequence[Any]) -> int:
     """Take out the entries that a condition of SQL fits, with every trace of their words."""
     asked = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         ids = [row[0] for row in connection.execute(asked, values)]
-        _delete(connection, ids)
+        _delete_entries(connection, ids)
     if ids:
         connection.execute("INSERT INTO turns (turns) VALUES ('optimize')")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -285,12 +287,12 @@ def entries_around(connection: sqlite3.Connection, number: int) -> list[Hit]:
         "OR before_id = ? ORDER BY id"
     )
     ids = [row[0] for row in connection.execute(asked, (number,) * 3)]
-    return _hits(connection, ids, dict.fromkeys(ids, 0.0))
+    return _read_hits(connection, ids, dict.fromkeys(ids, 0.0))
 
 
-def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
+def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
     """Give entries that have none their vector, as part of a transaction; how many got one."""
-    mark = digest(table)
+    mark = table_digest(table)
     if _read_fact(connection, "table") != mark:
         connection.execute("DELETE FROM vectors")
         connection.execute("UPDATE entries SET has_vector = 0 WHERE has_vector")
@@ -314,7 +316,7 @@ def make_vectors(connection: sqlite3.Connection, table: Table) -> int:
     return len(rows)
 
 
-def expression(query: str) -> str:
+def any_word_expression(query: str) -> str:
     """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
 
     A name such as `check_one` is searched by its parts.
@@ -337,21 +339,21 @@ def _make_entry(given: Mapping[str, Any]) -> Entry:
     if not all(isinstance(other, str) for other in others):
         raise StoreError(f"`group`, `source` and `project` of entry {ref!r} must be texts")
     group, source, project = others
-    return Entry(ref, text, group, _moment(ref, given.get("at") or 0.0), source, project)
+    return Entry(ref, text, group, _parse_time(ref, given.get("at") or 0.0), source, project)
 
 
-def _moment(ref: str, at: Any) -> float:
+def _parse_time(ref: str, at: Any) -> float:
     try:
         return datetime.fromisoformat(at).timestamp() if isinstance(at, str) else float(at)
     except (ValueError, TypeError) as error:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
 
 
-def _storable(value: Any) -> Any:
-    return documents.encodable(value) if isinstance(value, str) else value
+def _make_storable(value: Any) -> Any:
+    return documents.make_encodable(value) if isinstance(value, str) else value
 
 
-def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
+def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     before = None
     if entry.group:
         before = connection.execute(
@@ -372,7 +374,7 @@ def _insert(connection: sqlite3.Connection, entry: Entry) -> None:
         _set_fact(connection, f"rows:{entry.ref}", entry.rows)
 
 
-def _delete(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
+def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Take entries out; what follows them keeps no copy of their words."""
     rows = "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)"
     for statement in (rows, "DELETE FROM entries WHERE id = ?"):
@@ -406,13 +408,13 @@ def _write_records(connection: sqlite3.Connection, ids: list[int], made: Any) ->
         connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (block, bytes(held)))
 
 
-def _by_words(
+def _score_by_words_and_related(
     connection: sqlite3.Connection, query: str, within: Within, table: Table | None
 ) -> dict[int, ranking.Found]:
     """What holds words of the query, or words that mean nearly the same."""
-    found = _holding(connection, query, within)
-    others = related.words(connection, table, telling_words(query)) if table else []
-    for key, more in _holding(connection, " ".join(others), within).items():
+    found = _score_by_words(connection, query, within)
+    others = related.find_related(connection, table, telling_words(query)) if table else []
+    for key, more in _score_by_words(connection, " ".join(others), within).items():
         fit = found.get(key, ranking.Found())
         found[key] = ranking.Found(
             fit.words + ranking.RELATED * more.words, fit.pair + ranking.RELATED * more.pair
@@ -420,21 +422,21 @@ def _by_words(
     return found
 
 
-def _holding(
+def _score_by_words(
     connection: sqlite3.Connection, query: str, within: Within
 ) -> dict[int, ranking.Found]:
-    asked = expression(query)
+    asked = any_word_expression(query)
     if not asked:
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
-    values = documents.bounds(within) | {"expression": asked, "limit": CANDIDATES}
+    values = documents.project_bounds(within) | {"expression": asked, "limit": CANDIDATES}
     return {
         key: ranking.Found(words=own, pair=pair)
         for key, own, pair in connection.execute(sql, values).fetchall()
     }
 
 
-def _by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -> None:
+def _add_scores_by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -> None:
     """Add what is near the query to what was found, and how near all of it is."""
     vectors_of_all, projects = scope
     near = vectors_of_all.near(vector, projects, CANDIDATES, list(candidates))
@@ -442,7 +444,7 @@ def _by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -
         candidates[key] = candidates.get(key, ranking.Found())._replace(meaning=cosine)
 
 
-def _hits(
+def _read_hits(
     connection: sqlite3.Connection, ids: Sequence[int], scores: Mapping[int, float]
 ) -> list[Hit]:
     asked = (
@@ -456,7 +458,7 @@ def _hits(
     ]
 
 
-def digest(table: Table) -> str:
+def table_digest(table: Table) -> str:
     """By which vectors of one table are told from those of another."""
     return f"{zlib.crc32(table.mark):08x}"
 

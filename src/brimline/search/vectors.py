@@ -33,7 +33,7 @@ _AT_ONCE = 4_096
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
 
 
-def missing() -> str:
+def words_alone_text() -> str:
     """What is said where there are no vectors."""
     return f"by words alone; `{extras.COMMAND}` in the clone adds meaning"
 
@@ -41,10 +41,10 @@ def missing() -> str:
 @functools.cache
 def load() -> Table | None:
     """The table that came with this package; None where it or numpy is missing."""
-    return read(Path(__file__).parent)
+    return read_table(Path(__file__).parent)
 
 
-def read(folder: Path) -> Table | None:
+def read_table(folder: Path) -> Table | None:
     """A table in a folder; None where it is missing or is none."""
     try:
         import numpy as np
@@ -84,13 +84,13 @@ class Table:
 
         found = np.zeros((len(texts), self.dimensions), np.float32)
         for number, text in enumerate(texts):
-            ids = self.pieces_of(text)
+            ids = self.piece_numbers(text)
             if ids:
                 total = self._scales[ids] @ self._rows[ids].astype(np.float32)
                 found[number] = total / (float(np.linalg.norm(total)) or 1.0)
         return found
 
-    def near(self, words: Sequence[str]) -> list[list[str]]:
+    def near_words(self, words: Sequence[str]) -> list[list[str]]:
         """For each word those that mean nearly the same, the nearest first, itself among them."""
         import numpy as np
 
@@ -107,25 +107,25 @@ class Table:
             sorted(np.flatnonzero(column >= _NEAR).tolist(), key=lambda key: -column[key])
             for column in cosines.T
         ]
-        return [[pieces[key] for key in keys if _is_word(pieces[key])] for keys in nearest]
+        return [[pieces[key] for key in keys if _is_plain_word(pieces[key])] for keys in nearest]
 
     def rarity(self, word: str) -> float:
         """How rare a word is in English, from 0 for the most common to 1."""
         place = self._pieces.get(word.lower(), _COMMON * _RARE)
         return min(1.0, math.log(max(place, _COMMON) / _COMMON, _RARE))
 
-    def pieces_of(self, text: str) -> list[int]:
+    def piece_numbers(self, text: str) -> list[int]:
         """The numbers of the word pieces of a text; words that have none are left out."""
         apart = unicodedata.normalize("NFD", text.lower())
         plain = "".join([c for c in apart if unicodedata.category(c) != "Mn"])
         found: list[int] = []
         for word in _WORD.findall(plain):
             if word not in self._known:
-                self._known[word] = self._split(word)
+                self._known[word] = self._split_into_pieces(word)
             found += self._known[word]
         return found
 
-    def _split(self, word: str) -> list[int]:
+    def _split_into_pieces(self, word: str) -> list[int]:
         """The longest piece that a word begins with, then the longest that goes on, and so on."""
         found: list[int] = []
         start = 0
@@ -141,5 +141,5 @@ class Table:
         return found
 
 
-def _is_word(piece: str) -> bool:
+def _is_plain_word(piece: str) -> bool:
     return len(piece) >= _SHORTEST and piece.isascii() and piece.isalpha()

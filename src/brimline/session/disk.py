@@ -57,27 +57,27 @@ class RewrittenError(RewriteError):
     exit_code = 5
 
 
-class Content(NamedTuple):
+class Fingerprint(NamedTuple):
     """So many bytes with this SHA-256."""
 
     length: int
     digest: str
 
 
-def beside(session: str, kind: str) -> str:
+def path_beside(session: str, kind: str) -> str:
     """The name of a file of ours: `lock`, `swap`, `old-<n>`, and unfinished `new`, `backup`…"""
     return f"{session}{_MARK}{kind}"
 
 
-def session_of(name: str) -> str | None:
+def session_of_our_file(name: str) -> str | None:
     """The session that a file of ours belongs to, or None for any other file."""
     found = _OURS.match(name)
     return found["session"] if found else None
 
 
-def is_old(name: str) -> bool:
+def is_former_file_name(name: str) -> bool:
     """Whether this is the name, without a folder, of a file that was a session."""
-    is_ours = session_of(name) is not None and os.path.basename(name) == name
+    is_ours = session_of_our_file(name) is not None and os.path.basename(name) == name
     return is_ours and name.rpartition(_MARK)[2].startswith("old-")
 
 
@@ -89,13 +89,13 @@ def locked(session: str) -> Iterator[None]:
         BusyError: another process holds it.
         RewriteError: the file system cannot lock.
     """
-    name = beside(session, "lock")
+    name = path_beside(session, "lock")
     for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
             _lock(descriptor, session)
             # The owner before us may have removed the file that we just opened.
-            if identity(name)[0] != os.fstat(descriptor).st_ino:
+            if inode_and_size(name)[0] != os.fstat(descriptor).st_ino:
                 continue
             try:
                 file.truncate(0)
@@ -145,13 +145,13 @@ class Draft(RawIOBase):
     def __exit__(self, *_: object) -> None:
         """Give up the descriptor, and the name where it still is the file's."""
         os.close(self.descriptor)
-        if identity(self.path)[0] == self.inode:
+        if inode_and_size(self.path)[0] == self.inode:
             remove(self.path)
 
     @property
-    def content(self) -> Content:
+    def content(self) -> Fingerprint:
         """What was added so far."""
-        return Content(self.length, self._hash.hexdigest())
+        return Fingerprint(self.length, self._hash.hexdigest())
 
     def writable(self) -> bool:
         """It is for writing."""
@@ -181,20 +181,18 @@ def put_file(path: str, temporary: str, data: bytes) -> None:
 
 def open_for_reading(path: str) -> int:
     """A descriptor; the caller sees to it that this is a file."""
-    descriptor: int = system.open(path, _READ)
-    return descriptor
+    return os.open(path, _READ)
 
 
 def size(descriptor: int) -> int:
     """The length of an open file."""
-    length: int = system.fstat(descriptor).st_size
-    return length
+    return os.fstat(descriptor).st_size
 
 
-def identity(path: str) -> tuple[int | None, int]:
+def inode_and_size(path: str) -> tuple[int | None, int]:
     """The number of the file that a name stands for, and its length; None and 0 without one."""
     try:
-        found = system.stat(path)
+        found = os.stat(path)
     except FileNotFoundError:
         return None, 0
     return found.st_ino, found.st_size
@@ -221,7 +219,7 @@ def blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def copy(source: int, start: int, end: int, target: Draft) -> int:
+def copy_range(source: int, start: int, end: int, target: Draft) -> int:
     """Add a range of a file to a draft; returns how many line breaks it has.
 
     Raises:
@@ -236,13 +234,13 @@ def copy(source: int, start: int, end: int, target: Draft) -> int:
     return lines
 
 
-def content_of(descriptor: int, length: int) -> Content:
+def fingerprint_of(descriptor: int, length: int) -> Fingerprint:
     """The first bytes of a file, as many as there are, read from the disk."""
     hashed, count = sha256(), 0
     for block in blocks(descriptor, 0, length):
         hashed.update(block)
         count += len(block)
-    return Content(count, hashed.hexdigest())
+    return Fingerprint(count, hashed.hexdigest())
 
 
 def after_last_line_break(descriptor: int, start: int, end: int) -> int:
@@ -266,7 +264,7 @@ def sync_folder(path: str) -> None:
             os.close(descriptor)
 
 
-def link(path: str, second: str) -> None:
+def link_if_possible(path: str, second: str) -> None:
     """Give a file a second name, unless the file system knows none."""
     try:
         system.link(path, second)

@@ -11,7 +11,7 @@ import re
 import sys
 import uuid
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,7 +27,7 @@ from brimline.transcript.row import (
     message_id,
     message_of,
     numbered_blocks,
-    preserved,
+    preserved_row_ids,
     thread_of,
     uuid_of,
 )
@@ -98,8 +98,7 @@ class Mend(NamedTuple):
     after: Place | None = None  # where an answer goes: behind the last part of the reply
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing that is wrong."""
 
     kind: str
@@ -145,7 +144,7 @@ def find(lines: Iterable[Line]) -> Findings:
     return finder.close()
 
 
-def answer_uuid(call_row: str) -> str:
+def uuid_of_made_answer(call_row: str) -> str:
     """The id of the row that answers a call for which there is no answer."""
     return str(uuid.uuid5(_ANSWERS, call_row))
 
@@ -182,7 +181,7 @@ class _Thread:
         self.reply_id: str | None = None
         self.open_calls: set[str] = set()
 
-    def go_on(self, row: _Row) -> None:
+    def note_row(self, row: _Row) -> None:
         """Note that it has got to a row."""
         if row.kind == "assistant":
             self.reply_id = row.message_id
@@ -192,13 +191,15 @@ class _Thread:
             self.recent.appendleft(row)
 
 
-def rows_on(line: Line) -> tuple[Record, ...]:
+def rows_on_line(line: Line) -> tuple[Record, ...]:
     """The rows on a line, also those that a client appended to what another had not ended."""
     raw, records, problem = line.raw, list(line.records), line.problem
     while problem == read.TORN:
         starts = _ROW_START.finditer(raw, records[-1].end + 1 if records else 1)
         tries = ((match.start(), Line(line.number, 0, raw[match.start() :])) for match in starts)
-        behind = next((pair for pair in islice(tries, _TRIED_STARTS) if _is_row(pair[1])), None)
+        behind = next(
+            (pair for pair in islice(tries, _TRIED_STARTS) if _begins_with_row(pair[1])), None
+        )
         if behind is None:
             break
         at, rest = behind
@@ -207,7 +208,7 @@ def rows_on(line: Line) -> tuple[Record, ...]:
     return tuple(records)
 
 
-def _is_row(line: Line) -> bool:
+def _begins_with_row(line: Line) -> bool:
     """Whether a text begins with a row, and is rows up to its end or to another broken piece."""
     first = line.records[0] if line.records else None
     if first is None or first.start or line.problem not in (None, read.TORN):
@@ -238,17 +239,17 @@ class Finder:
         """Look at the next line."""
         if line.part is not None:
             if not line.part:
-                self._add_note(LONG, line.number)
+                self._add_harmless(LONG, line.number)
             return
         is_broken = line.problem in (read.TORN, read.INVALID)
-        records = rows_on(line)
+        records = rows_on_line(line)
         if len(records) > 1 or (records and is_broken):
             detail = (
                 f"{len(records)} row{'s' * (len(records) > 1)}" + " and a broken piece" * is_broken
             )
             self._add_fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
-            self._add_note(UNREADABLE, line.number)
+            self._add_harmless(UNREADABLE, line.number)
         for index, record in enumerate(records):
             self._found.rows += 1
             self._check_row(line, Place(line.number, index), record)
@@ -258,35 +259,35 @@ class Finder:
         for row in self._rows:
             row.parent = self._by_id.get(row.parent_id) if row.parent_id else None
             if row.parent and row.parent.number > row.number:
-                self._add_note(CHILD_FIRST, row.place.line)
+                self._add_harmless(CHILD_FIRST, row.place.line)
         if LONG not in self._found.notes:
-            answers = self._find_unanswered()
-            self._find_lost(answers)
-            self._find_orphans()
-        self._find_roots()
-        self._check_compaction()
+            answers = self._find_unanswered_calls()
+            self._find_missing_parents(answers)
+            self._find_orphan_results()
+        self._find_second_roots()
+        self._find_broken_compaction()
         found = self._found
         found.faults = [
-            fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
+            fault if fault.place.line >= self._context_from else fault._replace(in_context=False)
             for fault in sorted(found.faults, key=lambda fault: fault.place)
         ]
         return found
 
     def _check_row(self, line: Line, place: Place, record: Record) -> None:
         value = record.value
-        name, kind = _id(uuid_of(value)), _id(kind_of(value)) or ""
+        name, kind = _valid_id(uuid_of(value)), _valid_id(kind_of(value)) or ""
         if name is None:
             return
-        calls = list(_ids(value, "tool_use", "id")) if kind == "assistant" else []
-        results = tuple(_ids(value, "tool_result", "tool_use_id")) if kind == "user" else ()
+        calls = list(_block_ids(value, "tool_use", "id")) if kind == "assistant" else []
+        results = tuple(_block_ids(value, "tool_result", "tool_use_id")) if kind == "user" else ()
         content = message_of(value).get("content")
         data = line.raw[record.start : record.end]
         row = _Row(
             kind,
             name,
-            _id(value.get(PARENT_FIELD)),
+            _valid_id(value.get(PARENT_FIELD)),
             thread_of(value),
-            _id(message_id(value)),
+            _valid_id(message_id(value)),
             results,
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
@@ -294,7 +295,7 @@ class Finder:
             hash(data),
             line.exact or data.decode("utf-8", "ignore").encode() == data,
         )
-        if self._record_repeat(row):
+        if self._note_if_repeated(row):
             return
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
@@ -304,15 +305,15 @@ class Finder:
         self.links.read_row(value)
         if is_boundary(value):
             self._note_boundary(value, thread, row)
-        thread.go_on(row)
+        thread.note_row(row)
 
-    def _record_repeat(self, row: _Row) -> bool:
+    def _note_if_repeated(self, row: _Row) -> bool:
         """Note a row that stands there a second time; another with its id makes both doubtful."""
         earlier = self._by_id.setdefault(row.uuid, row)
         if earlier is row:
             return False
         if earlier.digest == row.digest:
-            self._add_note(REPEATED, row.place.line)
+            self._add_harmless(REPEATED, row.place.line)
             self._found.copies.setdefault(earlier.place, []).append(row.place)
             return True
         line = earlier.place.line
@@ -355,7 +356,7 @@ class Finder:
 
     def _note_boundary(self, value: dict[str, Any], thread: _Thread, row: _Row) -> None:
         """Nothing before a compaction is in the context, but for what it says it kept."""
-        names = preserved(value)[0] & self._by_id.keys()
+        names = preserved_row_ids(value)[0] & self._by_id.keys()
         kept = [self._by_id[name].place.line for name in names]
         self._context_from = min([row.place.line, *kept])
         self._cut_calls |= thread.open_calls
@@ -363,18 +364,18 @@ class Finder:
         self._boundary, self._before_boundary = row, next(iter(thread.recent), None)
         self._results_since.clear()
 
-    def _check_compaction(self) -> None:
+    def _find_broken_compaction(self) -> None:
         """The last compaction, where nothing holds it: cut off, or undone by a resume."""
         boundary = self._boundary
         if boundary is None or not self.links.is_bare:
             return
-        if self._is_cut_off():
+        if self._is_compaction_cut_off():
             detail = "`brimline session restore --before-compaction` takes the session back"
             self._add_fault(CUT_OFF, boundary.place, detail)
         elif self.links.leads_back:
-            self._note_undone(boundary)
+            self._add_undone_compaction(boundary)
 
-    def _is_cut_off(self) -> bool:
+    def _is_compaction_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
         row, seen = self._before_boundary, set[int]()
         while row and not row.results and row.number not in seen:
@@ -382,79 +383,79 @@ class Finder:
             row = row.parent
         return row is not None and bool(row.results) and self._results_since.isdisjoint(row.results)
 
-    def _note_undone(self, boundary: _Row) -> None:
+    def _add_undone_compaction(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
         kept = [row.uuid for row in self._rows[boundary.number + 1 :] if row.thread == _MAIN]
         mend = Mend(ANCHOR, calls=tuple(kept)) if boundary.is_exact else None
         self._add_fault(UNDONE, boundary.place, "", mend)
 
-    def _find_unanswered(self) -> dict[int, str]:
+    def _find_unanswered_calls(self) -> dict[int, str]:
         """The calls without a result; the rows of those that get one, with the answer's id."""
         by_row: dict[int, list[str]] = {}
         for call, row in self._asked.items():
             if call in self._threads[row.thread].open_calls:
-                self._add_note(OPEN_CALL, row.place.line)
+                self._add_harmless(OPEN_CALL, row.place.line)
             elif call in self._cut_calls:
-                self._add_note(CUT_CALL, row.place.line)
+                self._add_harmless(CUT_CALL, row.place.line)
             else:
                 by_row.setdefault(row.number, []).append(call)
         ends = {row.message_id: row.place for row in self._rows} if by_row else {}
-        followers = self._followers(by_row) if by_row else {}
+        followers = self._rows_after_calls(by_row) if by_row else {}
         answers = {}
         for number, calls in by_row.items():
             row = self._rows[number]
-            answers[number] = answer_uuid(row.uuid)
+            answers[number] = uuid_of_made_answer(row.uuid)
             end = ends[row.message_id] if row.message_id else row.place
             moved = tuple(followers.get(number, ()))
             mend = Mend(ANSWER, answers[number], tuple(calls), moved, end)
             self._add_fault(UNANSWERED, row.place, ", ".join(calls), mend)
         return answers
 
-    def _followers(self, numbers: Container[int]) -> dict[int, list[Place]]:
+    def _rows_after_calls(self, numbers: Container[int]) -> dict[int, list[Place]]:
         """The rows that come after some calls, and have to come after their answers instead."""
         found: dict[int, list[Place]] = {}
         for row in self._rows:
             parent = row.parent
-            if parent and parent.number in numbers and row.is_exact and _follows(row, parent):
+            if parent and parent.number in numbers and row.is_exact and _is_after_call(row, parent):
                 found.setdefault(parent.number, []).append(row.place)
         return found
 
-    def _find_lost(self, answers: dict[int, str]) -> None:
+    def _find_missing_parents(self, answers: dict[int, str]) -> None:
         """The rows whose parent is missing, and the one that takes its place."""
         for row in self._rows:
             if row.parent_id is None or row.parent:
                 continue
-            if doubt := _why_doubtful(row):
+            if doubt := _why_unchangeable(row):
                 self._add_fault(DANGLING, row.place, doubt)
                 continue
-            parent = row.parent = self._parent_of(row)
+            parent = row.parent = self._stand_in_for_parent(row)
             if parent is None:
                 self._add_fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
                 continue
-            is_behind_answer = parent.number in answers and _follows(row, parent)
+            is_behind_answer = parent.number in answers and _is_after_call(row, parent)
             name = answers[parent.number] if is_behind_answer else parent.uuid
             detail = f"follows line {parent.place.line}"
             self._add_fault(DANGLING, row.place, detail, Mend(RELINK, name))
 
-    def _parent_of(self, lost: _Row) -> _Row | None:
+    def _stand_in_for_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
-        before = [lost.certain, *[_last_of(row, lost.before) for row in lost.before]]
+        before = [lost.certain, *[_early_child_or_row(row, lost.before) for row in lost.before]]
         may_be_below = CHILD_FIRST in self._found.notes
         fits = (row for row in before if row and not (may_be_below and _is_below(row, lost)))
         return next(fits, None)
 
-    def _find_orphans(self) -> None:
+    def _find_orphan_results(self) -> None:
         by_row: dict[int, list[str]] = {}
         for call, row in self._told.items():
             by_row.setdefault(row.number, []).append(call)
         for number, calls in by_row.items():
             row = self._rows[number]
-            doubt = _why_doubtful(row)
+            doubt = _why_unchangeable(row)
             detail = ", ".join(calls) + (f": {doubt}" if doubt else "")
             mend = None if doubt else Mend(STUB, calls=tuple(calls))
             self._add_fault(ORPHAN, row.place, detail, mend)
 
-    def _find_roots(self) -> None:
+    def _find_second_roots(self) -> None:
         """Rows in the middle without a parent that others follow, but for a first row come late."""
         parents = {row.parent.number for row in self._rows if row.parent}
         first = next((row for row in self._rows if row.thread == _MAIN), None)
@@ -466,37 +467,37 @@ class Finder:
     def _add_fault(self, kind: str, place: Place, detail: str, mend: Mend | None = None) -> None:
         self._found.faults.append(Fault(kind, place, detail, mend))
 
-    def _add_note(self, kind: str, line: int) -> None:
+    def _add_harmless(self, kind: str, line: int) -> None:
         note = self._found.notes.setdefault(kind, Note())
         note.count += 1
         if len(note.lines) < _FIRST_LINES:
             note.lines.append(line)
 
 
-def _id(value: Any) -> str | None:
+def _valid_id(value: Any) -> str | None:
     return sys.intern(value) if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
 
 
-def _ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
+def _block_ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
     for _, block in numbered_blocks(value, kind):
-        if found := _id(block.get(field)):
+        if found := _valid_id(block.get(field)):
             yield found
 
 
-def _why_doubtful(row: _Row) -> str | None:
+def _why_unchangeable(row: _Row) -> str | None:
     """Why a row cannot be changed."""
     if row.is_contested:
         return "another row has its id too"
     return None if row.is_exact else "the line is not valid UTF-8"
 
 
-def _follows(row: _Row, parent: _Row) -> bool:
+def _is_after_call(row: _Row, parent: _Row) -> bool:
     """Whether a row is what came after a call, and no part or report of it."""
     is_apart = row.continues or row.is_answer or row.kind == PROGRESS
     return not is_apart and not row.is_contested and row.thread == parent.thread
 
 
-def _last_of(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+def _early_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     """The row that already follows the nearest one: results may be written before their call."""
     late = [one for one in before if one.parent is nearest and one.number < nearest.number]
     return late[0] if late else nearest

@@ -8,14 +8,18 @@ number may belong to another program by now.
 from __future__ import annotations
 
 import calendar
+import contextlib
 import json
 import os
 import subprocess
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.fast import io, paths
 from brimline.session.disk import InUseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RECENT_S = 30.0
 _SLACK_S = 2.0
@@ -47,7 +51,7 @@ def require_idle(session: str) -> None:
 def why_in_use(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
     ids, folders = _session_ids(session), _registry_folders(session)
-    clients = [client for client in _registered_in(folders) if client.session_id in ids]
+    clients = [client for client in _clients_registered_in(folders) if client.session_id in ids]
     for client in clients:
         if _is_running(client):
             return f"its client, process {client.pid}, still runs"
@@ -78,20 +82,14 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _registered_in(folders: list[str]) -> list[Client]:
-    """The clients that say that they run."""
-    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
-    return [client for file in files if file.endswith(".json") for client in _client_in(file)]
-
-
-def _client_in(path: str) -> list[Client]:
-    """The client that a file tells of; none where it makes no sense."""
-    try:
-        entry = json.loads(io.read_file(path))
-        client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [client] if client.pid > 0 else []
+def _clients_registered_in(folders: list[str]) -> Iterator[Client]:
+    """The clients that say that they run; what makes no sense is none."""
+    for path in [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            entry = json.loads(io.read_file(path))
+            client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)
+            if client.pid > 0:
+                yield client
 
 
 def _is_running(client: Client) -> bool:
@@ -102,11 +100,11 @@ def _is_running(client: Client) -> bool:
         return False
     except PermissionError:
         pass
-    begun_at = _begun_at(client.pid)
+    begun_at = _process_begun_at(client.pid)
     return begun_at is None or begun_at <= client.started_at + _SLACK_S
 
 
-def _begun_at(pid: int) -> float | None:
+def _process_begun_at(pid: int) -> float | None:
     """When a process began; None where `ps` cannot tell. A zombie counts as yet to come."""
     try:
         process = subprocess.run(

@@ -7,7 +7,6 @@ request measured the context exactly; what came since is estimated from the leng
 
 from __future__ import annotations
 
-import bisect
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,26 +14,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.gauge.composition import Composition, Injections
 from brimline.gauge.context import Context, ContextReader
 from brimline.session.faults import Finder, Findings
-from brimline.session.survey import calls_in, encode_row
+from brimline.session.survey import calls_in_reply, encode_row
 from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from brimline.compaction.cold import Call
     from brimline.transcript.compactions import Recorded
-    from brimline.transcript.read import Line, Record
+    from brimline.transcript.read import Line, Progress, Record
 
 ENVELOPE, UNREADABLE = "envelope", "unreadable"
 # The rest is for the client alone.
 REACH_THE_MODEL = frozenset(
     ("tool_result", "tool_input", "assistant", "thinking", "user", "summary", "attachment")
 )
-_WHOLE_ROWS = {
-    "progress": "progress",
-    "file-history-snapshot": "file_snapshot",
-}
+_WHOLE_ROWS = {"progress": "progress", "file-history-snapshot": "file_snapshot"}
 _BLOCKS = {
     "tool_result": "tool_result",
     "tool_use": "tool_input",
@@ -88,13 +84,8 @@ class Inspection:
         context = self.context
         return context.next_tokens_if_uncompacted if self.is_undone else context.next_tokens
 
-    @property
-    def requests(self) -> int:
-        """How many there were on the main thread."""
-        return len(self.occupancies)
 
-
-def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspection:
+def inspect(path: str, progress: Progress = None) -> Inspection:
     """Look at a session file; `progress` is called with numbers of bytes read.
 
     Raises:
@@ -105,7 +96,7 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
     return found
 
 
-def injections(path: str, progress: Callable[[int], None] | None = None) -> Injections:
+def injections(path: str, progress: Progress = None) -> Injections:
     """What hooks and the client put into a session beside the conversation.
 
     Raises:
@@ -144,15 +135,15 @@ class _Inspector:
         used = 0
         for record in line.records:
             used += record.end - record.start
-            self._count_row(record)
+            self._read_record(record)
         is_broken = line.problem in read.BROKEN
         found.disk_bytes[UNREADABLE if is_broken else ENVELOPE] += len(line.raw) - used
 
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        is_loaded_whole = found.size_bytes < LOADED_WHOLE_BYTES
-        found.is_undone = is_loaded_whole and self.context.links.is_undone
+        is_undone = self.context.links.is_compaction_undone
+        found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
         found.compactions = self.scan.compactions
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)
@@ -161,9 +152,9 @@ class _Inspector:
         found.disk_bytes = +found.disk_bytes
         return found
 
-    def _count_row(self, record: Record) -> None:
+    def _read_record(self, record: Record) -> None:
         value, found = record.value, self.found
-        found.types[row.type_name(value)] += 1
+        found.types[row.type_with_subtype(value)] += 1
         for kind, size_bytes in _bytes_by_kind(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
         moment = row.timestamp_of(value)
@@ -176,52 +167,40 @@ class _Inspector:
             found.measured_at = moment or found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
-        if lost := row.lost_thinking(value):
+        if lost := row.describe_lost_thinking(value):
             found.lost_thinking.append((requests, lost))
 
 
 class _ResultReader:
-    """Keeps the largest results of the main thread."""
+    """Keeps the results of the main thread, each once."""
 
     def __init__(self) -> None:
         self._calls: dict[str, Call] = {}
-        self._largest: list[tuple[int, int, LargeResult]] = []
-        self._count = 0
+        self._results: dict[str, LargeResult] = {}
 
     def read_row(self, value: dict[str, Any], request: int, segment: int) -> None:
         if row.is_sidechain(value):
             return
-        for call in calls_in(value):
+        for call in calls_in_reply(value):
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
-        for call_id, _, text, _ in row.placed_result_texts(value):
+        for call_id, _, text in row.result_texts_with_paths(value):
             sizes[call_id] += _text_bytes(text)
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
             tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
             result = LargeResult(size_bytes, tool, source, request, call_id, segment)
-            if not self._is_again(result):
-                self._count += 1
-                # Of two alike the earlier comes first.
-                bisect.insort(self._largest, (-size_bytes, self._count, result))
-                del self._largest[LARGEST:]
-
-    def _is_again(self, result: LargeResult) -> bool:
-        """Whether a compaction has written a result again; it may be a line then."""
-        for place, (size, number, known) in enumerate(self._largest):
-            if result.call_id and result.call_id == known.call_id:
-                is_less = result.size_bytes < known.size_bytes
-                again = known._replace(segment=result.segment, moved_out=is_less)
-                # Of two copies behind one compaction the first is sent.
-                if known.segment < result.segment:
-                    self._largest[place] = (size, number, again)
-                return True
-        return False
+            known = self._results.setdefault(call_id, result)
+            # A compaction has written it again, maybe as a line; of two copies the first is sent.
+            if known.segment < segment:
+                is_less = size_bytes < known.size_bytes
+                self._results[call_id] = known._replace(segment=segment, moved_out=is_less)
 
     def largest(self, current_segment: int) -> list[LargeResult]:
         """The largest first, each with what the last compaction has made of it."""
         results = []
-        for *_, result in self._largest:
+        by_size = sorted(self._results.values(), key=lambda result: -result.size_bytes)
+        for result in by_size[:LARGEST]:
             is_there = result.segment == current_segment
             is_line = is_there and result.moved_out
             results.append(result._replace(in_context=is_there and not is_line, moved_out=is_line))
@@ -233,18 +212,18 @@ def _bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str
     kind = value.get("type")
     if row.thread_of(value):
         yield "sidechain", size_bytes
-    elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping(value):
+    elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping_attachment(value):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes
-        for part, inner in _parts(value):
+        for part, inner in _parts_of_message(value):
             taken = min(left, _value_bytes(inner))
             left -= taken
             yield part, taken
         yield ENVELOPE, left
 
 
-def _parts(value: dict[str, Any]) -> list[tuple[str, Any]]:
+def _parts_of_message(value: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a message or an attachment consists of."""
     speaker = str(value.get("type"))
     if speaker == "attachment":

@@ -23,7 +23,7 @@ _MOST_ORIGINS = 5
 _MARKS = (b'"tool_result"', b'"tool_use"')
 
 
-def bring_back(home_dir: str, text: str) -> bool:
+def put_back_into_store(home_dir: str, text: str) -> bool:
     """Put an original into the store again, where a session that mentions its key still has it.
 
     What the user asked to forget stays forgotten.
@@ -39,31 +39,31 @@ def bring_back(home_dir: str, text: str) -> bool:
     if not layout.is_hex(digits) or len(digits) < layout.SHORTEST_PREFIX:
         return False
     key = layout.PREFIX + digits
-    if _is_forgotten(home_dir, key):
+    if _was_deleted_by_user(home_dir, key):
         return False
     until = time.monotonic() + _LOOK_S
     mark = layout.short_key(key).encode()
-    for path in find.everywhere():
+    for path in find.all_transcripts():
         if time.monotonic() > until:
             return False
-        if find.holds(path, mark) and any(
-            _restore_from(home_dir, place, digits) for place in _places(path)
+        if find.holds_bytes(path, mark) and any(
+            _store_text_from(home_dir, place, digits) for place in _session_and_origins(path)
         ):
             return True
     return False
 
 
-def _places(path: str) -> Iterator[str]:
+def _session_and_origins(path: str) -> Iterator[str]:
     """The files that may have what a session mentions: its own, and those that it went on from."""
     for _ in range(_MOST_ORIGINS):
         yield path
-        origin = find.origin(path)
+        origin = find.transcript_it_went_on_from(path)
         if origin is None:
             return
         path = origin
 
 
-def _is_forgotten(home_dir: str, key: str) -> bool:
+def _was_deleted_by_user(home_dir: str, key: str) -> bool:
     """Whether the last that happened to a key is that the user had it deleted."""
     events = [
         line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(key)
@@ -71,12 +71,12 @@ def _is_forgotten(home_dir: str, key: str) -> bool:
     return bool(events) and events[-1].get("event") == _FORGOTTEN
 
 
-def _restore_from(home_dir: str, path: str, digits: str) -> bool:
+def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
     """Store the text of a session that has this hash; False where it has none."""
     calls: dict[str, row.Call] = {}
     for fields in read.rows(path, _MARKS):
-        texts = [(result.call_id, result.text) for result in row.results(fields)]
-        for call in row.tool_uses(fields):
+        texts = [(result.call_id, result.text) for result in row.main_thread_results(fields)]
+        for call in row.any_thread_calls(fields):
             calls[call.id] = call
             texts.append((call.id, cold.input_text(call.arguments)))
         for call_id, text in texts:

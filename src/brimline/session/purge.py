@@ -13,33 +13,28 @@ import os
 import uuid
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.compaction import cold
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import (
-    COPY,
-    PROGRESS_ROW,
-    TEXT,
-    encode_row,
-    line_check,
-    take_survey,
-)
+from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, encode_row, line_checksum, take_survey
+from brimline.session.swap import changed_meanwhile_error
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, thinking_stripped
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
     from brimline.session.survey import Item, Mark, Survey, Thought
+    from brimline.transcript.read import Progress
 
 OLD, COPIES, PROGRESS = "old", "copies", "progress"
 STRATEGIES = {
@@ -54,8 +49,7 @@ _KEPT_REQUESTS = 10
 _NOTHING: list[Item] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How to purge; what is None is left to the judgement."""
 
     threshold_bytes: int | None = None  # from which size on a result is long
@@ -93,11 +87,6 @@ class Plan:
     lost_thoughts: list[Thought] = field(default_factory=list)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return not self.changes
-
-    @property
     def disk_bytes(self) -> int:
         """By how much the file shrinks."""
         return sum(saving.disk_bytes for saving in self.savings.values())
@@ -112,23 +101,21 @@ class Plan:
     @property
     def thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
-        characters = sum(thought.characters for thought in self.lost_thoughts)
-        return int(characters / models.lookup(self.survey.model).characters_per_token)
+        return self._tokens_in(sum(thought.characters for thought in self.lost_thoughts))
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return int(self.savings[name].context_characters / per_token)
+        return self._tokens_in(self.savings[name].context_characters)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
-        per_token = models.lookup(self.survey.model).characters_per_token
-        return {call: int(count / per_token) for call, count in self.characters_of.items()}
+        return {call: self._tokens_in(count) for call, count in self.characters_of.items()}
+
+    def _tokens_in(self, characters: int) -> int:
+        return int(characters / models.lookup(self.survey.model).characters_per_token)
 
 
-def plan_purge(
-    path: str, options: Options, home_dir: str, progress: Callable[[int], None] | None = None
-) -> Plan:
+def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = None) -> Plan:
     """Look at a session and decide; changes nothing, neither the file nor the store.
 
     Raises:
@@ -203,7 +190,7 @@ class _Chooser:
 
     def _is_pinned(self, item: Item) -> bool:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
-        return item.call_id in self._calls or item.digest in self._digests
+        return item.call.id in self._calls or item.digest in self._digests
 
     def strategy_of(self, item: Item) -> str | None:
         """By what something that may go would go, whether that is wanted or not."""
@@ -212,7 +199,7 @@ class _Chooser:
         if item.kind == PROGRESS_ROW:
             return None if self._is_recent(item) or item.uuid in self._needed else PROGRESS
         is_present = item.is_main and item.segment >= self._survey.sent.segment
-        return OLD if is_present and item.call_id in self._cold else None
+        return OLD if is_present and item.call.id in self._cold else None
 
     def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
@@ -240,32 +227,40 @@ def _cold_calls(survey: Survey, options: Options) -> set[str]:
 
 
 def _add_to_plan(plan: Plan, item: Item) -> None:
-    """Note that something goes, unless what replaces a result is no shorter."""
-    disk_bytes, characters = item.disk_bytes, item.characters
+    """Note that something goes."""
+    saving = plan.savings[item.strategy]
     if item.kind == TEXT:
-        new = replacement(item)
-        disk_bytes -= len(json.encoder.encode_basestring(new).encode())
-        characters -= len(new)
-        if disk_bytes <= 0 or characters <= 0:
-            return
+        _add_text_to_plan(plan, item, saving)
+        return
     if item.kind == PROGRESS_ROW:
         plan.changes[item.mark] = _NOTHING
         plan.dropped.add(item.uuid or "")
     else:
         plan.changes.setdefault(item.mark, []).append(item)
-    saving = plan.savings[item.strategy]
+    saving.items += 1
+    saving.disk_bytes += item.disk_bytes
+
+
+def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
+    """Note that a text of a result goes, unless what replaces it is no shorter."""
+    new = replacement(item)
+    disk_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
+    characters = item.characters - len(new)
+    if disk_bytes <= 0 or characters <= 0:
+        return
+    plan.changes.setdefault(item.mark, []).append(item)
     saving.disk_bytes += disk_bytes
-    if item.kind == TEXT and item.call_id:
-        # A compaction writes a result again, and a resume sends it once.
-        item.is_again = (item.call_id, item.digest) in plan.results
-        plan.results.add((item.call_id, item.digest))
+    # A compaction writes a result again, and a resume sends it once.
+    result = (item.call.id, item.digest)
+    item.is_again = result in plan.results
     if item.is_again:
         return
+    plan.results.add(result)
     saving.items += 1
-    if item.kind == TEXT and item.call_id not in plan.survey.cleared:
+    if item.call.id not in plan.survey.cleared:
         saving.context_items += 1
         saving.context_characters += characters
-        plan.characters_of[item.call_id] += characters
+        plan.characters_of[item.call.id] += characters
 
 
 def replacement(item: Item) -> str:
@@ -279,12 +274,7 @@ def key_of(item: Item) -> str:
 
 
 def purge(
-    path: str,
-    plan: Plan,
-    home_dir: str,
-    *,
-    quiet_s: float = 1.0,
-    progress: Callable[[int], None] | None = None,
+    path: str, plan: Plan, home_dir: str, *, quiet_s: float = 1.0, progress: Progress = None
 ) -> Rewritten:
     """Do it.
 
@@ -294,19 +284,17 @@ def purge(
         RewrittenError: it was done, but the work after the swap was cut short.
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
-    purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
-    steps = (purged.make_new, purged.verify, purged.note)
+    purged = _PurgedCopy(plan, home_dir, path, progress)
+    steps = (purged.make_new, purged.verify, purged.write_note)
     return rewrite(Order(path, home_dir, *steps, quiet_s))
 
 
 class _PurgedCopy:
     """The steps of a purge in the order in which `rewrite` takes them."""
 
-    def __init__(
-        self, plan: Plan, home_dir: str, session: str, progress: Callable[[int], None] | None
-    ) -> None:
+    def __init__(self, plan: Plan, home_dir: str, path: str, progress: Progress) -> None:
         self._plan = plan
-        self._home_dir, self._session = home_dir, session
+        self._home_dir, self._path = home_dir, path
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
 
@@ -323,25 +311,25 @@ class _PurgedCopy:
             self._copy(old, mark.offset - at, new)
             raw = old.read(mark.length)
             at = mark.offset + mark.length
-            if at > length or line_check(raw) != mark.check:
-                raise _change_error()
+            if at > length or line_checksum(raw) != mark.check:
+                raise changed_meanwhile_error(self._path)
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._strip_thinking(raw))
+                new.write(self._last_line_without_thinking(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy(old, length - at, new)
 
-    def _strip_thinking(self, raw: bytes) -> bytes:
+    def _last_line_without_thinking(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
         """
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
-        stripped = thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
+        stripped = make_thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 
@@ -349,7 +337,7 @@ class _PurgedCopy:
         while count > 0:
             block = old.read(min(count, BLOCK_BYTES))
             if not block:
-                raise _change_error()
+                raise changed_meanwhile_error(self._path)
             new.write(block)
             self._progress(len(block))
             count -= len(block)
@@ -361,28 +349,25 @@ class _PurgedCopy:
             if item.kind == COPY:
                 del row[COPY_FIELD]
             else:
-                self._replace(row, item)
+                self._replace_and_store(row, item)
         return raw[:start] + encode_row(row) + raw[end:]
 
-    def _replace(self, row: dict[str, Any], item: Item) -> None:
+    def _replace_and_store(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""
         place: Any = row
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]
         place[item.path[-1]] = replacement(item)
-        meta: dict[str, Any] = {
-            "tool": item.call.tool,
-            "source": item.call.subject,
-            "session": self._session,
-        }
-        meta = {name: value for name, value in meta.items() if value}
+        about = {"tool": item.call.tool, "source": item.call.subject}
+        about["session"] = find.session_id_of(self._path)
+        meta = {name: value for name, value in about.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
-            raise _change_error()
+            raise changed_meanwhile_error(self._path)
         self._keys[key] = None
 
-    def note(self, done: Rewritten) -> str:
+    def write_note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
         plan = self._plan
         more = {
@@ -404,10 +389,3 @@ class _PurgedCopy:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )
-
-
-def _change_error() -> RewriteError:
-    return RewriteError(
-        "the session was changed by another program while it was being read: nothing was changed, "
-        "try again"
-    )

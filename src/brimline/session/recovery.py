@@ -48,19 +48,19 @@ def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     target = os.path.realpath(target)
     folder, only = (target, None) if os.path.isdir(target) else os.path.split(target)
     try:
-        left = {disk.session_of(name) for name in io.names_in(folder)}
+        left = {disk.session_of_our_file(name) for name in io.names_in(folder)}
     except OSError:
         return []
     sessions = [os.path.join(folder, name) for name in sorted(filter(None, left))]
     wanted = [session for session in sessions if only in (None, os.path.basename(session))]
-    small = [session for session in wanted if disk.identity(session)[1] <= most_bytes]
-    return list(filter(None, map(_finish, small)))
+    small = [session for session in wanted if disk.inode_and_size(session)[1] <= most_bytes]
+    return list(filter(None, map(_finish_rewrite, small)))
 
 
-def _finish(session: str) -> Recovered | None:
+def _finish_rewrite(session: str) -> Recovered | None:
     try:
         if not os.path.lexists(session):
-            _sweep_orphans(session)
+            _sweep_files_of_gone_session(session)
             return None
         with locked_chain(session) as chain:
             merge_late_lines(chain, QUIET_S, give_up_s=0)
@@ -70,13 +70,13 @@ def _finish(session: str) -> Recovered | None:
     except RewriteError as error:
         return Recovered(session, problem=str(error))
     except OSError as error:
-        return Recovered(session, problem=str(refusal(error, session)))
+        return Recovered(session, problem=str(disk_refusal_error(error, session)))
 
 
-def _sweep_orphans(session: str) -> None:
+def _sweep_files_of_gone_session(session: str) -> None:
     """The session was removed: what we kept for it goes too, a day after the last line."""
     folder, base = os.path.split(session)
-    names = [name for name in io.names_in(folder) if disk.session_of(name) == base]
+    names = [name for name in io.names_in(folder) if disk.session_of_our_file(name) == base]
     ours = [os.path.join(folder, name) for name in names]
     with disk.locked(session):
         last_change = max(os.lstat(path).st_mtime for path in ours)
@@ -85,7 +85,7 @@ def _sweep_orphans(session: str) -> None:
                 disk.remove(path)
 
 
-def refusal(error: OSError, session: str) -> RewriteError:
+def disk_refusal_error(error: OSError, session: str) -> RewriteError:
     """What the disk refused, in one sentence."""
     place = os.fsdecode(error.filename or os.path.dirname(session))
     reason = f"{session} cannot be rewritten ({place}: {error.strerror or error})"
@@ -104,21 +104,23 @@ def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S)
     since = time.time() if give_up_s else 0.0
     until = time.monotonic() + give_up_s
     for _ in range(_MERGES):
-        closed, calm = _closed_and_quiet(chain, quiet_s, since)
+        closed, calm = _closed_and_quiet_files(chain, quiet_s, since)
         while len(calm) < len(chain.state.olds) and time.monotonic() < until:
             time.sleep(_POLL_S)
-            closed, calm = _closed_and_quiet(chain, quiet_s, since)
+            closed, calm = _closed_and_quiet_files(chain, quiet_s, since)
         is_calm = len(calm) == len(chain.state.olds)
-        if not chain.merge(calm) or not is_calm:
+        if not chain.merge_former_files(calm) or not is_calm:
             break
     for old in chain.state.olds:
         # Without a name, where there are no hard links, no later command finds it.
         if old.name in closed or not os.path.lexists(chain.path_of(old)):
-            chain.drop(old)
-    chain.note()
+            chain.drop_former_file(old)
+    chain.write_state()
 
 
-def _closed_and_quiet(chain: Chain, quiet_s: float, since: float) -> tuple[set[str], set[str]]:
+def _closed_and_quiet_files(
+    chain: Chain, quiet_s: float, since: float
+) -> tuple[set[str], set[str]]:
     """The former files to which nothing can come any more, and with them those that are quiet."""
     closed, calm = set(), set()
     now = time.time()

@@ -8,8 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.session import faults
 from brimline.session.disk import RewriteError
@@ -19,26 +18,13 @@ from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import encode_row
 from brimline.store import put
 from brimline.store.stub import Stub, build_reference
-from brimline.transcript import read
-from brimline.transcript.row import (
-    PARENT_FIELD,
-    anchored,
-    answering,
-    message_of,
-    numbered_blocks,
-    uuid_of,
-    with_content,
-)
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.session.faults import Fault
     from brimline.session.rewrite import Rewritten
-    from brimline.transcript.read import Line
-
-    Progress = Callable[[int], None]
+    from brimline.transcript.read import Line, Progress
 
 MISSING_RESULT = (
     "[brimline] The result of this call is missing from the recorded session; whether the call ran "
@@ -49,8 +35,7 @@ _MOST_PASSES = 4
 ORPHAN_RESULT = "[brimline] The result of a call that is missing from the recorded session: {stub}"
 
 
-@dataclass(slots=True)
-class Report:
+class Report(NamedTuple):
     """What a repair found and did."""
 
     path: str
@@ -59,18 +44,8 @@ class Report:
     backup: str | None = None
     is_over: bool = True  # False when a program may still write to the file that was replaced
 
-    @property
-    def mended(self) -> list[Fault]:
-        """What was mended, or would be; lines are counted as they were then."""
-        return self.before.mendable
 
-    @property
-    def left_alone(self) -> list[Fault]:
-        """What was not mended, because more than one mend is possible."""
-        return (self.after or self.before).left_alone
-
-
-def examine(path: str, progress: Progress | None = None) -> Findings:
+def examine(path: str, progress: Progress = None) -> Findings:
     """Say what is wrong with a session; changes nothing.
 
     Raises:
@@ -85,7 +60,7 @@ def repair(
     home_dir: str,
     dry_run: bool = False,
     quiet_s: float = 1.0,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
@@ -104,7 +79,7 @@ def repair(
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
         mended = _MendedCopy(home_dir, progress, passes)
-        steps = (mended.make_new, mended.verify, mended.note)
+        steps = (mended.make_new, mended.verify, mended.write_note)
         try:
             done = rewrite(Order(session, home_dir, *steps, quiet_s))
             break
@@ -122,7 +97,7 @@ class _NotSoundError(RewriteError):
 class _MendedCopy:
     """The steps of a repair in the order in which `rewrite` takes them."""
 
-    def __init__(self, home_dir: str, progress: Progress | None, passes: int) -> None:
+    def __init__(self, home_dir: str, progress: Progress, passes: int) -> None:
         self.before = self.after = Findings()
         self._keys: list[str] = []
         self._home_dir, self._progress = home_dir, progress
@@ -135,13 +110,13 @@ class _MendedCopy:
         with contextlib.ExitStack() as drafts:
             for _ in range(1, self._passes):
                 draft = drafts.enter_context(tempfile.TemporaryFile(dir=folder))
-                self._write(old, length, found, draft)
+                self._write_mended(old, length, found, draft)
                 old, length = draft, draft.tell()
                 draft.seek(0)
                 found = faults.find(read.lines(old, length))
-            self._write(old, length, found, new)
+            self._write_mended(old, length, found, new)
 
-    def _write(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
+    def _write_mended(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
         mends = _mends_by_line(found)
         waiting: dict[Place, list[bytes]] = {}
         old.seek(0)
@@ -156,7 +131,7 @@ class _MendedCopy:
         ending = b"\r\n" if line.raw.endswith(b"\r\n") else b"\n"
         parts: list[bytes] = []
         at = 0
-        records = faults.rows_on(line)
+        records = faults.rows_on_line(line)
         for index, record in enumerate(records):
             place = Place(line.number, index)
             value = dict(record.value)
@@ -182,19 +157,19 @@ class _MendedCopy:
     ) -> dict[str, Any]:
         """A row after one mend; an answer to its calls waits until its place comes."""
         if mend.action == faults.RELINK:
-            return value | {PARENT_FIELD: mend.parent}
+            return value | {row.PARENT_FIELD: mend.parent}
         if mend.action == faults.ANCHOR:
-            return anchored(value, mend.calls)
+            return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return with_content(value, self._replace_results(value, mend))
+            return row.with_message_content(value, self._replace_orphan_results(value, mend))
         if mend.action == faults.ANSWER and mend.after:
             waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
         return value
 
-    def _replace_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _replace_orphan_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
-        content = list(message_of(value)["content"])
-        for index, block in numbered_blocks(value, "tool_result"):
+        content = list(row.message_of(value)["content"])
+        for index, block in row.numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
                 text = told if isinstance(told, str) else encode_row(told).decode()
@@ -205,7 +180,7 @@ class _MendedCopy:
                 content[index] = {"type": "text", "text": ORPHAN_RESULT.format(stub=stub)}
         return content
 
-    def note(self, done: Rewritten) -> str:
+    def write_note(self, done: Rewritten) -> str:
         """Put the way back on the disk."""
         return write_note(self._home_dir, done, {"keys": self._keys})
 
@@ -241,6 +216,5 @@ def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 
 def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
-    name = faults.answer_uuid(uuid_of(value) or "")
-    copy = f"Error: {MISSING_RESULT}"
-    return encode_row(answering(value, dict.fromkeys(calls, MISSING_RESULT), name, copy))
+    name = faults.uuid_of_made_answer(row.uuid_of(value) or "")
+    return encode_row(row.make_failed_answer(value, calls, MISSING_RESULT, name))

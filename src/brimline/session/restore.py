@@ -29,17 +29,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.fast import io, paths
 from brimline.session import disk
-from brimline.session.disk import Content, RewriteError
+from brimline.session.disk import Fingerprint, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.state.session import SessionState
 from brimline.transcript import find
-from brimline.transcript.row import thinking_stripped, uuid_of
+from brimline.transcript.row import make_thinking_stripped, uuid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
+    from brimline.transcript.read import Progress
 
 # The first version noted every change on lines of its own, after the one that is still read.
 FORMATS = (1, 2)
@@ -69,7 +70,7 @@ def backups_of(session: str) -> list[Backup]:
     return _read_backups(glob.glob(f"{glob.escape(os.path.realpath(session))}.backup.*"))
 
 
-def of_all() -> list[Backup]:
+def all_backups() -> list[Backup]:
     """The backups of every session of the client, subagents' included, the newest first."""
     projects = f"{glob.escape(paths.client_config_dir())}/projects"
     return _read_backups(
@@ -84,11 +85,7 @@ def _read_backups(candidates: list[str]) -> list[Backup]:
         if match and os.path.isfile(path):
             status = os.stat(path)
             backups.append(Backup(path, match["session"], status.st_size, status.st_mtime))
-    return sorted(backups, key=_newest_first)
-
-
-def _newest_first(backup: Backup) -> tuple[float, str]:
-    return (-backup.made_at, backup.path)
+    return sorted(backups, key=lambda backup: (-backup.made_at, backup.path))
 
 
 class Note(NamedTuple):
@@ -97,14 +94,14 @@ class Note(NamedTuple):
     file: str
     path: str
     at: float
-    before: Content
-    after: Content
+    before: Fingerprint
+    after: Fingerprint
     context_tokens: int  # by how much the next request shrank, estimated
     lost_thoughts: int  # how much thinking is not sent again since
     tokens_of: dict[str, int]  # what of these tokens the result of each call took
 
     @property
-    def purged_tokens(self) -> dict[str, int]:
+    def tokens_by_call(self) -> dict[str, int]:
         """What the next request lost, by call; under "" what no call's result took."""
         others = max(0, self.context_tokens - sum(self.tokens_of.values()))
         return self.tokens_of | {"": others}
@@ -114,7 +111,7 @@ class Note(NamedTuple):
         """The stored content that the session may refer to since."""
         return {key.decode() for key in _KEY.findall(io.read_file(self.file))}
 
-    def places(self) -> list[str]:
+    def session_files(self) -> list[str]:
         """Where its session is: where it was, and wherever the client has one of that name."""
         projects = f"{glob.escape(paths.client_config_dir())}/projects"
         name = glob.escape(os.path.basename(self.path))
@@ -145,7 +142,7 @@ def noted_sessions(home_dir: str) -> list[str]:
     return sorted(io.names_in(f"{home_dir}/backups/purges"))
 
 
-def notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
+def read_notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
     """The notes on a session, the newest first, and what is wrong with those that are damaged."""
     found: list[Note] = []
     problems: list[RewriteError] = []
@@ -165,7 +162,7 @@ def _read_note(file: str) -> Note:
             head = json.loads(lines.readline())
         if head["v"] not in FORMATS:
             raise RewriteError(f"{file} was written by a newer brimline: upgrade this one")
-        before, after = Content(*head["before"]), Content(*head["after"])
+        before, after = Fingerprint(*head["before"]), Fingerprint(*head["after"])
         tokens, thoughts = (int(head.get(name, 0)) for name in ("context_tokens", "lost_thoughts"))
         tokens_of = {str(call): int(n) for call, n in dict(head.get("tokens_of", {})).items()}
         return Note(file, head["path"], head["at"], before, after, tokens, thoughts, tokens_of)
@@ -180,23 +177,16 @@ def forget_note(note: Note) -> None:
     """Remove a note that is used up, and the folder when it was the last."""
     io.remove(note.file)
     io.remove(f"{os.path.dirname(note.file)}/unfinished")
-    try:
+    with contextlib.suppress(OSError):  # there are more
         os.rmdir(os.path.dirname(note.file))
-    except OSError:  # there are more
-        pass
 
 
-def expire_notes(home_dir: str, oldest: float) -> int:
-    """Forget rewrites from before a time whose session is nowhere any more; returns how many."""
-    gone = [
-        note
-        for session in noted_sessions(home_dir)
-        for note in notes(home_dir, session)[0]
-        if note.at < oldest and not note.places()
-    ]
-    for note in gone:
-        forget_note(note)
-    return len(gone)
+def expire_notes(home_dir: str, oldest: float) -> None:
+    """Forget rewrites from before a time whose session is nowhere any more."""
+    for session in noted_sessions(home_dir):
+        for note in read_notes(home_dir, session)[0]:
+            if note.at < oldest and not note.session_files():
+                forget_note(note)
 
 
 def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
@@ -209,11 +199,11 @@ def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Co
     session = find.session_id_of(real)
     if not moment:
         return Counter()
-    made, _ = notes(home_dir, session)
+    made, _ = read_notes(home_dir, session)
     purged = Counter[str]()
     for note in made:
         if note.path == real and note.at > moment:
-            purged.update(note.purged_tokens)
+            purged.update(note.tokens_by_call)
     restored = SessionState(home_dir, session).read_document(_RESTORED)
     if restored.get("path") == real and restored["at"] > moment:
         for at, tokens in restored["purges"]:
@@ -251,7 +241,7 @@ class Restoration:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Restoration:
+def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restoration:
     """Find out which rewrites of a session can be undone; changes nothing.
 
     Raises:
@@ -261,10 +251,10 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     session = os.path.realpath(path)
     found = Restoration(session, home_dir)
     found.pieces = [Piece(session, 0, os.path.getsize(session))]
-    made, damaged = notes(home_dir, find.session_id_of(session))
+    made, damaged = read_notes(home_dir, find.session_id_of(session))
     found.problems += damaged
     for note in made:
-        is_after, is_before = _begins_with(found.pieces, (note.after, note.before), progress)
+        is_after, is_before = _pieces_begin_with(found.pieces, (note.after, note.before), progress)
         if is_before and (not is_after or note.before.length > note.after.length):
             found.stale.append(note)
         elif is_after and (backup := _backup_of(note, session)):
@@ -286,14 +276,14 @@ def plan(path: str, home_dir: str, progress: Callable[[int], None] | None = None
     return found
 
 
-def _begins_with(
-    pieces: list[Piece], wanted: tuple[Content, ...], progress: Callable[[int], None] | None
+def _pieces_begin_with(
+    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress = None
 ) -> list[bool]:
     """Which contents some pieces begin with."""
     total = sum(piece.end - piece.start for piece in pieces)
     hashes = [sha256() for _ in wanted]
     done = 0
-    for block in _blocks(pieces, max(content.length for content in wanted)):
+    for block in _piece_blocks(pieces, max(content.length for content in wanted)):
         for hashed, content in zip(hashes, wanted, strict=True):
             hashed.update(block[: max(0, content.length - done)])
         done += len(block)
@@ -311,7 +301,7 @@ def _backup_of(note: Note, session: str) -> str | None:
         for backup in backups_of(place):
             piece = Piece(backup.path, 0, backup.size_bytes)
             if backup.size_bytes == note.before.length and all(
-                _begins_with([piece], (note.before,), None)
+                _pieces_begin_with([piece], (note.before,))
             ):
                 return backup.path
     return None
@@ -325,14 +315,16 @@ def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
         skipped = min(left, piece.end - piece.start)
         left -= skipped
         if skipped and not left:
-            last = b"".join(_blocks([Piece(piece.path, piece.start + skipped - 1, piece.end)], 1))
+            last = b"".join(
+                _piece_blocks([Piece(piece.path, piece.start + skipped - 1, piece.end)], 1)
+            )
             piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
         if not left:
             rest.append(piece._replace(start=piece.start + skipped))
     return rest
 
 
-def _blocks(pieces: list[Piece], length: int) -> Iterator[bytes]:
+def _piece_blocks(pieces: list[Piece], length: int) -> Iterator[bytes]:
     """The first bytes of some pieces, in blocks."""
     for piece in pieces:
         with open(piece.path, "rb") as file:
@@ -343,11 +335,7 @@ def _blocks(pieces: list[Piece], length: int) -> Iterator[bytes]:
 
 
 def restore(
-    found: Restoration,
-    *,
-    quiet_s: float = 1.0,
-    forgets: bool = True,
-    progress: Callable[[int], None] | None = None,
+    found: Restoration, *, quiet_s: float = 1.0, forgets: bool = True, progress: Progress = None
 ) -> Rewritten:
     """Put the session back and, unless told otherwise, forget the rewrites that were undone.
 
@@ -358,23 +346,23 @@ def restore(
 
     def make_new(_old: BinaryIO, length: int, new: BinaryIO) -> None:
         # Under the lock: what was planned has to hold still.
-        if plan(found.path, found.home_dir).pieces[:-1] != found.pieces[:-1]:
+        if plan_restore(found.path, found.home_dir).pieces[:-1] != found.pieces[:-1]:
             raise RewriteError(f"{found.path} was rewritten meanwhile: nothing was changed")
         last = b"\n"
         *backed_up, rest = found.pieces
         for piece in [*backed_up, rest._replace(end=length)]:
             is_first = piece.begins_line and last != b"\n"
-            for block in _blocks([piece], piece.end - piece.start):
+            for block in _piece_blocks([piece], piece.end - piece.start):
                 # Rows that came after a torn line are not written onto it.
                 new.write(b"\n" + block if is_first and block[:1] != b"\n" else block)
                 is_first, last = False, block[-1:]
                 if progress:
                     progress(len(block))
-        new.write(_lost_thinking(found, length))
+        new.write(_thinking_stripped_line(found, length))
 
     def verify(new_path: str) -> None:
         pieces = [Piece(new_path, 0, os.path.getsize(new_path))]
-        if not all(_begins_with(pieces, (found.undone[-1].before,), None)):
+        if not all(_pieces_begin_with(pieces, (found.undone[-1].before,))):
             raise RewriteError(
                 "the copy is not what the session was: nothing was changed, try again"
             )
@@ -382,18 +370,17 @@ def restore(
     order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
     done = rewrite(order)
     with contextlib.suppress(OSError):  # what comes back is not told then, no worse
-        purges = [(note.at, note.purged_tokens) for note in found.undone if note.context_tokens]
+        purges = [(note.at, note.tokens_by_call) for note in found.undone if note.context_tokens]
         record = {"at": time.time(), "path": found.path, "purges": purges}
-        SessionState(found.home_dir, find.session_id_of(found.path)).save_document(
-            _RESTORED, record
-        )
+        state = SessionState(found.home_dir, find.session_id_of(found.path))
+        state.save_document(_RESTORED, record)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):
             forget_note(note)
     return done
 
 
-def _lost_thinking(found: Restoration, length: int) -> bytes:
+def _thinking_stripped_line(found: Restoration, length: int) -> bytes:
     """The client's row by which thinking of turns made since is not sent again; maybe none.
 
     It was made behind what a purge had left, and the service would refuse it.
@@ -401,7 +388,7 @@ def _lost_thinking(found: Restoration, length: int) -> bytes:
     if not any(note.lost_thoughts for note in found.undone):
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
-    turns = b"".join(_blocks(since, sum(piece.end - piece.start for piece in since)))
+    turns = b"".join(_piece_blocks(since, sum(piece.end - piece.start for piece in since)))
     from brimline.session.survey import encode_row, take_survey
 
     survey = take_survey(BytesIO(turns), len(turns), None)
@@ -409,5 +396,5 @@ def _lost_thinking(found: Restoration, length: int) -> bytes:
         return b""
     first = survey.sent.thoughts[0].message_id
     last, name = survey.last_row, str(uuid.uuid4())
-    line = encode_row(thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
+    line = encode_row(make_thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

@@ -13,10 +13,10 @@ import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.session import disk, in_use, recovery, swap
-from brimline.session.disk import Content, Draft, InUseError, RewriteError, RewrittenError
+from brimline.session.disk import Draft, Fingerprint, InUseError, RewriteError, RewrittenError
 from brimline.state.session import SessionState
 from brimline.transcript import find
 
@@ -30,13 +30,12 @@ if TYPE_CHECKING:
 _SPARE_BYTES = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """What one rewrite did."""
 
     path: str  # the session file that was swapped: the target where a link was named
-    before: Content  # the snapshot that `make_new` was given
-    after: Content  # what `make_new` wrote
+    before: Fingerprint  # the snapshot that `make_new` was given
+    after: Fingerprint  # what `make_new` wrote
     backup: str | None = None  # a copy of the snapshot; None when not `swapped`
     late_lines: int = 0  # appended to an old file after its rename, and carried over
     swapped: bool = True  # False when `make_new` wrote exactly the bytes it was given
@@ -51,9 +50,9 @@ class Order:
     into `new`. There may be more by then. `length` is after a line break, or at the end of a file
     whose last line has been torn for `quiet_s`.
 
-    `verify(new_path)` raises `RewriteError` where the copy is not sound: then
-    nothing is swapped and nothing is left behind. Then `note(done)` puts the way back on the disk
-    and returns its file; without it there is none.
+    `verify(new_path)` raises `RewriteError` where the copy is not sound: then nothing is swapped
+    and nothing is left behind. Then `write_note(done)` puts the way back on the disk and returns
+    its file; without it there is none.
 
     What others append meanwhile is added to the new file, in order, until the old one is closed
     or has been quiet for `quiet_s`.
@@ -63,7 +62,7 @@ class Order:
     home_dir: str
     make_new: Callable[[BinaryIO, int, BinaryIO], None]
     verify: Callable[[str], None]
-    note: Callable[[Rewritten], str] | None = None
+    write_note: Callable[[Rewritten], str] | None = None
     quiet_s: float = recovery.QUIET_S
     has_swapped: bool = False
 
@@ -80,26 +79,26 @@ def rewrite(order: Order) -> Rewritten:
     session = order.path = os.path.realpath(order.path)
     try:
         with swap.locked_chain(session) as chain:
-            done = _swap_in(order, chain)
+            done = _copy_and_swap(order, chain)
             if not done.swapped:
                 return done
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
             recovery.merge_late_lines(chain, order.quiet_s)
-            return replace(done, late_lines=chain.late_lines, is_over=not chain.state.olds)
+            return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
-            raise _too_late_error(order, error) from error
+            raise _after_swap_error(order, error) from error
         if isinstance(error, OSError):
-            raise recovery.refusal(error, session) from error
+            raise recovery.disk_refusal_error(error, session) from error
         raise
 
 
-def _too_late_error(order: Order, error: BaseException) -> RewrittenError:
+def _after_swap_error(order: Order, error: BaseException) -> RewrittenError:
     """What says that it is too late for "nothing was changed", and how to undo what was."""
     undo = shlex.join(["brimline", "session", "restore", order.path])
-    way = f"undo it with `{undo}`" if order.note is not None else "its backup is beside it"
+    way = f"undo it with `{undo}`" if order.write_note is not None else "its backup is beside it"
     told = "it was interrupted" if isinstance(error, KeyboardInterrupt) else str(error)
     return RewrittenError(
         f"{order.path} was rewritten, but then: {told}; {way}. What others appended meanwhile is "
@@ -107,11 +106,11 @@ def _too_late_error(order: Order, error: BaseException) -> RewrittenError:
     )
 
 
-def _swap_in(order: Order, chain: Chain) -> Rewritten:
-    _require_fit(order, chain)
-    length = _snapshot(chain.descriptor, order.quiet_s)
-    with Draft(disk.beside(order.path, "backup")) as backup, chain.draft() as new:
-        disk.copy(chain.descriptor, 0, length, backup)
+def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
+    _require_rewritable(order, chain)
+    length = _snapshot_length(chain.descriptor, order.quiet_s)
+    with Draft(disk.path_beside(order.path, "backup")) as backup, chain.make_draft() as new:
+        disk.copy_range(chain.descriptor, 0, length, backup)
         with (
             open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,
             io.BufferedWriter(new, disk.BLOCK_BYTES) as sink,
@@ -119,17 +118,17 @@ def _swap_in(order: Order, chain: Chain) -> Rewritten:
             order.make_new(source, length, sink)
         done = Rewritten(order.path, backup.content, new.content)
         if done.before == done.after:
-            return replace(done, swapped=False)
+            return done._replace(swapped=False)
         order.verify(new.path)
         # Both are read again: the session has to be what was copied, the copy what was written.
-        before = disk.content_of(chain.descriptor, length)
-        after = disk.content_of(new.descriptor, disk.size(new.descriptor))
+        before = disk.fingerprint_of(chain.descriptor, length)
+        after = disk.fingerprint_of(new.descriptor, disk.size(new.descriptor))
         if (before, after) != (done.before, done.after):
-            raise swap.changed_meanwhile(order.path)
-        return replace(done, backup=_exchange(order, chain, backup, new, done))
+            raise swap.changed_meanwhile_error(order.path)
+        return done._replace(backup=_note_and_swap(order, chain, backup, new, done))
 
 
-def _require_fit(order: Order, chain: Chain) -> None:
+def _require_rewritable(order: Order, chain: Chain) -> None:
     """See that this is a session that can be rewritten, now."""
     recovery.merge_late_lines(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
@@ -156,7 +155,7 @@ def _require_fit(order: Order, chain: Chain) -> None:
         )
 
 
-def _snapshot(descriptor: int, quiet_s: float) -> int:
+def _snapshot_length(descriptor: int, quiet_s: float) -> int:
     """Up to where the session is taken: its end, or its last line break where it just grew."""
     status = os.fstat(descriptor)
     if 0 <= time.time() - status.st_mtime < quiet_s:
@@ -164,18 +163,18 @@ def _snapshot(descriptor: int, quiet_s: float) -> int:
     return status.st_size
 
 
-def _exchange(order: Order, chain: Chain, backup: Draft, new: Draft, done: Rewritten) -> str:
+def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: Rewritten) -> str:
     """Make the copy the session; the note and the backup of what still stands go again."""
     kept = note = None
     try:
         kept = _put_backup(order.path, backup)
-        if order.note is not None:
-            note = order.note(done)
+        if order.write_note is not None:
+            note = order.write_note(done)
         olds = [replace(old, place=new.length) for old in chain.state.olds]
         length = done.before.length
         chain.exchange(new, olds, length, disk.tail_before(backup.descriptor, length))
     except BaseException:
-        order.has_swapped = disk.identity(order.path)[0] == new.inode
+        order.has_swapped = disk.inode_and_size(order.path)[0] == new.inode
         for path in (kept, note):
             if path and not order.has_swapped:
                 disk.remove(path)

@@ -11,13 +11,12 @@ from brimline.session import faults, inspect, restore
 from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from brimline.gauge.context import Context
     from brimline.session.faults import Fault, Findings
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
+    from brimline.transcript.read import Progress
 
 _DISK_NAMES = {
     "tool_result": "tool results",
@@ -37,9 +36,7 @@ _DISK_NAMES = {
 }
 
 
-def inspection(
-    path: str, home_dir: str, progress: Callable[[int], None] | None = None
-) -> dict[str, Any]:
+def inspection(path: str, home_dir: str, progress: Progress = None) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null.
 
     Raises:
@@ -51,7 +48,8 @@ def inspection(
     return {
         "session_id": report.session_id,
         "transcript": os.path.abspath(path),
-        **output.attributes(report, "size_bytes last_at turns requests"),
+        **output.attributes(report, "size_bytes last_at turns"),
+        "requests": len(report.occupancies),
         "compactions": len(report.compactions),
         "peak_tokens": max(report.occupancies, default=None),
         **output.attributes(report, "lines first_at"),
@@ -140,7 +138,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
     }
 
 
-def changes(planned: Plan) -> list[dict[str, Any]]:
+def purged_results(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -163,8 +161,8 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
         "transcript": report.path,
         "dry_run": dry_run,
         "before": _findings(report.before),
-        "mended": [_fault(one) for one in report.mended],
-        "left_alone": [_fault(one) for one in report.left_alone],
+        "mended": [_fault(one) for one in report.before.mendable],
+        "left_alone": [_fault(one) for one in (report.after or report.before).left_alone],
         "after": _findings(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from brimline.session.restore import Restoration
-    from brimline.session.undo import Undoing
+    from brimline.session.undo_compaction import Undoing
 
 _SHOWN_CHANGES = 20
 _SHOWN_KINDS = 12
@@ -31,7 +31,7 @@ _PATH_CHARACTERS = 300
 _ROOM = 120
 
 
-def session(document: dict[str, Any]) -> str:
+def inspection(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.pairs(_head_rows(document))]
     lines += _context_lines(document["context"]) + _disk_lines(document) + _largest_lines(document)
@@ -202,7 +202,7 @@ def purge(document: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
-def preview(document: dict[str, Any], command: list[str]) -> str:
+def purge_preview(document: dict[str, Any], command: list[str]) -> str:
     """What a purge would do, and the command that does it."""
     reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:
@@ -211,10 +211,10 @@ def preview(document: dict[str, Any], command: list[str]) -> str:
             "notice a change before the session is resumed. End it, then run:"
         )
     how, told = output.wrapped(how), shlex.join(command)
-    return "\n".join([purge(document), changes(document["changes"]), "", how, f"  {told}"])
+    return "\n".join([purge(document), purged_results(document["changes"]), "", how, f"  {told}"])
 
 
-def changes(results: list[dict[str, Any]]) -> str:
+def purged_results(results: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
     rows = [
         [
@@ -232,24 +232,24 @@ def changes(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def purged(document: dict[str, Any]) -> str:
+def purge_done(document: dict[str, Any]) -> str:
     """What was done, and the way back."""
     now, before = (output.size(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
     told = f"Purged: the session is {now} ({before} before), the next request {saved}."
-    lines = [output.wrapped(told), *_way_back(document["path"], document["backup"])]
+    lines = [output.wrapped(told), *_way_back_lines(document["path"], document["backup"])]
     lines.append("Prune:  brimline session backups --prune DAYS")
     if late := document["appended_lines"]:
         lines.append(f"Added what came meanwhile: {output.count(late, 'line')}.")
-    return "\n".join([*lines, *_still_written(document)])
+    return "\n".join([*lines, *_still_written_lines(document)])
 
 
-def _way_back(path: str, backup: str | None) -> list[str]:
+def _way_back_lines(path: str, backup: str | None) -> list[str]:
     undo = shlex.join(["brimline", "session", "restore", path])
     return [f"Backup: {backup}", f"Undo:   {undo}"]
 
 
-def _still_written(document: dict[str, Any]) -> list[str]:
+def _still_written_lines(document: dict[str, Any]) -> list[str]:
     """What to know where a program may still write to the file that was replaced."""
     told = (
         "A program still has the former file open: what it writes there is added by the next "
@@ -258,7 +258,7 @@ def _still_written(document: dict[str, Any]) -> list[str]:
     return [output.wrapped(told)] if document["is_still_written"] else []
 
 
-def found_faults(document: dict[str, Any]) -> list[str]:
+def found_fault_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, what is to be done about it, and what is left alone."""
     mended, left = document["mended"], document["left_alone"]
     lines = [output.one_line(document["transcript"], _PATH_CHARACTERS)]
@@ -271,20 +271,20 @@ def found_faults(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def repaired(document: dict[str, Any]) -> str:
+def repair_done(document: dict[str, Any]) -> str:
     """What a repair found and did."""
-    lines = found_faults(document)
+    lines = found_fault_lines(document)
     amount = output.count(len(document["mended"]), "fault")
     if document["after"] is not None:
         left = document["after"]["faults"]
         lines.append(f"Mended {amount}.")
         lines.append(f"After: {output.count(len(left), 'fault')}" + ("" if left else ", sound"))
-        lines += [*_fault_lines(left), *_way_back(document["transcript"], document["backup"])]
+        lines += [*_fault_lines(left), *_way_back_lines(document["transcript"], document["backup"])]
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
     else:
         lines.append("Nothing to mend.")
-    return "\n".join([*lines, *_still_written(document)])
+    return "\n".join([*lines, *_still_written_lines(document)])
 
 
 def restoration(found: Restoration) -> str:

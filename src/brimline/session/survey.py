@@ -15,19 +15,17 @@ from zlib import crc32
 
 from brimline import clienttools
 from brimline.compaction.cold import Call
-from brimline.store import stub
-from brimline.store.pins import Result, Said
+from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.transcript.read import Line
+    from brimline.transcript.read import Line, Progress
 
     Path = tuple[str | int, ...]
-    Told = tuple[str, Path, str, bool]
+    Told = tuple[str, Path, str]
 
 TEXT, COPY, PROGRESS_ROW = "text", "copy", "progress"
 # Shorter texts of a result stay as they are.
@@ -61,11 +59,11 @@ class Thought(NamedTuple):
     characters: int
 
 
-def calls_in(value: dict[str, Any]) -> list[Call]:
+def calls_in_reply(value: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
         Call(call.id, call.name, clienttools.subject_of(call.arguments))
-        for call in row.tool_uses(value)
+        for call in row.any_thread_calls(value)
     ]
 
 
@@ -82,8 +80,6 @@ class Item:
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
     call: Call = _UNKNOWN
-    call_id: str = ""
-    is_error: bool = False
     size_bytes: int = 0
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
@@ -99,7 +95,7 @@ class Conversation:
     calls: dict[str, Call] = field(default_factory=dict)
     thoughts: list[Thought] = field(default_factory=list)
 
-    def strip_thoughts(self, first: str | None) -> None:
+    def drop_thoughts_from(self, first: str | None) -> None:
         """Let go of those from a message on, all where it is empty; none where it is None."""
         names = [thought.message_id for thought in self.thoughts]
         if first == "" or first in names:
@@ -133,10 +129,10 @@ class Survey:
     protected: set[str] = field(default_factory=set)
     # Calls whose results the client leaves out by itself.
     cleared: set[str] = field(default_factory=set)
-    conversation: list[Said | Result] = field(default_factory=list)
+    conversation: list[pins.Directive | pins.Result] = field(default_factory=list)
 
 
-def take_survey(stream: BinaryIO, length: int, progress: Callable[[int], None] | None) -> Survey:
+def take_survey(stream: BinaryIO, length: int, progress: Progress) -> Survey:
     """Read the first `length` bytes of a session.
 
     Raises:
@@ -144,7 +140,7 @@ def take_survey(stream: BinaryIO, length: int, progress: Callable[[int], None] |
     """
     surveyor = _Surveyor()
     for line in read.lines(stream, length, progress):
-        surveyor.take_line(line)
+        surveyor.read_line(line)
     return surveyor.close()
 
 
@@ -163,14 +159,14 @@ class _Surveyor:
     def close(self) -> Survey:
         """Say what was found."""
         found = self.found
-        is_loaded_whole = found.length < LOADED_WHOLE_BYTES
-        found.sent = self._undone if is_loaded_whole and self._links.is_undone else self._now
-        found.last_mark = _mark_line(self._last_line) if self._last_line else None
+        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.is_compaction_undone
+        found.sent = self._undone if is_undone else self._now
+        found.last_mark = _mark_if_changeable(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
 
-    def take_line(self, line: Line) -> None:
+    def read_line(self, line: Line) -> None:
         found = self.found
         found.length += len(line.raw)
         if not line.part:
@@ -179,18 +175,18 @@ class _Surveyor:
         for _, _, value in line.records:
             name, kind = row.uuid_of(value), row.kind_of(value)
             # Replies are never changed.
-            mark = _mark_line(line) if kind != "assistant" else None
+            mark = _mark_if_changeable(line) if kind != "assistant" else None
             if name is not None:
-                self._link(name, value.get(row.PARENT_FIELD))
+                self._note_parent(name, value.get(row.PARENT_FIELD))
             if kind != row.PROGRESS:
                 self._survey_row(value, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
                 gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
                 found.items.append(gone)
             else:
-                found.referenced.update(row.references(value))
+                found.referenced.update(row.needed_row_ids(value))
 
-    def _link(self, name: str, parent: Any) -> None:
+    def _note_parent(self, name: str, parent: Any) -> None:
         """Note the parent of a row; a second row of that name makes both needed."""
         found = self.found
         name = self.last_name = sys.intern(name)
@@ -201,25 +197,25 @@ class _Surveyor:
 
     def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
-        found.referenced.update(map(sys.intern, row.references(value)))
+        found.referenced.update(map(sys.intern, row.needed_row_ids(value)))
         if kind != "assistant" and row.is_boundary(value):
             self._note_boundary(value)
         self._links.read_row(value)
         is_copy = self._copies.is_copy(value)
         is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
-        self._note_place(value, line)
+        self._note_session_and_last_row(value, line)
         if kind == "assistant":
             self._note_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
             self._note_user_row(value, line, mark)
         elif kind in ("attachment", "system"):
-            self._note_pin(words.prompt(value))
-            found.cleared.update(row.cleared_ids(value))
+            self._note_pin_directive(words.user_prompt(value))
+            found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
-                held.strip_thoughts(row.stripped_from(value))
+                held.drop_thoughts_from(row.thinking_stripped_from(value))
 
-    def _note_place(self, value: dict[str, Any], line: Line) -> None:
+    def _note_session_and_last_row(self, value: dict[str, Any], line: Line) -> None:
         """Keep whose session it is, and the last row that others hang on."""
         found, is_message = self.found, row.is_message(value)
         if found.session_id is None and is_message:
@@ -229,9 +225,9 @@ class _Surveyor:
 
     def _note_boundary(self, value: dict[str, Any]) -> None:
         found = self.found
-        self._undone = self._undone if self._links.is_undone else self._now
+        self._undone = self._undone if self._links.is_compaction_undone else self._now
         self._now = Conversation(self._now.segment + 1)
-        uuids, head, name = row.preserved(value)
+        uuids, head, name = row.preserved_row_ids(value)
         # What it names behind itself was written again.
         found.protected |= uuids & found.parents.keys()
         # The names between the two ends are not told, but their rows are linked.
@@ -243,7 +239,7 @@ class _Surveyor:
     def _note_reply(self, value: dict[str, Any], offset: int) -> None:
         is_main = not row.is_sidechain(value)
         number = self._request_number(value) if is_main else self.found.requests
-        for call in calls_in(value):
+        for call in calls_in_reply(value):
             self.calls[call.id] = call
             self.found.request_of[call.id] = number
             for held in self._held if is_main else ():
@@ -267,45 +263,43 @@ class _Surveyor:
         return number
 
     def _note_user_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
-        ids = row.result_ids(value)
+        ids = row.answered_call_ids(value)
         if not ids:
-            self._note_pin(words.prompt(value))
+            self._note_pin_directive(words.user_prompt(value))
             return
-        for located in row.placed_result_texts(value):
+        for located in row.result_texts_with_paths(value):
             self._note_result(value, located, mark)
-        for result in row.results(value):
+        for result in row.main_thread_results(value):
             self._note_outcome(result)
         call = self.calls.get(ids[0])
         judged = self._now.calls.get(ids[0])
         is_users = judged is not None and judged.is_users
         if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
-            self._note_copy(value, call, line.raw, mark)
+            self._note_client_copy(value, call, line.raw, mark)
 
     def _note_outcome(self, result: row.Result) -> None:
         """Note how a call of the main thread ended, for the judgement of what is cold."""
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
             marks = {"is_error": result.is_error, "is_marked": result.is_marked}
-            is_users = words.may_be_in(call.tool, text, **marks)
+            is_users = words.may_hold_words(call.tool, text, **marks)
             calls[call.id] = call._replace(
                 characters=len(text), is_error=result.is_error, is_users=is_users
             )
 
-    def _note_pin(self, said: str) -> None:
+    def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
-            self.found.conversation.append(Said(said))
+            self.found.conversation += pins.parse_directives(said)
 
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
-        (call_id, path, content, is_error), survey = located, self.found
-        replaced = replaced_bytes(content)
-        if replaced is None and len(content) * 4 < SMALLEST_TEXT_BYTES:
-            return
-        data = b"" if replaced is not None else _bytes_of(content)
+        (call_id, path, content), survey = located, self.found
+        replaced = replaced_result_bytes(content)
+        data = b"" if replaced is not None else _utf8_or_nothing(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
-            survey.conversation.append(Result(call_id))
+            survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
         item = Item(
@@ -317,16 +311,14 @@ class _Surveyor:
             len(json.encoder.encode_basestring(content).encode()),
             self._now.segment,
             is_main,
-            self.calls.get(call_id, _UNKNOWN),
-            call_id,
-            is_error,
+            self.calls.get(call_id, Call(call_id, "", "")),
             size_bytes,
             len(content),
             sha256(data).hexdigest(),
         )
         survey.items.append(item)
 
-    def _note_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
+    def _note_client_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
         """Note the client's own copy of a result; it takes what the rest of the line does not."""
         if call.tool.startswith(_KEPT_COPIES):
             return
@@ -341,7 +333,7 @@ class _Surveyor:
             self.found.request_of.get(call.id, self.found.requests),
             row.uuid_of(value),
             size_bytes,
-            call_id=call.id,
+            call=call,
         )
         self.found.items.append(item)
 
@@ -354,7 +346,7 @@ def encode_row(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def replaced_bytes(text: str) -> int | None:
+def replaced_result_bytes(text: str) -> int | None:
     """How large a result was that is no longer itself but a line or a reference; else None."""
     if text.startswith(stub.LINE):
         return stub.bytes_in_line(text)
@@ -364,19 +356,19 @@ def replaced_bytes(text: str) -> int | None:
     return _ANY_BYTES if reference.content_bytes is None else reference.content_bytes
 
 
-def line_check(raw: bytes) -> int:
+def line_checksum(raw: bytes) -> int:
     """Tells a line from others of its length, by its end, where a row has its name or its time."""
     return crc32(raw[-_CHECKED_BYTES:])
 
 
-def _mark_line(line: Line) -> Mark | None:
+def _mark_if_changeable(line: Line) -> Mark | None:
     """A line that may change: one sound object in UTF-8, to which nothing can be appended."""
-    if line.problem is None and len(line.records) == 1 and line.exact and line.is_ended:
-        return Mark(line.offset, len(line.raw), line_check(line.raw))
+    if line.only_row is not None and line.exact and line.is_ended:
+        return Mark(line.offset, len(line.raw), line_checksum(line.raw))
     return None
 
 
-def _bytes_of(text: str) -> bytes:
+def _utf8_or_nothing(text: str) -> bytes:
     """The bytes of a text; none stand for half a character."""
     try:
         return text.encode()

@@ -20,14 +20,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from brimline.session import disk
-from brimline.session.disk import Content, Draft, RewriteError
+from brimline.session.disk import Draft, Fingerprint, RewriteError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-_FORMATS = (1, 2, 3)
+_FORMAT = 3
 _DIGITS = 20
-_NOTHING = Content(0, "")
+_NOTHING = Fingerprint(0, "")
 # Each round follows a write of somebody else; a hundred in a row within microseconds is a flood.
 _ROUNDS = 100
 
@@ -46,7 +46,7 @@ class State:
     """The file that is the session, what we wrote of it, and the files it was, the oldest first."""
 
     inode: int
-    content: Content = _NOTHING
+    content: Fingerprint = _NOTHING
     olds: tuple[Old, ...] = ()
 
 
@@ -96,29 +96,29 @@ class Chain:
     def load(self) -> None:
         """Take up what an earlier command left."""
         for leftover in ("new", "backup", "second", "swap-new"):
-            disk.remove(disk.beside(self.session, leftover))
+            disk.remove(disk.path_beside(self.session, leftover))
         states = _read_journal(self.session)
         if not states:
             return
         self._remove_second_name(states[-1].olds)
         inode = self.state.inode
         noted = next((state for state in states if state.inode == inode), states[-1])
-        olds = [self._recheck(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
+        olds = [self._clip_carried(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
         self.state = State(inode, noted.content, tuple(olds))
         if olds and not self._is_as_noted():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
             end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
             olds = [replace(old, place=end) for old in olds]
-            self.state = State(inode, disk.content_of(self.descriptor, end), tuple(olds))
+            self.state = State(inode, disk.fingerprint_of(self.descriptor, end), tuple(olds))
 
     def _remove_second_name(self, olds: Iterable[Old]) -> None:
         """Take away what was to be the former file's name: the rename did not come."""
-        present = disk.identity(self.session)[0]
+        present = disk.inode_and_size(self.session)[0]
         for old in olds:
-            if disk.identity(self.path_of(old))[0] == present:
+            if disk.inode_and_size(self.path_of(old))[0] == present:
                 disk.remove(self.path_of(old))
 
-    def _recheck(self, old: Old) -> Old:
+    def _clip_carried(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
         return replace(old, carried=min(old.carried, disk.size(self.descriptor_of(old))))
 
@@ -126,38 +126,38 @@ class Chain:
         """Whether the session still begins with what we wrote, up to the last place in it."""
         content = self.state.content
         is_whole = self.state.olds[-1].place <= disk.size(self.descriptor)
-        return is_whole and disk.content_of(self.descriptor, content.length) == content
+        return is_whole and disk.fingerprint_of(self.descriptor, content.length) == content
 
-    def merge(self, calm: Collection[str]) -> bool:
+    def merge_former_files(self, calm: Collection[str]) -> bool:
         """Carry over what came to former files; whether something came.
 
         Only complete lines, but from those that are calm.
         """
-        ends = [self._carry_end(old, takes_torn=old.name in calm) for old in self.state.olds]
+        ends = [self._end_to_carry(old, takes_torn=old.name in calm) for old in self.state.olds]
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
-        with self.draft() as new:
+        with self.make_draft() as new:
             for old, end in zip(self.state.olds, ends, strict=True):
-                disk.copy(self.descriptor, at, old.place, new)
-                self.late_lines += disk.copy(self.descriptor_of(old), old.carried, end, new)
+                disk.copy_range(self.descriptor, at, old.place, new)
+                self.late_lines += disk.copy_range(self.descriptor_of(old), old.carried, end, new)
                 olds.append(Old(old.name, end, new.length))
                 at = old.place
             stop = disk.after_last_line_break(self.descriptor, at, disk.size(self.descriptor))
             tail = disk.tail_before(self.descriptor, stop)
-            disk.copy(self.descriptor, at, stop, new)
+            disk.copy_range(self.descriptor, at, stop, new)
             self.exchange(new, olds, stop, tail)
         return True
 
-    def _carry_end(self, old: Old, *, takes_torn: bool) -> int:
+    def _end_to_carry(self, old: Old, *, takes_torn: bool) -> int:
         """Up to where a former file is carried over."""
         descriptor = self.descriptor_of(old)
         size = max(disk.size(descriptor), old.carried)
         return size if takes_torn else disk.after_last_line_break(descriptor, old.carried, size)
 
-    def draft(self) -> Draft:
+    def make_draft(self) -> Draft:
         """A new file for the session."""
-        return Draft(disk.beside(self.session, "new"))
+        return Draft(disk.path_beside(self.session, "new"))
 
     def exchange(self, new: Draft, olds: list[Old], carried: int, tail: bytes) -> None:
         """Put a copy in the session's place; what others append until then goes along.
@@ -172,31 +172,31 @@ class Chain:
             RewriteError: the session was changed by others in a way that cannot be followed.
             OSError: the disk refused. The session is what it was, unless the rename came before.
         """
-        name = os.path.basename(disk.beside(self.session, f"old-{self.state.inode}"))
+        name = os.path.basename(disk.path_beside(self.session, f"old-{self.state.inode}"))
         present = Old(name, carried, new.length)
         after = State(new.inode, new.content, (*olds, present))
-        self._make_alike(new)
+        self._copy_mode_owner_time(new)
         disk.system.fsync(new.descriptor)
         reader = disk.open_for_reading(new.path)
         try:
             _write_journal(self.session, self.state, after)
-            disk.link(self.session, self.path_of(present))
+            disk.link_if_possible(self.session, self.path_of(present))
             carried = self._follow_and_rename(new, carried, tail)
         except BaseException:
             os.close(reader)
             # An interrupt may come after the rename: then the journal tells the next command.
-            if disk.identity(self.session)[0] != new.inode:
+            if disk.inode_and_size(self.session)[0] != new.inode:
                 self._remove_second_name([present])
-                self.note()
+                self.write_state()
             raise
         self._former[name], self.descriptor = self.descriptor, reader
         present = Old(name, carried, new.length)
         self.state = State(new.inode, new.content, (*olds, present))
         disk.system.fsync(new.descriptor)
-        self.note()
+        self.write_state()
         disk.sync_folder(self.session)
 
-    def _make_alike(self, new: Draft) -> None:
+    def _copy_mode_owner_time(self, new: Draft) -> None:
         """Keep mode and owner, and the time: a session is as old as its last line."""
         status = os.fstat(self.descriptor)
         os.chmod(new.path, stat.S_IMODE(status.st_mode) & 0o777)
@@ -213,16 +213,16 @@ class Chain:
             size = disk.size(self.descriptor)
             # Clients take their last rows back: what was copied has to be there still.
             if disk.read_at(self.descriptor, len(tail), carried - len(tail)) != tail:
-                raise changed_meanwhile(self.session)
+                raise changed_meanwhile_error(self.session)
             end = disk.after_last_line_break(self.descriptor, carried, size)
             if end > carried:
                 late = disk.read_at(self.descriptor, end - carried, carried)
                 carried += new.write(late)
                 tail = (tail + late)[-disk.TAIL_BYTES :]
                 continue
-            _note_carried(self.session, carried)
+            _write_carried_figure(self.session, carried)
             # Asked by name: others write to what has the name, not to what we opened.
-            inode, size_now = disk.identity(self.session)
+            inode, size_now = disk.inode_and_size(self.session)
             if inode != self.state.inode:
                 raise RewriteError(
                     f"{self.session} was replaced or removed by another program while it was being"
@@ -236,18 +236,18 @@ class Chain:
             " writes it"
         )
 
-    def drop(self, old: Old) -> None:
+    def drop_former_file(self, old: Old) -> None:
         """Let go of a former file to which nothing can come any more."""
         disk.remove(self.path_of(old))
         os.close(self._former.pop(old.name))
         self.state = replace(self.state, olds=tuple(o for o in self.state.olds if o != old))
 
-    def note(self) -> None:
+    def write_state(self) -> None:
         """Write down the present state; without former files there is nothing to write."""
         if self.state.olds:
             _write_journal(self.session, self.state, self.state)
         else:
-            disk.remove(disk.beside(self.session, "swap"))
+            disk.remove(disk.path_beside(self.session, "swap"))
 
 
 def _open_plain_file(session: str) -> int:
@@ -267,14 +267,14 @@ def _write_journal(session: str, before: State, after: State) -> None:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    text = json.dumps({"v": _FORMATS[-1], "before": asdict(before), "after": asdict(after)})
+    text = json.dumps({"v": _FORMAT, "before": asdict(before), "after": asdict(after)})
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
-    disk.put_file(disk.beside(session, "swap"), disk.beside(session, "swap-new"), data)
+    disk.put_file(disk.path_beside(session, "swap"), disk.path_beside(session, "swap-new"), data)
 
 
-def _note_carried(session: str, carried: int) -> None:
+def _write_carried_figure(session: str, carried: int) -> None:
     """Settle how many bytes of the replaced file went along."""
-    with open(disk.beside(session, "swap"), "r+b") as file:
+    with open(disk.path_beside(session, "swap"), "r+b") as file:
         disk.system.write(file.fileno(), b"%0*d" % (_DIGITS, carried))
 
 
@@ -284,12 +284,12 @@ def _read_journal(session: str) -> list[State]:
     Raises:
         RewriteError: it cannot be understood; what it tells about is then left alone.
     """
-    path = disk.beside(session, "swap")
+    path = disk.path_beside(session, "swap")
     try:
         with open(path, "rb") as file:
             figure, _, text = file.read().partition(b"\n")
         stored = json.loads(text)
-        if stored["v"] in _FORMATS:
+        if stored["v"] == _FORMAT:
             return [_parse_state(stored["before"]), _parse_state(stored["after"], int(figure))]
     except FileNotFoundError:
         return []
@@ -302,22 +302,15 @@ def _read_journal(session: str) -> list[State]:
 
 
 def _parse_state(stored: dict[str, Any], carried: int | None = None) -> State:
-    """A state, with the figure that was settled last.
-
-    Formats 1 and 2 noted neither content nor places, so that late lines come at the end.
-    """
-    olds = [
-        Old(old["name"], old["carried"], old.get("place", 0))
-        for old in stored["olds"]
-        if disk.is_old(old["name"])
-    ]
+    """A state, with the figure that was settled last."""
+    olds = [Old(**old) for old in stored["olds"] if disk.is_former_file_name(old["name"])]
     if olds and carried is not None:
         last = olds.pop()
         olds.append(Old(last.name, carried, last.place + carried - last.carried))
-    return State(stored["inode"], Content(*stored.get("content", _NOTHING)), tuple(olds))
+    return State(stored["inode"], Fingerprint(*stored["content"]), tuple(olds))
 
 
-def changed_meanwhile(session: str) -> RewriteError:
+def changed_meanwhile_error(session: str) -> RewriteError:
     """What says that others worked on the session too."""
     return RewriteError(
         f"{session} was changed by another program while it was being copied: nothing was swapped,"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.state.forgotten import Asked
 
 FILES = {
-    "sessions/*": "session-restored.json|client",  # the latter by earlier versions
+    "sessions/*": "session-restored.json",
     "backups/purges": "",
     "backups/purges/*": r"\d+\.jsonl|unfinished",
 }
@@ -43,6 +43,6 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
 
 def _backups(name: str) -> list[str]:
     try:
-        return [backup.path for backup in restore.backups_of(find.by_id(name))]
+        return [backup.path for backup in restore.backups_of(find.transcript_with_id(name))]
     except SessionError:
         return []

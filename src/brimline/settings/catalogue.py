@@ -9,9 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
-# It decides where conversations are sent, and a project can set variables.
-_FILE_ONLY = ("memory.url",)
+# What a setting takes, where its default tells that.
+_KINDS = {str: "choice", bool: "flag", list: "texts", int: "number"}
 
 
 class Setting:
@@ -22,16 +21,16 @@ class Setting:
     def __init__(
         self,
         key: str,
-        kind: str,
         default: Any,
         doc: str,
         *,
+        kind: str = "",
         choices: tuple[str, ...] = (),
         least: int = 0,
         project: bool = True,
     ) -> None:
         self.key = key
-        self.kind = kind
+        self.kind = kind or _KINDS[type(default)]
         self.default = default
         self.doc = doc
         self.choices = choices
@@ -39,221 +38,205 @@ class Setting:
         self.project = project
 
     @property
-    def environment(self) -> bool:
-        """Whether the environment can override it."""
-        return self.key not in _FILE_ONLY
+    def allows_environment(self) -> bool:
+        """Whether the environment can override it.
+
+        Not where conversations are sent: a project can set variables.
+        """
+        return self.kind != "url"
 
     @property
-    def env(self) -> str:
+    def variable(self) -> str:
         """The environment variable that overrides it."""
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
-def _own(key: str, kind: str, default: Any, doc: str, *, choices: tuple[str, ...] = ()) -> Setting:
-    """A setting that is the user's alone: a project's file may be a stranger's."""
-    return Setting(key, kind, default, doc, choices=choices, project=False)
+def _user_only(key: str, default: Any, doc: str, **more: Any) -> Setting:
+    """A setting that no project's file sets: that may be a stranger's."""
+    return Setting(key, default, doc, project=False, **more)
 
 
 SETTINGS = (
     Setting(
         "context_window",
-        "tokens",
         None,
         "Size of the model's context window in tokens. Unset: found out by itself.",
         least=1_000,
+        kind="tokens",
     ),
     Setting(
         "compaction_tokens",
-        "tokens",
         None,
         "Tokens at which a context ends, by a compaction or the API's refusal. Unset: learned from "
         "earlier ones, else from the client's settings, else from window and model.",
+        kind="tokens",
     ),
     Setting(
         "guard.preset",
-        "choice",
         "default",
         "Which set of warnings is in force; `brimline config presets` lists what each does.",
         choices=("default", "adr11", "haios-80", "ccm-70-80-90", "guard-30-15-7-3", "off"),
     ),
     Setting(
         "guard.tiers",
-        "numbers",
         [30, 15, 7, 3],
         "Where the tiers L1, L2, … begin, in the unit of `guard.tier_unit`; any number of them.",
+        kind="numbers",
     ),
     Setting(
         "guard.tier_unit",
-        "choice",
         "to_compaction",
         "What `guard.tiers` counts: points before compaction, points remaining or used, tokens.",
         choices=("to_compaction", "remaining", "used", "tokens"),
     ),
     Setting(
         "guard.velocity_points",
-        "number",
         5,
         "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
     ),
-    _own(
+    _user_only(
         "guard.ceiling",
-        "choice",
         "warn",
         "What happens when something in `guard.gate_tools` is loaded above the ceiling: advice, a "
         "refusal (on a verified window only), or nothing.",
         choices=("warn", "strict", "off"),
     ),
-    Setting("guard.ceiling_percent", "number", 40, "The ceiling as a percentage of the window."),
+    Setting("guard.ceiling_percent", 40, "The ceiling as a percentage of the window."),
     Setting(
-        "guard.ceiling_tokens", "tokens", 350_000, "The ceiling in tokens, where that is lower."
+        "guard.ceiling_tokens",
+        350_000,
+        "The ceiling in tokens, where that is lower.",
+        kind="tokens",
     ),
-    _own(
+    _user_only(
         "guard.recovery_skills",
-        "texts",
         [
             *("context-summarization", "context-loading-protocol", "continue", "handoff"),
             *("review-summary", "session-review"),
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
-    _own(
+    _user_only(
         "guard.gate_tools",
-        "texts",
         ["Skill"],
         "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
     ),
-    _own(
+    _user_only(
         "statusline.format",
-        "texts",
         ["forecast", "tier", "used"],
         "What follows the distance in the status line, in this order: `forecast`, `tier`, `used`, "
         "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
         choices=("forecast", "tier", "used", "model", "cost", "branch", "limits"),
     ),
-    _own(
+    _user_only(
         "scout.mode",
-        "choice",
         "off",
         "What the scout does about reads into ignored folders: nothing, a hint, or a refusal. "
         "`brimline scout on` and `off` set it, and register the hook.",
         choices=("off", "advise", "block"),
     ),
-    _own(
+    _user_only(
         "cost.cold_cache",
-        "flag",
         True,
         "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
         "expired, and what the next request costs: when you resume it, and in a pause.",
     ),
-    _own(
+    _user_only(
         "reminder.file",
-        "path",
         None,
         "A text for the model at a session's start, after a compaction and when it changed.",
+        kind="path",
     ),
-    _own("reminder.every", "count", 0, "Repeat the reminder after this many prompts; 0: never."),
+    _user_only(
+        "reminder.every", 0, "Repeat the reminder after this many prompts; 0: never.", kind="count"
+    ),
     Setting(
         "offload.preset",
-        "choice",
         "default",
-        "Whether bulky tool results are swapped for a reference with a preview; `off` replaces "
-        "nothing.",
+        "Whether bulky tool results are swapped for a reference with a preview; `off`: never.",
         choices=("default", "off"),
     ),
     Setting(
         "offload.inline_bytes",
-        "count",
         8_000,
         "Largest bulk that stays in the window whole: logs, listings, search hits by the thousand, "
         "JSON and other dumps, minified text, tests that passed.",
+        kind="count",
     ),
     Setting(
         "offload.read_bytes",
-        "count",
         25_000,
-        "From this size on, as the model is sent it (a file with its line numbers), content is "
-        "shown as a preview: source, documents, and diffs, whose preview holds their changed "
-        "lines.",
+        "From this size on, as the model is sent it (a file with line numbers), content is shown "
+        "as a preview: source, documents, and diffs, whose preview has the changed lines.",
+        kind="count",
     ),
-    _own(
+    _user_only(
         "offload.never",
-        "texts",
         [],
         "Commands (`git diff`, `npm run *`), paths (`*.sql`, `docs/*`) and tools (`mcp__db__*`) "
         "whose results always stay whole.",
     ),
-    _own(
+    _user_only(
         "offload.always",
-        "texts",
         [],
-        "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
-        "they failed; `offload.never` wins over it.",
+        "Commands, paths and tools whose results are bulk, failed ones too; `offload.never` wins.",
     ),
-    _own(
+    _user_only(
         "compaction.inside",
-        "choice",
         "balanced",
         "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
         "that can be recalled, and all that was said stays. `balanced` does so where that frees "
         "30 % of the messages: about 7 of 10 compactions then need no model, and the input costs "
-        "an eighth more, because the context stays fuller. `keep`: from 10 % on (9 of 10, a sixth "
-        "more). `thrifty`: from 50 % on (4 of 10, hardly more). Else, and with `off`, the client "
-        "makes its own summary.",
+        "an eighth more. `keep`: from 10 % on (9 of 10, a sixth more). `thrifty`: from 50 % on "
+        "(4 of 10, hardly more). Else, and with `off`, the client makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
-    _own(
+    _user_only(
         "carry.enabled",
-        "flag",
         True,
-        "Whether the user's messages, tasks, files and checks are written down before a compaction "
-        "and handed back after it.",
+        "Whether the user's messages, tasks, files and checks are carried across a compaction.",
     ),
-    _own(
+    _user_only(
         "carry.critical_files",
-        "texts",
         [],
         "Files whose content is kept with every checkpoint, relative to the project or absolute.",
     ),
-    _own(
+    _user_only(
         "carry.daily_note",
-        "path",
         None,
         "Where each session leaves a line when it ends: a folder of daily notes, such as an "
         "Obsidian vault, or the note's path in strftime form, such as `~/notes/%Y-%m-%d.md`.",
+        kind="path",
     ),
-    Setting(
+    _user_only(
         "store.max_mb",
-        "number",
         500,
         "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
         least=1,
-        project=False,
     ),
-    _own(
+    _user_only(
         "store.max_age_days",
-        "number",
         30,
         "How many days an output is kept after it was last used; what sessions refer to stays.",
     ),
-    _own(
+    _user_only(
         "memory.exclude",
-        "texts",
         [],
-        "Folders whose sessions stay out of memory's search, with all below them; `*` stands for "
-        "any characters.",
+        "Folders whose sessions stay out of memory's search, with all below; `*` is any text.",
     ),
-    _own(
+    _user_only(
         "memory.url",
-        "url",
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
         "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
+        kind="url",
     ),
-    _own(
+    _user_only(
         "rules.organisation_file",
-        "path",
         None,
         "An instruction file of your organisation that Claude Code does not load by itself; it is "
         "put before the model at the start of a session.",
+        kind="path",
     ),
 )
+BY_KEY = {setting.key: setting for setting in SETTINGS}

@@ -18,14 +18,8 @@ from brimline import __version__, models
 from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
-from brimline.settings.values import (
-    BY_KEY,
-    SETTINGS,
-    Setting,
-    coerce,
-    complete_model,
-    defaults,
-)
+from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
+from brimline.settings.values import coerce, complete_model, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,7 +56,7 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
 
 def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
-    explicit |= set(_explicit(config))
+    explicit |= set(_explicit_keys(config))
     name = config.values["guard.preset"]
     for key in presets.fill(config.values, defaults(), explicit):
         if key in explicit:
@@ -72,12 +66,12 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment(config.values, presets.named(name), io.env)
-        for key in [key for key, value in config.values.items() if before[key] != value]:
-            config.sources[key] = "environment (the preset's own variables)"
+        presets.apply_environment(config.values, presets.preset_named(name), io.env)
+        changed = [key for key, value in config.values.items() if before[key] != value]
+        config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
 
-def live_policy(home_dir: str, project_dir: str) -> policy.Policy:
+def current_policy(home_dir: str, project_dir: str) -> policy.Policy:
     """What hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
     client = clientsettings.compaction_facts(project_dir)
@@ -92,14 +86,14 @@ def user_models(home_dir: str) -> list[dict[str, Any]]:
     return load(home_dir, home_dir, environment=False).models
 
 
-def find(key: str) -> Setting:
+def find_setting(key: str) -> Setting:
     """The setting of that name.
 
     Raises:
         ConfigError: there is none; the message names the nearest.
     """
     if key not in BY_KEY:
-        hint = _nearest(key) or "; `brimline config list` has them all"
+        hint = _nearest_hint(key) or "; `brimline config list` has them all"
         raise ConfigError(f"there is no setting {key!r}{hint}")
     return BY_KEY[key]
 
@@ -110,36 +104,36 @@ def change_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
     Raises:
         ConfigError: unknown setting, wrong value, or a file that cannot be changed.
     """
-    if project and not find(key).project:
+    if project and not find_setting(key).project:
         raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
-    value = check_value(key, raw)
-    _edit(path, key, value, project=project)
+    value = parse_value(key, raw)
+    _edit_file(path, key, value, project=project)
     return value
 
 
-def check_value(key: str, raw: str) -> Any:
+def parse_value(key: str, raw: str) -> Any:
     """The value of a setting as it was typed.
 
     Raises:
         ConfigError: unknown setting, or wrong value.
     """
     try:
-        return coerce(find(key), raw)
+        return coerce(find_setting(key), raw)
     except ValueError as error:
         raise ConfigError(f"{key} {error}, not {raw!r}") from None
 
 
-def remove(path: str, key: str, *, project: bool) -> bool:
+def remove_setting(path: str, key: str, *, project: bool) -> bool:
     """Take one setting out of a file; whether it was there.
 
     Raises:
         ConfigError: unknown setting, or a file that cannot be changed.
     """
-    find(key)
-    return _edit(path, key, None, project=project)
+    find_setting(key)
+    return _edit_file(path, key, None, project=project)
 
 
-def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
+def _edit_file(path: str, key: str, value: Any, *, project: bool) -> bool:
     """Write a value, or take it out where it is None; whether there was something to do."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -154,7 +148,7 @@ def _edit(path: str, key: str, value: Any, *, project: bool) -> bool:
         if project and not text.strip():
             io.remove(path)
         else:
-            _replace(path, text.encode(), project=project)
+            _replace_file(path, text.encode(), project=project)
     except (OSError, TOMLKitError, TypeError, AttributeError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot change {path}: {reason(error)}") from error
     return True
@@ -177,10 +171,9 @@ def _set_in(document: Any, new_table: Callable[[], Any], key: list[str], value: 
     return True
 
 
-def _replace(path: str, data: bytes, *, project: bool) -> None:
+def _replace_file(path: str, data: bytes, *, project: bool) -> None:
     """Swap a settings file; the user's own may be a link into their dotfiles."""
     if not project:
-        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         io.replace_file(os.path.realpath(path), data)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -199,15 +192,19 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
     """
     sources = _stamps(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
+    if marked is None:
+        from brimline.rules.marked import read_marked_rules
+
+        marked = read_marked_rules(project_dir, config.values["rules.organisation_file"])
     document = {
         "v": policy.FORMAT,
         "brimline": __version__,
         "project": project_dir,
         "values": config.values,
         "learned": _learned(home_dir),
-        "marked": _marked_rules(project_dir, config.values) if marked is None else marked,
-        "explicit": _explicit(config),
-        "preset": presets.named(config.values["guard.preset"]),
+        "marked": marked,
+        "explicit": _explicit_keys(config),
+        "preset": presets.preset_named(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
         "client": clientsettings.compaction_facts(project_dir),
         "sources": sources,
@@ -215,7 +212,7 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
 
 
-def refresh(home_dir: str, project_dir: str) -> None:
+def refresh_policy(home_dir: str, project_dir: str) -> None:
     """Compile again where a source file, or brimline itself, changed since the last time.
 
     Instruction files are not read for it: the rules' own hook does that once in a start.
@@ -228,26 +225,27 @@ def refresh(home_dir: str, project_dir: str) -> None:
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
         text = _read_text(path)
-        document = tomllib.loads(_within_bounds(text) if project else text)
+        document = tomllib.loads(_require_small(text) if project else text)
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
     if not project:
         _merge_models(config, document.pop("models", []), path)
-    entries = _flatten(document)
-    config.problems += _unknown_keys(path, [key for key, _ in entries if key not in BY_KEY])
-    for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
-        if project and not setting.project:
-            problem = f"{path}: {setting.key} cannot be set by a project and is ignored"
-            config.problems.append(problem)
+    unknown = []
+    for key, raw in _flatten(document):
+        if key not in BY_KEY:
+            unknown.append(key)
+        elif project and not BY_KEY[key].project:
+            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
         else:
-            _set_value(config, setting, raw, source, path)
+            _set_value(config, BY_KEY[key], raw, source, path)
+    config.problems += _unknown_keys(path, unknown)
 
 
 def _unknown_keys(path: str, keys: list[str]) -> list[str]:
     """Name the first of the keys in a file that are no settings, and count the others."""
     named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
-    problems = [f"{path}: unknown setting {key[:80]!r}{_nearest(key[:80])}" for key in named]
+    problems = [f"{path}: unknown setting {key[:80]!r}{_nearest_hint(key[:80])}" for key in named]
     if others > 0:
         problems.append(f"{path}: {others:,} more unknown settings")
     return problems
@@ -262,13 +260,13 @@ def _merge_models(config: Config, entries: Any, path: str) -> None:
 
 
 def _merge_environment(config: Config) -> None:
-    by_env = {setting.env: setting for setting in SETTINGS}
+    by_env = {setting.variable: setting for setting in SETTINGS}
     for name in sorted(io.env_names(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
-            problem = f"the environment: {name} is no setting{_nearest(name, by_env)}"
+            problem = f"the environment: {name} is no setting{_nearest_hint(name, by_env)}"
             config.problems.append(problem)
-        elif not setting.environment:
+        elif not setting.allows_environment:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
             _set_value(config, setting, raw, f"environment ({name})", "the environment")
@@ -298,12 +296,12 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
     return found
 
 
-def _nearest(key: str, names: Iterable[str] = BY_KEY) -> str:
+def _nearest_hint(key: str, names: Iterable[str] = BY_KEY) -> str:
     close = difflib.get_close_matches(key, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _explicit(config: Config) -> list[str]:
+def _explicit_keys(config: Config) -> list[str]:
     """What no preset may change: settings of a file; under a project's preset all of the user's."""
     found = {key for key, source in config.sources.items() if source in _FILES}
     if config.sources["guard.preset"] == "project":
@@ -318,14 +316,7 @@ def _learned(home_dir: str) -> dict[str, Any]:
         return {}
 
 
-def _marked_rules(project_dir: str, values: dict[str, Any]) -> list[list[str]]:
-    """The marked rules that hold in a project, each with its file."""
-    from brimline.rules import marked
-
-    return marked.read(project_dir, values["rules.organisation_file"])
-
-
-def _within_bounds(text: str) -> str:
+def _require_small(text: str) -> str:
     longest = max(map(len, text.split("\n")))
     if len(text) > _MOST_PROJECT_BYTES or longest > _LONGEST_PROJECT_LINE:
         raise ValueError("it is larger than the settings of a project can be")

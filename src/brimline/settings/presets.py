@@ -44,7 +44,7 @@ def load() -> dict[str, dict[str, Any]]:
     return _read
 
 
-def named(name: str) -> dict[str, Any]:
+def preset_named(name: str) -> dict[str, Any]:
     """The preset of that name; the default one for a name from another version."""
     found = load()
     return found.get(name, found["default"])
@@ -52,7 +52,7 @@ def named(name: str) -> dict[str, Any]:
 
 def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
-    chosen = named(values["guard.preset"])["settings"]
+    chosen = preset_named(values["guard.preset"])["settings"]
     if _is_of_another_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
     for preset in load().values():

@@ -39,7 +39,7 @@ _KEY = re.compile(r"(?:sha256:)?[0-9a-f]{6,64}")
 _MEMORY_HITS, _OUTPUT_HITS = 5, 10
 
 
-def to_prompt(turn: Turn) -> Decision | None:
+def answer_to_prompt(turn: Turn) -> Decision | None:
     """The answer to a prompt; None for one that is not ours, or that is for the model."""
     match = _PROMPT.fullmatch(turn.event.prompt.rstrip())
     command = next((c for c in ANSWERED if match and c.name == match[1]), None)
@@ -55,7 +55,7 @@ def to_prompt(turn: Turn) -> Decision | None:
 
 def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     """The text of a command, if it is made in time; else what to type in a shell."""
-    line = _shell_line(turn, command, arguments)
+    line = _same_command_for_shell(turn, command, arguments)
     if arguments and not command.hint:
         return f"brimline: /brim:{command.name} takes no words; in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
@@ -76,7 +76,7 @@ def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
     return f"{shown}\n… the rest in a shell: {line}"
 
 
-def _shell_line(turn: Turn, command: SlashCommand, arguments: str) -> str:
+def _same_command_for_shell(turn: Turn, command: SlashCommand, arguments: str) -> str:
     words = [word for word in command.words if not word.isupper()]
     if command.name == "recall":
         words = ["store", "get", "--"] if _KEY.fullmatch(arguments) else [*words, "--"]
@@ -123,7 +123,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.search import found_outputs
 
     if hits.is_key(arguments):
-        return hits.entry_text(hits.entry(turn.home, arguments))
+        return hits.entry_text(hits.entry_and_nearby(turn.home, arguments))
     from brimline.team import together
 
     place = turn.event.cwd or os.getcwd()
@@ -133,10 +133,10 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     parts = [hits.text(said)] if said["hits"] else []
     parts += [found_outputs.text(stored)] if stored["outputs"] else []
     if not parts:
-        nothing = found_outputs.nothing(stored, arguments, everywhere=False)
+        nothing = found_outputs.none_found_text(stored, arguments, everywhere=False)
         parts = [f"{hits.NOTHING}\nbrimline: {nothing}"]
     if said["reading"]:
-        parts.append(f"note: {hits.reading_text(said['reading'])}")
+        parts.append(f"note: {hits.progress_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
     return output.unmarked("\n\n".join(parts))
@@ -147,7 +147,7 @@ def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
 
     session = session_record.Place(turn.state.session_id, turn.event.transcript, turn.project)
     document = session_record.save_checkpoint(turn.home, session, turn.policy)
-    return session_record.checkpoint_text(document)
+    return session_record.saved_checkpoint_text(document)
 
 
 def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
@@ -156,10 +156,10 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
     path = os.path.realpath(find.require_transcript(turn.event.transcript))
     planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
     document = session_documents.purge(path, planned)
-    if planned.is_empty:
+    if not planned.changes:
         return f"{session_text.purge(document)}\nNothing to purge."
-    document["changes"] = session_documents.changes(planned)
-    preview = session_text.preview(document, ["brimline", "session", "purge", path])
+    document["changes"] = session_documents.purged_results(planned)
+    preview = session_text.purge_preview(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

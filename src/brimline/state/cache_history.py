@@ -25,8 +25,8 @@ def transcripts(session_id: str | None) -> list[str]:
         SessionError: there is no such session, or it cannot be read.
     """
     if session_id is not None:
-        return [find.require_transcript(find.named(session_id))]
-    return find.everywhere()[:_RECENT_SESSIONS]
+        return [find.require_transcript(find.transcript_named(session_id))]
+    return find.all_transcripts()[:_RECENT_SESSIONS]
 
 
 def document(

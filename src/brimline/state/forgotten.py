@@ -51,7 +51,7 @@ def last_lines_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
 def has_nothing_new(gone: dict[str, dict[str, Any]], path: str) -> bool:
     """Whether a session's file has nothing new since the session was forgotten."""
     line = gone.get(find.session_id_of(path))
-    return line is not None and find.modified(path) <= line["at"]
+    return line is not None and find.modified_at(path) <= line["at"]
 
 
 def delete_folder(folder: str, *, dry_run: bool) -> int:

@@ -243,7 +243,7 @@ def _update_session(
     events = [sound_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
-    scans = [compactions.scan(path, step) for path, *_ in session.stamp[1:]]
+    scans = [compactions.scan_session(path, step) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
     requests = _distinct_requests(scans) or requests_from_events(events)
     session.events = _earlier_than(session.events, events) + events_worth_keeping(events)

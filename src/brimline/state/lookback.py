@@ -55,7 +55,7 @@ def document(
         if not compactions:
             del made["compactions"]
     else:
-        shown = [find.matching(session_id, sessions)]
+        shown = [find.only_matching_id(session_id, sessions)]
         made = _session_document(shown[0], figures[shown[0]])
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
@@ -90,8 +90,8 @@ def transcripts(session_id: str | None) -> list[str]:
     """
     if session_id is None:
         return find.beginning_with()
-    if find.is_whole_name(session_id):
-        named = [find.named(session_id)]
+    if find.is_file_or_last(session_id):
+        named = [find.transcript_named(session_id)]
     else:
         named = find.beginning_with(paths.safe_session_id(session_id))
     return [find.require_transcript(path) for path in named]

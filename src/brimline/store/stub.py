@@ -31,7 +31,6 @@ _REFERENCE = re.compile(
     r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
-_SHORT_CHARACTERS = len(layout.PREFIX) + layout.SHORT_DIGITS
 _COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
 
 
@@ -97,7 +96,7 @@ def way_back(key: str, program: str = "brimline", *also: str) -> str:
         program: how the model starts our command.
         also: sentences that name other ways.
     """
-    command = f"{program} store get {key[:_SHORT_CHARACTERS]} --lines A:B"
+    command = f"{program} store get {key[: layout.SHORT_CHARACTERS]} --lines A:B"
     return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 

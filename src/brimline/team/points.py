@@ -20,7 +20,7 @@ from brimline.masking import clean
 from brimline.memory import deep
 from brimline.search import floor, ranking, turns, vectors
 from brimline.search.turns import CANDIDATES, Hit, Other
-from brimline.team.qdrant import refuse_other_shapes
+from brimline.team.qdrant import refuse_strange_answers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,7 @@ class Item(NamedTuple):
     source: str
 
 
-def table() -> Table:
+def load_table() -> Table:
     """The table of vectors, without which there are no points.
 
     Raises:
@@ -68,7 +68,7 @@ def table() -> Table:
     """
     found = vectors.load()
     if found is None:
-        raise TeamError(f"a team's memory is searched by meaning: {vectors.missing()}")
+        raise TeamError(f"a team's memory is searched by meaning: {vectors.words_alone_text()}")
     return found
 
 
@@ -93,7 +93,7 @@ def point_id(home: str, project: str, session: str, ref: str, text: str) -> str:
 
 def vector_name(table: Table) -> str:
     """The model is part of the name: vectors of another one have another."""
-    return f"meaning-{turns.digest(table)}"
+    return f"meaning-{turns.table_digest(table)}"
 
 
 def schema(table: Table) -> dict[str, Any]:
@@ -104,12 +104,12 @@ def schema(table: Table) -> dict[str, Any]:
     }
 
 
-def points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
+def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
     """Entries as the server takes them, each with what is common to all."""
     dense = ranking.blend_vectors(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
-    sparse = _weights([(item.before, item.text) for item in items])
+    sparse = _weigh_words([(item.before, item.text) for item in items])
     made = []
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
         payload = item._asdict() | common
@@ -119,13 +119,13 @@ def points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[
     return made
 
 
-def questions(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
+def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _weights([("", " ".join(turns.telling_words(query)))])
+    ((words, _),) = _weigh_words([("", " ".join(turns.telling_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _rounded(table.encode([query])[0])
-    only = {"must_not": [matching("home", home)]}
-    only |= {} if project is None else {"must": [matching("project", project)]}
+    only = {"must_not": [match_condition("home", home)]}
+    only |= {} if project is None else {"must": [match_condition("project", project)]}
     name = vector_name(table)
     ways = [(name, meaning), (PAIR, asked)][: 1 + bool(words["indices"])]
     of_each = {"limit": CANDIDATES, "filter": only}
@@ -135,12 +135,12 @@ def questions(query: str, table: Table, home: str, project: str | None) -> list[
     return [common | {"using": u, "query": q, "with_payload": u == name} for u, q in ways]
 
 
-def matching(field: str, value: str) -> dict[str, Any]:
+def match_condition(field: str, value: str) -> dict[str, Any]:
     """A condition of the server's."""
     return {"key": field, "match": {"value": value}}
 
 
-def others(answers: Any, query: str, project: str | None) -> list[Other]:
+def read_search_answers(answers: Any, query: str, project: str | None) -> list[Other]:
     """What the server found; points that are not ours, or of another project, are left out.
 
     A teammate's point has the weights that he gave it: what no honest one scores is not believed.
@@ -150,10 +150,10 @@ def others(answers: Any, query: str, project: str | None) -> list[Other]:
     """
     made = []
     most = _MOST_PER_WORD * len(turns.telling_words(query))
-    with refuse_other_shapes():
+    with refuse_strange_answers():
         limits = (1.0, most, most)
         scores = [
-            {point["id"]: _bounded(point["score"], limit) for point in answer["points"]}
+            {point["id"]: _clamp_score(point["score"], limit) for point in answer["points"]}
             for answer, limit in zip(answers, limits, strict=False)
         ]
         meaning, pair, words = [*scores, {}, {}][:3]
@@ -162,11 +162,11 @@ def others(answers: Any, query: str, project: str | None) -> list[Other]:
             found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
                 if project in (None, payload["project"]):
-                    made.append(Other(_hit(str(key), payload), found, str(payload["previous"])))
+                    made.append(Other(_to_hit(str(key), payload), found, str(payload["previous"])))
     return made
 
 
-def _hit(key: str, payload: dict[str, Any]) -> Hit:
+def _to_hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
     if payload["source"] not in _SOURCES:
         raise ValueError("no source that brimline writes")
@@ -181,11 +181,11 @@ def _hit(key: str, payload: dict[str, Any]) -> Hit:
     return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")
 
 
-def _bounded(value: Any, most: float) -> float:
+def _clamp_score(value: Any, most: float) -> float:
     return max(-most, min(float(value), most)) if value == value else 0.0  # noqa: PLR0124 - is a number
 
 
-def _weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _weigh_words(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each text, and of it with the one before, what its words weigh."""
     made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:

@@ -55,7 +55,7 @@ class _NodeError(RefusedError):
 
 
 @contextlib.contextmanager
-def refuse_other_shapes() -> Iterator[None]:
+def refuse_strange_answers() -> Iterator[None]:
     """For whoever takes an answer apart.
 
     Raises:
@@ -84,9 +84,9 @@ class Server:
         self._key = io.env(KEY) or ""
         if not (self._key.isascii() and self._key.isprintable()):
             raise TeamError(f"{KEY} holds characters that no key has")
-        self._client = self._connected()
+        self._client = self._make_http_client()
 
-    def _connected(self) -> httpx2.Client:
+    def _make_http_client(self) -> httpx2.Client:
         return httpx2.Client(
             headers={"accept-encoding": "identity"} | ({"api-key": self._key} if self._key else {}),
             verify=ssl.create_default_context() if self.place.hosts[0][:6] == "https:" else False,
@@ -126,7 +126,7 @@ class Server:
                     continue
                 # Whatever they still send, nobody reads it.
                 self._client.close()
-                self._client = self._connected()
+                self._client = self._make_http_client()
                 names = ", ".join(host.partition("://")[2] for host in silent)
                 raise _NodeError(f"{names} did not answer in time") from None
             silent.remove(host)
@@ -141,29 +141,29 @@ class Server:
     def _ask_node(self, answers: SimpleQueue[tuple[str, Any]], host: str, *request: Any) -> None:
         """Ask one node: a thread of its own, as one that drips its answer never times out."""
         try:
-            outcome = self._fetch(host, *request)
+            outcome = self._fetch_result(host, *request)
         except TeamError as error:
             outcome = error
         except Exception as error:  # noqa: BLE001 - the top of this thread
             outcome = _NodeError(_why_unreachable(host.partition("://")[2], error))
         answers.put((host, outcome))
 
-    def of_collection(self, method: str, path: str = "", body: Any = None) -> Any:
+    def ask_collection(self, method: str, path: str = "", body: Any = None) -> Any:
         """The same for what belongs to the collection."""
         return self.ask(method, f"/collections/{self.place.collection}{path}", body)
 
-    def change(self, method: str, path: str, body: Any) -> None:
+    def change_points(self, method: str, path: str, body: Any) -> None:
         """A change of points, done when this returns.
 
         Raises:
             TeamError: it is not certain to be done.
         """
         # Several writers never disagree about a point, so that the order of writes is free.
-        done = self.of_collection(method, f"{path}?wait=true", body)
+        done = self.ask_collection(method, f"{path}?wait=true", body)
         if not isinstance(done, dict) or done.get("status") != "completed":
             raise TeamError(f"{self.place.name} did not confirm a change: it is sent again")
 
-    def _fetch(self, host: str, method: str, path: str, body: Any) -> Any:
+    def _fetch_result(self, host: str, method: str, path: str, body: Any) -> Any:
         where, raw = host.partition("://")[2], b""
         with self._client.stream(method, host + path, json=body) as response:
             for chunk in response.iter_bytes():
@@ -173,7 +173,7 @@ class Server:
         if _REDIRECT <= response.status_code < _REFUSED:
             raise TeamError(f"{where} leads elsewhere, where the key is not sent: correct the url")
         if response.status_code >= _REFUSED:
-            raise self._refusal(where, response.status_code, raw)
+            raise self._refusal_error(where, response.status_code, raw)
         try:
             answer = json.loads(raw)
             return answer.get("result", answer)
@@ -181,7 +181,7 @@ class Server:
             problem = f"{where} does not answer as a Qdrant server: is memory.url right?"
             raise TeamError(problem) from error
 
-    def _refusal(self, where: str, status: int, raw: bytes) -> RefusedError:
+    def _refusal_error(self, where: str, status: int, raw: bytes) -> RefusedError:
         answer = raw.decode("utf-8", "replace").replace(self._key or "\0", "…")
         said = re.search(r'"error":"([^"]{0,1000})', answer)
         told = flatten(clean(said[1]), len(answer))[:_TOLD_CHARACTERS] if said else "no reason"

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline.errors import TeamError
 from brimline.fast import io
 from brimline.masking import clean
-from brimline.memory import deep
+from brimline.memory import hits
 from brimline.team import points
-from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_other_shapes
+from brimline.team.qdrant import NOT_FOUND, RefusedError, Server, refuse_strange_answers
 
 if TYPE_CHECKING:
     import sqlite3
@@ -65,26 +65,26 @@ class Queue:
         self.place, self.home = place, _home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
-        self._memory = deep.open_memory(home_dir)
+        self._memory = hits.open_memory(home_dir)
         self._labels: dict[str, str] = {}
 
-    def waiting(self) -> Waiting:
+    def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _difference(self._read_list(), self._memory.use(self._local_points))
+        return _find_difference(self._read_confirmed_states(), self._memory.use(self._local_points))
 
-    def compared(self, *, rebuild: bool = False) -> Waiting:
+    def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
 
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        listed, there, unknown = self._read_list(), None, 0
-        own = {"filter": {"must": [points.matching("home", self.home)]}}
-        with contextlib.closing(Server(self.place)) as server, refuse_other_shapes():
-            prepare(server)
-            told = server.of_collection("POST", "/points/count", own | {"exact": True})
+        listed, there, unknown = self._read_confirmed_states(), None, 0
+        own = {"filter": {"must": [points.match_condition("home", self.home)]}}
+        with contextlib.closing(Server(self.place)) as server, refuse_strange_answers():
+            prepare_collection(server)
+            told = server.ask_collection("POST", "/points/count", own | {"exact": True})
             if rebuild or told["count"] != len(listed):
-                there = _point_ids(server, own)
+                there = _fetch_point_ids(server, own)
         # Read last: what others have sent in the meantime is here too.
         here = self._memory.use(self._local_points)
         if there is not None:
@@ -94,19 +94,19 @@ class Queue:
                 unknown = len(there - listed.keys() - here.keys())
                 there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
-            self._write("DELETE FROM shared WHERE server = ?", [(self._name,)])
-            self._write_list(listed)
-        return _difference(listed, here)._replace(unknown=unknown)
+            self._execute_for_rows("DELETE FROM shared WHERE server = ?", [(self._name,)])
+            self._write_confirmed_states(listed)
+        return _find_difference(listed, here)._replace(unknown=unknown)
 
-    def server(self, timeout_s: float) -> dict[str, Any]:
+    def server_figures(self, timeout_s: float) -> dict[str, Any]:
         """The version of the server, and how many points it has in all.
 
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        with contextlib.closing(Server(self.place, timeout_s)) as server, refuse_other_shapes():
-            check(server.of_collection("GET"), self.place)
-            number = int(server.of_collection("POST", "/points/count", {})["count"])
+        with contextlib.closing(Server(self.place, timeout_s)) as server, refuse_strange_answers():
+            check_collection(server.ask_collection("GET"), self.place)
+            number = int(server.ask_collection("POST", "/points/count", {})["count"])
             return {"version": clean(str(server.ask("GET", "/")["version"]))[:20], "points": number}
 
     def drain(
@@ -124,51 +124,51 @@ class Queue:
         done = {"sent": 0, "deleted": 0}
         with contextlib.closing(Server(self.place)) as server:
             labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
-            self._write("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
+            self._execute_for_rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
             # What is to be forgotten goes first.
             for batch in _batches(waiting.deletes, until):
-                server.change("POST", "/points/delete", {"points": batch})
+                server.change_points("POST", "/points/delete", {"points": batch})
                 rows = [(self._name, point) for point in batch]
-                self._write("DELETE FROM shared WHERE server = ? AND point = ?", rows)
+                self._execute_for_rows("DELETE FROM shared WHERE server = ? AND point = ?", rows)
                 done["deleted"] += len(batch)
                 progress(len(batch))
             for batch in _batches(list(waiting.sends), until):
-                self._send(server, {point: waiting.sends[point] for point in batch})
+                self._send_batch(server, {point: waiting.sends[point] for point in batch})
                 done["sent"] += len(batch)
                 progress(len(batch))
         return done | {"waiting": waiting.total - sum(done.values()), "unknown": waiting.unknown}
 
-    def _send(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
+    def _send_batch(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
         numbers = [number for number, _ in batch.values()]
-        found = self._memory.use(lambda base: list(self._entries(base, numbers)))
-        items = [item for item in map(self._item, found) if item.id in batch]
+        found = self._memory.use(lambda base: list(self._read_entries(base, numbers)))
+        items = [item for item in map(self._make_item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
-        self._write_list({item.id: "" for item in items})
+        self._write_confirmed_states({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
-            made = points.points(items, points.table(), common)
-            server.change("PUT", "/points", {"points": made})
-        self._write_list({item.id: batch[item.id][1] for item in items})
+            made = points.to_points(items, points.load_table(), common)
+            server.change_points("PUT", "/points", {"points": made})
+        self._write_confirmed_states({item.id: batch[item.id][1] for item in items})
 
     def _local_points(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         wanted = {}
-        for row in self._entries(base, None):
-            item = self._item(row)
+        for row in self._read_entries(base, None):
+            item = self._make_item(row)
             content = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
             wanted[item.id] = (row[0], hashlib.blake2b(content, digest_size=8).hexdigest())
         return wanted
 
-    def _entries(self, base: sqlite3.Connection, numbers: list[int] | None) -> Iterator[Any]:
+    def _read_entries(self, base: sqlite3.Connection, numbers: list[int] | None) -> Iterator[Any]:
         """Read some entries by their numbers, or all."""
         marks = ", ".join("?" * len(numbers or ()))
         condition = "1" if numbers is None else f"own.id IN ({marks})"
         yield from base.execute(_ENTRIES.format(condition), numbers or ())
 
-    def _item(self, row: Any) -> points.Item:
+    def _make_item(self, row: Any) -> points.Item:
         _, ref, folder, group, at, source, text, before, previous, said = row
         # The path of a topic file stays here.
-        project, session = self.label(folder), "topic" if group.startswith("/") else group
+        project, session = self.project_label(folder), "topic" if group.startswith("/") else group
         return points.Item(
             points.point_id(self.home, project, session, ref, text),
             text[: points.MOST_CHARACTERS],
@@ -177,25 +177,25 @@ class Queue:
             *(project, session, at, source),
         )
 
-    def label(self, folder: str) -> str:
+    def project_label(self, folder: str) -> str:
         """What a project is called there; of a folder that is gone, what it was called."""
         if folder not in self._labels:
-            known = self._read("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
+            known = self._query("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
-    def _read_list(self) -> dict[str, str]:
+    def _read_confirmed_states(self) -> dict[str, str]:
         """The points on the list, and their states."""
-        return dict(self._read("SELECT point, state FROM shared WHERE server = ?", self._name))
+        return dict(self._query("SELECT point, state FROM shared WHERE server = ?", self._name))
 
-    def _write_list(self, states: dict[str, str]) -> None:
+    def _write_confirmed_states(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
-        self._write("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
+        self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
-    def _read(self, sql: str, *values: str) -> list[Any]:
+    def _query(self, sql: str, *values: str) -> list[Any]:
         return self._memory.use(lambda base: base.execute(sql, values).fetchall())
 
-    def _write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         def write_rows(base: sqlite3.Connection) -> None:
             with base:
                 base.execute("BEGIN IMMEDIATE")
@@ -218,17 +218,17 @@ def _home_id(home_dir: str) -> str:
     return known.decode()
 
 
-def _difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Waiting:
+def _find_difference(listed: dict[str, str], here: dict[str, tuple[int, str]]) -> Waiting:
     sends = {point: one for point, one in here.items() if listed.get(point) != one[1]}
     return Waiting(sends, [point for point in listed if point not in here])
 
 
-def _point_ids(server: Server, condition: dict[str, Any]) -> set[str]:
+def _fetch_point_ids(server: Server, condition: dict[str, Any]) -> set[str]:
     """Of all points that a filter fits."""
     ids: set[str] = set()
     page: dict[str, Any] = {"limit": _PAGE, "with_payload": False}
     for _ in range(_PAGES):
-        answer = server.of_collection("POST", "/points/scroll", condition | page)
+        answer = server.ask_collection("POST", "/points/scroll", condition | page)
         ids |= {str(point["id"]) for point in answer["points"]}
         page["offset"] = answer["next_page_offset"]
         if page["offset"] is None:
@@ -236,14 +236,14 @@ def _point_ids(server: Server, condition: dict[str, Any]) -> set[str]:
     return ids
 
 
-def prepare(server: Server) -> None:
+def prepare_collection(server: Server) -> None:
     """Make the collection where it is missing, and see that it fits.
 
     Raises:
         TeamError: it was made for another model, or cannot be made.
     """
     try:
-        told = server.of_collection("GET")
+        told = server.ask_collection("GET")
     except RefusedError as error:
         if error.status != NOT_FOUND:
             raise
@@ -251,24 +251,24 @@ def prepare(server: Server) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.of_collection("PUT", body=points.schema(points.table()) | copies)
+            server.ask_collection("PUT", body=points.schema(points.load_table()) | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise
-        told = server.of_collection("GET")
-    check(told, server.place)
+        told = server.ask_collection("GET")
+    check_collection(told, server.place)
     for field in points.INDEXED - told["payload_schema"].keys():
         body = {"field_name": field, "field_schema": "keyword"}
-        server.of_collection("PUT", "/index?wait=true", body)
+        server.ask_collection("PUT", "/index?wait=true", body)
 
 
-def check(description: Any, place: Place) -> None:
+def check_collection(description: Any, place: Place) -> None:
     """See that a collection fits.
 
     Raises:
         TeamError: it was made for another model.
     """
-    own, params = points.vector_name(points.table()), description["config"]["params"]
+    own, params = points.vector_name(points.load_table()), description["config"]["params"]
     there, sparse = params["vectors"], params.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(

@@ -30,7 +30,7 @@ def is_wanted(home_dir: str) -> bool:
         return False
 
 
-def queue_of(home_dir: str, project_dir: str) -> Queue | None:
+def open_queue(home_dir: str, project_dir: str) -> Queue | None:
     """What waits for the team's server; None where the user has named none.
 
     Raises:
@@ -39,12 +39,12 @@ def queue_of(home_dir: str, project_dir: str) -> Queue | None:
     if not is_wanted(home_dir):
         return None
     from brimline.settings import config
-    from brimline.team.place import parse
+    from brimline.team.place import parse_place
     from brimline.team.queue import Queue
 
     values = config.load(home_dir, project_dir, environment=False).values
     url = values["memory.url"]
-    return Queue(home_dir, parse(url)) if url else None
+    return Queue(home_dir, parse_place(url)) if url else None
 
 
 def search(
@@ -56,7 +56,7 @@ def search(
         StoreError: the search here cannot be used.
     """
     try:
-        queue = queue_of(home_dir, project_dir)
+        queue = open_queue(home_dir, project_dir)
         question = _Question(queue, query, within) if queue else None
     except TeamError as error:
         return memory.search(query, limit, within, may_be_none=True), str(error)
@@ -73,12 +73,12 @@ def document(
     Raises:
         StoreError: the search here cannot be used.
     """
-    from brimline.memory import hits, overview
+    from brimline.memory import hits
     from brimline.search import stored
     from brimline.search.documents import EVERYWHERE, Within
 
-    within = EVERYWHERE if everywhere else Within(stored.place(project_dir))
-    memory = overview.open_search(home_dir)
+    within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
+    memory = hits.open_memory(home_dir)
     found, problem = search(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
@@ -89,10 +89,10 @@ class _Question:
     def __init__(self, queue: Queue, query: str, within: Within) -> None:
         from brimline.team import points
 
-        self.problem, self._server, self._query = "", _server(queue.place), query
+        self.problem, self._server, self._query = "", _shared_server(queue.place), query
         self._found: list[Other] | BrimlineError | None = None
-        self._project = None if within.project is None else queue.label(within.project)
-        asked = points.questions(query, points.table(), queue.home, self._project)
+        self._project = None if within.project is None else queue.project_label(within.project)
+        asked = points.make_searches(query, points.load_table(), queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask, daemon=True)
@@ -111,14 +111,14 @@ class _Question:
         from brimline.team import points
 
         try:
-            answers = self._server.of_collection("POST", "/points/query/batch", self._asked)
-            self._found = points.others(answers, self._query, self._project)
+            answers = self._server.ask_collection("POST", "/points/query/batch", self._asked)
+            self._found = points.read_search_answers(answers, self._query, self._project)
         except BrimlineError as error:
             self._found = error
 
 
 @functools.lru_cache(maxsize=1)
-def _server(place: Place) -> Server:
+def _shared_server(place: Place) -> Server:
     from brimline.team.qdrant import Server
 
     return Server(place, _LATE_S, WAIT_S)
@@ -129,11 +129,11 @@ def status(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     told: dict[str, Any] = dict.fromkeys(("server", "version", "points", "waiting"))
     told["problem"] = ""
     try:
-        queue = queue_of(home_dir, project_dir)
+        queue = open_queue(home_dir, project_dir)
         if queue is None:
             return None
-        told |= {"server": queue.place.name, "waiting": queue.waiting().total}
-        told |= queue.server(_STATUS_S)
+        told |= {"server": queue.place.name, "waiting": queue.find_waiting().total}
+        told |= queue.server_figures(_STATUS_S)
     except BrimlineError as error:
         told["problem"] = str(error)
     return told

@@ -10,7 +10,9 @@ from brimline import clock
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+    from brimline.transcript.read import Progress
 
 # A prefix counts as broken when so much of the request before was not found again.
 _LEAST_TOKENS, _LEAST_SHARE = 2_000, 0.05
@@ -42,11 +44,7 @@ class Caching:
         return dict(Counter(each.cause for each in self.breaks).most_common())
 
 
-def scan_cache(
-    path: str,
-    edits: Mapping[float, str],
-    progress: Callable[[int], None] | None = None,
-) -> Caching:
+def scan_cache(path: str, edits: Mapping[float, str], progress: Progress = None) -> Caching:
     """Read a transcript's usage from its first reply to its last.
 
     Args:
@@ -89,7 +87,7 @@ class CacheScan:
         kind = row.attachment_of(fields).get("type")
         if isinstance(kind, str):
             self._between[kind] += 1
-        cached, name = row.cached_of(fields), row.message_id(fields)
+        cached, name = row.cache_use_of(fields), row.message_id(fields)
         if cached is None or (name and name in self._seen):
             return
         self._seen.add(name or "")
@@ -100,19 +98,19 @@ class CacheScan:
         self.found.read_tokens += now.read_tokens
         self.found.written_tokens += now.written_tokens
         if last is not None:
-            self._compare(last, now)
+            self._note_break(last, now)
         self._last = now
         self._between.clear()
         self._is_compacted = False
 
-    def _compare(self, last: _Request, now: _Request) -> None:
+    def _note_break(self, last: _Request, now: _Request) -> None:
         """Note what the cache held after a request and did not give to the next."""
         held = last.read_tokens + last.written_tokens
         lost = held - now.read_tokens
         if lost > max(_LEAST_TOKENS, _LEAST_SHARE * held):
-            self.found.breaks.append(Break(now.at, lost, self._cause(last, now)))
+            self.found.breaks.append(Break(now.at, lost, self._cause_of_break(last, now)))
 
-    def _cause(self, last: _Request, now: _Request) -> str:
+    def _cause_of_break(self, last: _Request, now: _Request) -> str:
         if self._is_compacted:
             return "compaction"
         if now.model != last.model:

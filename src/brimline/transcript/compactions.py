@@ -8,7 +8,7 @@ from brimline import clock
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from brimline.transcript.read import Progress
 
 
 # Of a larger file the client loads what stands behind the last compaction, and nothing else.
@@ -32,11 +32,10 @@ class Recorded(NamedTuple):
     pre_tokens: int | None
     post_tokens: int | None
     summary_characters: int | None
-    rewritten_tokens: int | None = None
-    """What the next request did not read from the cache."""
+    rewritten_tokens: int | None = None  # what the next request did not read from the cache
 
 
-def scan(path: str, progress: Callable[[int], None] | None = None) -> Scan:
+def scan_session(path: str, progress: Progress = None) -> Scan:
     """Read a transcript from its first line to its last.
 
     Args:
@@ -63,7 +62,7 @@ class Scan:
         self._waits_for_summary = False
 
     @property
-    def occupancies(self) -> list[int]:
+    def occupancies_since_compaction(self) -> list[int]:
         """Occupancy at each request since the last compaction, oldest first."""
         return [request.tokens for request in self.requests[self._since :]]
 
@@ -77,7 +76,7 @@ class Scan:
         if row.is_boundary(fields):
             self._note_compaction(fields)
             return
-        if self.compactions and row.is_idle_notice(fields):
+        if self.compactions and row.is_idle_compaction_notice(fields):
             self.compactions[-1] = self.compactions[-1]._replace(trigger="idle")
         usage = row.usage_of(fields)
         if usage is not None:
@@ -111,7 +110,7 @@ class Scan:
             return
         name, at = row.uuid_of(fields), clock.parse(row.timestamp_of(fields))
         name = name if name and name.isprintable() else None
-        self.compactions.append(Recorded(name, at, *row.compaction_of(fields), length))
+        self.compactions.append(Recorded(name, at, *row.compaction_figures(fields), length))
         self._waits_for_summary = length is None
 
 
@@ -132,7 +131,7 @@ class Links:
         self._since: set[str] = set()
 
     @property
-    def is_undone(self) -> bool:
+    def is_compaction_undone(self) -> bool:
         """Whether a resume undoes the last compaction, where it loads the file whole."""
         return self.is_bare and (self.leads_back or self._is_void)
 
@@ -143,7 +142,7 @@ class Links:
         if row.is_boundary(fields):
             self._before |= self._since
             self._since, self.leads_back, self._is_void = set(), False, True
-            self.is_bare = not row.is_summary(fields) and not row.preserved(fields)[0]
+            self.is_bare = not row.is_summary(fields) and not row.preserved_row_ids(fields)[0]
         self._is_void &= not row.is_message(fields)
         reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
         self.leads_back |= not self._before.isdisjoint(

@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
 from brimline.fast import io, json, paths
-from brimline.transcript import read
-from brimline.transcript.row import (
-    client_session_mark,
-    client_session_of,
-    content_blocks,
-    cwd_of,
-    is_boundary,
-    time_mark,
-)
-from brimline.transcript.usage import is_message
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,24 +22,24 @@ _LATER_LOOK_BYTES = 4 << 20
 _MOST_ORIGINS = 30
 
 
-def wanted(session_id: str | None) -> str:
+def wanted_transcript(session_id: str | None) -> str:
     """The file of the session that is named, else of the one this runs in, else of the newest.
 
     Raises:
         SessionError: there is none, or the name is the beginning of several.
     """
     if session_id is not None:
-        return named(session_id)
+        return transcript_named(session_id)
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
         try:
-            return by_id(running)
+            return transcript_with_id(running)
         except SessionError:
             pass  # the client has not written it yet
     return newest(os.getcwd())
 
 
-def named(name: str) -> str:
+def transcript_named(name: str) -> str:
     """The file of a session by any of its names: a file, an id or how that begins, or `last`.
 
     Raises:
@@ -58,10 +49,10 @@ def named(name: str) -> str:
         return newest(os.getcwd())
     if os.path.exists(name) or "/" in name or name.endswith(".jsonl"):
         return name
-    return by_id(name)
+    return transcript_with_id(name)
 
 
-def wanted_id(name: str | None, kept: Iterable[str] = ()) -> str:
+def wanted_session_id(name: str | None, kept: Iterable[str] = ()) -> str:
     """The id of the session that is named, else of the one this runs in, else of the newest.
 
     Args:
@@ -72,19 +63,19 @@ def wanted_id(name: str | None, kept: Iterable[str] = ()) -> str:
         SessionError: there is none, or the name is the beginning of several.
     """
     if name is not None:
-        return matching(name, {*kept, *map(session_id_of, beginning_with())})
+        return only_matching_id(name, {*kept, *map(session_id_of, beginning_with())})
     running = io.env("CLAUDE_CODE_SESSION_ID")
     return paths.safe_session_id(running) if running else session_id_of(newest(os.getcwd()))
 
 
-def matching(name: str, known: Iterable[str]) -> str:
+def only_matching_id(name: str, known: Iterable[str]) -> str:
     """The one known session whose id is, or begins with, what was typed; or a file's, or the last.
 
     Raises:
         SessionError: there is none, or more than one.
     """
-    if is_whole_name(name):
-        name = session_id_of(named(name))
+    if is_file_or_last(name):
+        name = session_id_of(transcript_named(name))
     ids = {each for each in known if name and each.startswith(name)}
     if name in ids:
         return name
@@ -95,7 +86,7 @@ def matching(name: str, known: Iterable[str]) -> str:
     return ids.pop()
 
 
-def is_whole_name(name: str) -> bool:
+def is_file_or_last(name: str) -> bool:
     """Tell whether a name of a session is a file or `last`, and no id that may be a beginning."""
     return name == LAST or name.endswith(".jsonl")
 
@@ -112,10 +103,8 @@ def newest(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts_dir(place)
-        found = _without_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl"))
-        found = [path for path in found if os.path.isfile(path)]
-        if found:
-            return max(found, key=_heard_at)
+        if found := _sessions_among(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
+            return max(found, key=_last_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
         "no session in this folder yet: start Claude Code here, or pass `--session ID`"
@@ -123,15 +112,15 @@ def newest(project_dir: str) -> str:
     )
 
 
-def by_id(session_id: str) -> str:
+def transcript_with_id(session_id: str) -> str:
     """The session with an id, or the only one whose id begins so, in whichever project.
 
     Raises:
         SessionError: there is none, or the beginning is that of several.
     """
     found = beginning_with(paths.safe_session_id(session_id))
-    name = matching(session_id, map(session_id_of, found))
-    return max((path for path in found if session_id_of(path) == name), key=modified)
+    name = only_matching_id(session_id, map(session_id_of, found))
+    return max((path for path in found if session_id_of(path) == name), key=modified_at)
 
 
 def beginning_with(name: str = "") -> list[str]:
@@ -141,20 +130,19 @@ def beginning_with(name: str = "") -> list[str]:
     return glob.glob(f"{folder}/projects/*/{glob.escape(name)}{end}")
 
 
-def everywhere() -> list[str]:
+def all_transcripts() -> list[str]:
     """Every session of the client that is there, of all projects, the newest first."""
-    found = [path for path in _without_subagents(beginning_with()) if os.path.isfile(path)]
-    return sorted(found, key=modified, reverse=True)
+    return sorted(_sessions_among(beginning_with()), key=modified_at, reverse=True)
 
 
-def current(first_session: str) -> str:
+def latest_of_client(first_session: str) -> str:
     """The latest session of the client that began with `first_session`, maybe that one itself.
 
     What a client starts (an MCP server, for example) is told the first session only, also after
     `/clear`. The rows of later ones name that first session beside their own.
     """
     try:
-        own = by_id(first_session)
+        own = transcript_with_id(first_session)
         began = os.path.getmtime(own)
         with os.scandir(os.path.dirname(own)) as entries:
             later = [
@@ -165,41 +153,43 @@ def current(first_session: str) -> str:
     except (SessionError, OSError):
         return first_session
     for changed, path in sorted(later, reverse=True)[:_MOST_LATER_FILES]:
-        if changed >= began and _continues(path, first_session):
+        if changed >= began and _is_of_same_client(path, first_session):
             return session_id_of(path)
     return first_session
 
 
-def origin(path: str) -> str | None:
+def transcript_it_went_on_from(path: str) -> str | None:
     """The file beside a session's that it went on from, where it begins with a compaction.
 
     So does a fork of a compacted session, and what came after a compaction that was undone. The
     rows behind the compaction were written in the other session first, at the time they have.
     """
-    mark = _opening(path)
+    mark = _opening_mark(path)
     if mark is None:
         return None
     folder = glob.escape(os.path.dirname(path))
-    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified, reverse=True)[:_MOST_ORIGINS]
-    return next((each for each in beside if holds(each, mark) and _opening(each) != mark), None)
+    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)[:_MOST_ORIGINS]
+    return next(
+        (each for each in beside if holds_bytes(each, mark) and _opening_mark(each) != mark), None
+    )
 
 
-def _opening(path: str) -> bytes | None:
+def _opening_mark(path: str) -> bytes | None:
     """The time of the first message behind the compaction with which a file begins, if it does."""
     is_behind = False
     try:
         for fields in read.rows(path, length=_LOOK_BYTES):
-            if is_behind and is_message(fields):
-                return time_mark(fields)
-            if content_blocks(fields) and not is_boundary(fields):
+            if is_behind and row.is_message(fields):
+                return row.timestamp_mark(fields)
+            if row.content_blocks(fields) and not row.is_boundary(fields):
                 return None
-            is_behind = is_behind or is_boundary(fields)
+            is_behind = is_behind or row.is_boundary(fields)
     except OSError:
         pass
     return None
 
 
-def holds(path: str, mark: bytes) -> bool:
+def holds_bytes(path: str, mark: bytes) -> bool:
     """Whether some bytes stand in a file."""
     try:
         with (
@@ -232,10 +222,10 @@ def require_transcript(path: str) -> str:
     return path
 
 
-def project_of(path: str) -> str | None:
+def folder_it_began_in(path: str) -> str | None:
     """The folder in which a session began; None where its file does not tell."""
     try:
-        folders = map(cwd_of, read.rows(path, length=_LOOK_BYTES))
+        folders = map(row.cwd_of, read.rows(path, length=_LOOK_BYTES))
         return next((folder for folder in folders if folder), None)
     except OSError:
         return None
@@ -246,26 +236,27 @@ def session_id_of(path: str) -> str:
     return os.path.basename(path).removesuffix(".jsonl")
 
 
-def _continues(path: str, first_session: str) -> bool:
-    mark = client_session_mark(first_session)
+def _is_of_same_client(path: str, first_session: str) -> bool:
+    mark = row.clients_first_session_mark(first_session)
     try:
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
-        return any(client_session_of(row) == first_session for row in found)
+        return any(row.clients_first_session(fields) == first_session for fields in found)
     except OSError:
         return False
 
 
-def _without_subagents(found: list[str]) -> list[str]:
-    """Older clients keep the sessions of subagents beside the others."""
-    return [path for path in found if not os.path.basename(path).startswith("agent-")]
+def _sessions_among(found: list[str]) -> list[str]:
+    """Files only, and no subagents': older clients keep theirs beside the others."""
+    own = [path for path in found if not os.path.basename(path).startswith("agent-")]
+    return [path for path in own if os.path.isfile(path)]
 
 
-def _heard_at(path: str) -> float:
+def _last_heard_at(path: str) -> float:
     folder = paths.session_dir(paths.home(), session_id_of(path))
-    return max(map(modified, (path, f"{folder}/spool.jsonl", f"{folder}/statusline.json")))
+    return max(map(modified_at, (path, f"{folder}/spool.jsonl", f"{folder}/statusline.json")))
 
 
-def modified(path: str) -> float:
+def modified_at(path: str) -> float:
     """When a file was written last; 0 where it cannot be seen."""
     try:
         return os.path.getmtime(path)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.transcript import read, row
 from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from brimline.transcript.read import Progress
 
 OUR_MARK = "[brimline"
 # A reply's own pieces; everything else is what it was answered with.
@@ -19,7 +20,6 @@ REPLY_KINDS = frozenset({"assistant", "thinking", "tool_input"})
 TOOL_REFERENCE_CHARACTERS = 2_200
 
 _SHOWN_TYPES = ("text", "image", "document")
-_THINKING = ("thinking", "redacted_thinking")
 # User messages that no user typed.
 _CLIENT_TEXTS = (
     *("<local-command-", "<bash-stdout>", "<bash-stderr>", "<task-notification>"),
@@ -42,37 +42,31 @@ _SIGNATURE_OVERHEAD_CHARACTERS = 180
 _COMMAND_WITHIN_CHARACTERS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One text in the context."""
 
     kind: str
     characters: int
-    name: str = ""
-    """The tool, the hook, or the client's word for what it attached."""
-    call_id: str = ""
-    """Ties a tool's result to its input."""
+    name: str = ""  # the tool, the hook, or the client's word for what it attached
+    call_id: str = ""  # ties a tool's result to its input
     file: str = ""
+    # The first line that a call asked for, and the first that it did not.
     lines: tuple[int, int] | None = None
-    """The first line that a call asked for, and the first that it did not."""
     ours: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What one row means for the context."""
 
     pieces: tuple[Piece, ...] = ()
-    prompt: str | None = None
-    """What the user typed, where the row opens a turn."""
+    prompt: str | None = None  # what the user typed, where the row opens a turn
     usage: row.Usage | None = None
-    is_final: bool = False
-    """Whether the usage's `output_tokens` can be trusted."""
+    is_final: bool = False  # whether the usage's `output_tokens` can be trusted
     is_boundary: bool = False
     is_summary: bool = False
 
 
-def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterator[Entry]:
+def entries(path: str, progress: Progress = None) -> Iterator[Entry]:
     """Read a transcript forward, one entry per row that means anything.
 
     Raises:
@@ -100,13 +94,13 @@ class EntryReader:
         self.is_from_elsewhere = self._from_anywhere.is_copy(fields) and not self.is_copy
         if not self.is_copy:
             self._copied.clear()
-            return entry_of(row.as_said(fields) if row.is_rebuilt(fields) else fields)
+            return entry_of(row.without_model(fields) if row.is_rebuilt_by_mod(fields) else fields)
         # Of calls that came back at a resume the next compaction writes two copies; one is sent.
-        calls = [call.id for call in row.tool_uses(fields)] + row.result_ids(fields)
+        calls = [call.id for call in row.any_thread_calls(fields)] + row.answered_call_ids(fields)
         name = f"{row.kind_of(fields)} {calls}"
-        entry = None if calls and name in self._copied else entry_of(row.as_said(fields))
+        entry = None if calls and name in self._copied else entry_of(row.without_model(fields))
         self._copied.add(name)
-        return replace(entry, prompt=None) if entry else None
+        return entry._replace(prompt=None) if entry else None
 
 
 def entry_of(fields: Any) -> Entry | None:
@@ -118,7 +112,9 @@ def entry_of(fields: Any) -> Entry | None:
         return Entry(found, is_boundary=True, is_summary=summary)
     usage = row.usage_of(fields)
     if usage or (blocks and row.kind_of(fields) == "assistant"):
-        return Entry(tuple(_reply_pieces(blocks)), usage=usage, is_final=row.is_final(fields))
+        return Entry(
+            tuple(_reply_pieces(blocks)), usage=usage, is_final=row.has_final_usage(fields)
+        )
     if blocks:
         meta = row.is_meta(fields)
         return Entry(tuple(_user_pieces(blocks, meta=meta)), None if meta else _prompt_text(blocks))
@@ -128,10 +124,10 @@ def entry_of(fields: Any) -> Entry | None:
 
 def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
     for block in blocks:
-        kind = _type(block)
+        kind = _block_type(block)
         if kind == "text":
             yield Piece("assistant", row.content_characters([block]))
-        elif kind in _THINKING:
+        elif kind in row.THINKING:
             yield Piece("thinking", thought_characters(block))
         elif kind == "tool_use":
             yield _call_piece(block)
@@ -139,20 +135,18 @@ def _reply_pieces(blocks: list[Any]) -> Iterator[Piece]:
 
 def thought_characters(block: dict[str, Any]) -> int:
     """How long a thought is, also where its text is left out."""
-    encoded = row.text_of(block.get("signature")) or row.text_of(block.get("data"))
+    encoded = row.as_text(block.get("signature")) or row.as_text(block.get("data"))
     decoded = max(0, len(encoded) * 3 // 4 - _SIGNATURE_OVERHEAD_CHARACTERS)
-    return max(len(row.text_of(block.get("thinking"))), decoded)
+    return max(len(row.as_text(block.get("thinking"))), decoded)
 
 
 def _call_piece(block: dict[str, Any]) -> Piece:
-    call = block.get("input")
-    call = call if isinstance(call, dict) else {}
-    name = row.text_of(block.get("name"))
+    call, name = row.as_fields(block.get("input")), row.as_text(block.get("name"))
     return Piece(
         "tool_input",
         row.content_characters([block]),
         name,
-        call_id=row.text_of(block.get("id")),
+        call_id=row.as_text(block.get("id")),
         file=clienttools.file_of(call),
         lines=clienttools.lines_asked_for(call) if name == "Read" else None,
     )
@@ -160,21 +154,21 @@ def _call_piece(block: dict[str, Any]) -> Piece:
 
 def _user_pieces(blocks: list[Any], *, meta: bool) -> Iterator[Piece]:
     for block in blocks:
-        kind = _type(block)
+        kind = _block_type(block)
         if kind == "tool_result":
-            characters = row.content_characters([block]) + _reference_characters(block)
-            call_id = row.text_of(block.get("tool_use_id"))
-            ours = OUR_MARK in row.result_text(block)
+            characters = row.content_characters([block]) + _tool_reference_characters(block)
+            call_id = row.as_text(block.get("tool_use_id"))
+            ours = OUR_MARK in row.content_text(block.get("content"))
             yield Piece("tool_result", characters, call_id=call_id, ours=ours)
         elif kind in _SHOWN_TYPES:
             characters = row.content_characters([block])
-            if meta or _is_clients(row.text_of(block.get("text"))):
+            if meta or _is_written_by_client(row.as_text(block.get("text"))):
                 yield Piece("client", characters, "message")
             else:
                 yield Piece("user", characters)
 
 
-def _reference_characters(block: dict[str, Any]) -> int:
+def _tool_reference_characters(block: dict[str, Any]) -> int:
     content = block.get("content")
     parts = content if isinstance(content, list) else []
     return TOOL_REFERENCE_CHARACTERS * sum(row.is_block(part, "tool_reference") for part in parts)
@@ -182,18 +176,20 @@ def _reference_characters(block: dict[str, Any]) -> int:
 
 def _prompt_text(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
-    texts = [row.text_of(block.get("text")) for block in blocks if _type(block) in _SHOWN_TYPES]
-    texts = [text for text in texts if not _is_clients(text)]
+    texts = [
+        row.as_text(block.get("text")) for block in blocks if _block_type(block) in _SHOWN_TYPES
+    ]
+    texts = [text for text in texts if not _is_written_by_client(text)]
     if not texts:
         return None
     text = next(filter(None, texts), "")
     head = text[:_COMMAND_WITHIN_CHARACTERS]
-    command = row.tagged(head, "command-name")
-    return f"{command} {row.tagged(head, 'command-args')}".strip() if command else text
+    command = row.text_in_tag(head, "command-name")
+    return f"{command} {row.text_in_tag(head, 'command-args')}".strip() if command else text
 
 
 def _attachment_pieces(fields: Any, attachment: dict[str, Any]) -> Iterator[Piece]:
-    name, rendered = row.text_of(attachment.get("type")), row.rendered_of(fields)
+    name, rendered = row.as_text(attachment.get("type")), row.rendered_attachment(fields)
     characters = row.text_characters(rendered)
     if rendered is None and name in _SENT_UNRENDERED:
         characters = row.text_characters(attachment.get(_SENT_UNRENDERED[name]))
@@ -204,24 +200,22 @@ def _attachment_pieces(fields: Any, attachment: dict[str, Any]) -> Iterator[Piec
     elif name == "queued_command" and attachment.get("commandMode") == "prompt":
         yield Piece("user", characters)
     else:
-        yield Piece("client", characters, name, file=row.text_of(attachment.get("filename")))
+        yield Piece("client", characters, name, file=row.as_text(attachment.get("filename")))
 
 
 def _hook_pieces(attachment: dict[str, Any], characters: int) -> Iterator[Piece]:
     """One piece per text; each bears its share of the frame around them."""
-    content = attachment.get("content")
-    texts = [text for text in content if isinstance(text, str)] if isinstance(content, list) else []
-    texts = texts or [row.text_of(content)]
+    texts = row.all_texts_in(attachment.get("content")) or [""]
     whole = sum(len(text) for text in texts)
-    name = row.text_of(attachment.get("hookName")) or row.text_of(attachment.get("hookEvent"))
+    name = row.as_text(attachment.get("hookName")) or row.as_text(attachment.get("hookEvent"))
     for text in texts:
         share = characters * len(text) // whole if whole else characters
         yield Piece("hook", share, name or "hook", ours=text.startswith(OUR_MARK))
 
 
-def _is_clients(text: str) -> bool:
+def _is_written_by_client(text: str) -> bool:
     return text.lstrip().startswith(_CLIENT_TEXTS)
 
 
-def _type(block: Any) -> str:
-    return row.text_of(block.get("type")) if isinstance(block, dict) else ""
+def _block_type(block: Any) -> str:
+    return row.as_text(row.as_fields(block).get("type"))

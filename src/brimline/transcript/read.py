@@ -36,7 +36,6 @@ MEASURED = (b'"usage"', b"ompact")
 # The kinds of rows that a compaction without a model writes again.
 _COPIED_KINDS = ("user", "assistant", "attachment")
 _WHITESPACE = " \t\r\n"
-_SPACE_BYTES = _WHITESPACE.encode()
 
 
 class Record(NamedTuple):
@@ -52,23 +51,21 @@ class Line:
 
     __slots__ = ("exact", "number", "offset", "part", "problem", "raw", "records")
 
+    # The JSON objects on it: one as a rule, more where lines were merged, or none.
     records: tuple[Record, ...]
-    """The JSON objects on it: one as a rule, more where lines were merged, or none."""
+    # What is wrong with it: blank, torn, invalid, too long; None if all of it is objects.
+    # A torn line begins an object that does not end; whole objects before it are in `records`.
     problem: str | None
-    """What is wrong with it: blank, torn, invalid, too long; None if all of it is objects.
-    A torn line begins an object that does not end; whole objects before it are in `records`."""
+    # Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records.
     exact: bool
-    """Whether it is valid UTF-8; otherwise broken bytes appear as U+FFFD in the records."""
 
     def __init__(self, number: int, offset: int, raw: bytes, part: int | None = None) -> None:
-        self.number = number
-        """Counted from 1."""
-        self.offset = offset
-        """Where it begins in the file, in bytes."""
+        self.number = number  # counted from 1
+        self.offset = offset  # where it begins in the file, in bytes
+        # Its bytes with the line end, if it has one: LF, CRLF, or none on the last.
         self.raw = raw
-        """Its bytes with the line end, if it has one: LF, CRLF, or none on the last."""
+        # None for a whole line; 0, 1, 2, … for the parts of one that is too long.
         self.part = part
-        """None for a whole line; 0, 1, 2, … for the parts of one that is too long."""
 
     def __getattr__(self, name: str) -> Any:
         """Parse it: asked for what is on it, which is not there yet."""
@@ -84,7 +81,7 @@ class Line:
         return getattr(self, name)
 
     @property
-    def only(self) -> dict[str, Any] | None:
+    def only_row(self) -> dict[str, Any] | None:
         """The one object of a sound line; None for every other line."""
         found = self.records
         return found[0].value if len(found) == 1 and self.problem is None else None
@@ -96,12 +93,7 @@ class Line:
 
 
 def rows(
-    path: str,
-    marks: tuple[bytes, ...] = (),
-    progress: Progress = None,
-    *,
-    start: int = 0,
-    length: int | None = None,
+    path: str, marks: tuple[bytes, ...] = (), progress: Progress = None, length: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The rows of a session, first to last.
 
@@ -109,15 +101,13 @@ def rows(
         path: the session's file.
         marks: where given, lines without any of these are not even parsed.
         progress: called with the number of bytes of each line.
-        start: the byte to begin at, which a line should begin at too.
         length: how many bytes to read at most.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
     with open_regular(path) as file:
-        file.seek(start)
-        for line in lines(file, length, progress, offset=start, longest=_LONGEST_ROW_BYTES):
+        for line in lines(file, length, progress, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
@@ -199,38 +189,31 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
 
 def _parse_unusual(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
-    spans, values, problem = _objects(text, 1 if text[:1] == "\ufeff" else 0)
-    if len(spans) == 1 and problem is None:
-        first = 3 if raw.startswith(BOM) else 0
-        start = len(raw) - len(raw[first:].lstrip(_SPACE_BYTES))
-        return (Record(start, len(raw.rstrip(_SPACE_BYTES)), values[0]),), None
-    if spans and len(raw) != len(text):
+    records, problem = _records_in(text, 1 if text[:1] == "\ufeff" else 0)
+    if records and len(raw) != len(text):
         # One character per byte: the structure of JSON is ASCII, so the same objects are found.
-        spans = _objects(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)[0]
-    found = zip(spans, values, strict=True)
-    return tuple(Record(start, end, value) for (start, end), value in found), problem
+        placed, _ = _records_in(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)
+        pairs = zip(placed, records, strict=True)
+        records = [place._replace(value=record.value) for place, record in pairs]
+    return tuple(records), problem
 
 
-def _objects(
-    text: str, position: int
-) -> tuple[list[tuple[int, int]], list[dict[str, Any]], str | None]:
-    """Where each object begins and ends, the objects, and why there are no more."""
-    spans: list[tuple[int, int]] = []
-    values: list[dict[str, Any]] = []
+def _records_in(text: str, position: int) -> tuple[list[Record], str | None]:
+    """The objects in a text from a place on, and why there are no more."""
+    found: list[Record] = []
     position = _skip_whitespace(text, position)
     if position == len(text):
-        return spans, values, BLANK
+        return found, BLANK
     while position < len(text):
         if text[position] != "{":
-            return spans, values, INVALID
+            return found, INVALID
         try:
             value, end = json.scan(text, position)
         except ValueError:
-            return spans, values, TORN
-        spans.append((position, end))
-        values.append(value)
+            return found, TORN
+        found.append(Record(position, end, value))
         position = _skip_whitespace(text, end)
-    return spans, values, None
+    return found, None
 
 
 def _skip_whitespace(text: str, position: int) -> int:

@@ -32,7 +32,7 @@ _ENVELOPE = (
 )
 # Rows that name the session, and the field of each.
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}
-_THINKING = ("thinking", "redacted_thinking")
+THINKING = ("thinking", "redacted_thinking")
 # Attachments by which the client keeps its own books; no request ever holds them.
 _BOOKKEEPING = frozenset(
     ("thinking_stripped", "advisor_stripped", "thinking_drop", "tool_results_cut", "credential_org")
@@ -61,14 +61,12 @@ class Spent:
     )
 
     def __init__(self, row: Any) -> None:
-        told = message_of(row).get("usage")
-        counts = told if isinstance(told, dict) else {}
-        fresh, read, written = [count_of(counts.get(field)) or 0 for field in PROMPT_FIELDS]
+        counts = as_fields(message_of(row).get("usage"))
+        fresh, read, written = [as_count(counts.get(field)) or 0 for field in PROMPT_FIELDS]
         self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
-        self.output_tokens = count_of(counts.get("output_tokens")) or 0
-        split = counts.get("cache_creation")
-        an_hour = split.get("ephemeral_1h_input_tokens") if isinstance(split, dict) else 0
-        self.written_for_an_hour_tokens = min(written, count_of(an_hour) or 0)
+        self.output_tokens = as_count(counts.get("output_tokens")) or 0
+        an_hour = as_fields(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
+        self.written_for_an_hour_tokens = min(written, as_count(an_hour) or 0)
 
 
 class Result:
@@ -85,10 +83,15 @@ class Result:
         # Whether the client itself says that words of a person are in it.
         self.is_marked = is_marked
         self.copy = record
-        self.record: dict[str, Any] = record if isinstance(record, dict) else {}
+        self.record = as_fields(record)
 
 
-def is_final(row: Any) -> bool:
+def as_fields(value: Any) -> dict[str, Any]:
+    """A JSON object; the empty one for every other value."""
+    return value if isinstance(value, dict) else {}
+
+
+def has_final_usage(row: Any) -> bool:
     """Whether the reply's `output_tokens` is its real count; old clients keep a placeholder."""
     return isinstance(message_of(row).get("stop_reason"), str)
 
@@ -108,7 +111,12 @@ def is_synthetic(row: Any) -> bool:
     return bool(message_of(row).get("model") == SYNTHETIC_MODEL)
 
 
-def as_said(row: dict[str, Any]) -> dict[str, Any]:
+def model_of(row: Any) -> str:
+    """The model that a reply is from; empty for other rows."""
+    return as_text(message_of(row).get("model"))
+
+
+def without_model(row: dict[str, Any]) -> dict[str, Any]:
     """A row that a compaction wrote again, as it was: a reply that a mod rebuilt has no model."""
     if not is_synthetic(row):
         return row
@@ -116,64 +124,64 @@ def as_said(row: dict[str, Any]) -> dict[str, Any]:
     return row | {"message": message}
 
 
-def is_rebuilt(row: Any) -> bool:
+def is_rebuilt_by_mod(row: Any) -> bool:
     """Whether the client says that a mod made this reply, in a compaction."""
     return is_synthetic(row) and row.get("madeBy") == "other"
 
 
 def kind_of(row: dict[str, Any]) -> str:
     """The row's type, as the client names it."""
-    return text_of(row.get("type"))
+    return as_text(row.get("type"))
 
 
 def uuid_of(row: dict[str, Any]) -> str | None:
     """The row's own name; a fork's copy of a row keeps it."""
-    return text_of(row.get("uuid")) or None
+    return as_text(row.get("uuid")) or None
 
 
 def session_of(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
-    return text_of(row.get("sessionId")) or None
+    return as_text(row.get("sessionId")) or None
 
 
-def client_session_of(row: Any) -> str | None:
+def clients_first_session(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return text_of(row.get("session_id") if isinstance(row, dict) else None) or None
+    return as_text(as_fields(row).get("session_id")) or None
 
 
-def client_session_mark(session_id: str) -> bytes:
+def clients_first_session_mark(session_id: str) -> bytes:
     """What a line of a row with that session holds."""
     return f'"session_id":"{session_id}"'.encode("utf-8", "replace")
 
 
 def cwd_of(row: dict[str, Any]) -> str | None:
     """The folder in which the client was."""
-    return text_of(row.get("cwd")) or None
+    return as_text(row.get("cwd")) or None
 
 
 def branch_of(row: dict[str, Any]) -> str | None:
     """The branch that was checked out."""
-    return text_of(row.get("gitBranch")) or None
+    return as_text(row.get("gitBranch")) or None
 
 
 def message_id(row: dict[str, Any]) -> str | None:
     """The id of the request that a reply answers; the rows of one reply share it."""
     message = message_of(row) if row.get("type") == "assistant" else {}
-    return text_of(message.get("id")) or None
+    return as_text(message.get("id")) or None
 
 
-def references(row: dict[str, Any]) -> list[str]:
+def needed_row_ids(row: dict[str, Any]) -> list[str]:
     """The names of all rows that it needs."""
     named = [row[field] for field in _REFERENCES if field in row]
     return [name for name in named if isinstance(name, str)]
 
 
-def time_mark(row: dict[str, Any]) -> bytes:
+def timestamp_mark(row: dict[str, Any]) -> bytes:
     """What every line has in it on which a row was written again."""
     return f'"timestamp":"{timestamp_of(row)}"'.encode()
 
 
-def envelope(row: dict[str, Any]) -> dict[str, Any]:
+def envelope_of(row: dict[str, Any]) -> dict[str, Any]:
     """What the client writes around every message."""
     return {name: row[name] for name in _ENVELOPE if name in row}
 
@@ -182,42 +190,44 @@ def thread_of(row: dict[str, Any]) -> str:
     """The subagent that a row belongs to; empty for the main thread."""
     if not row.get("isSidechain"):
         return ""
-    return text_of(row.get("agentId")) or "sidechain"
+    return as_text(row.get("agentId")) or "sidechain"
 
 
-def type_name(row: dict[str, Any]) -> str:
+def type_with_subtype(row: dict[str, Any]) -> str:
     """The row's type with what the client adds to it, for a person."""
-    name, subtype = text_of(row.get("type")) or "without a type", text_of(row.get("subtype"))
+    name, subtype = (as_text(row.get("type")) or "without a type", as_text(row.get("subtype")))
     return f"{name}/{subtype}" if subtype else name
 
 
-def with_content(row: dict[str, Any], content: list[Any]) -> dict[str, Any]:
+def with_message_content(row: dict[str, Any], content: list[Any]) -> dict[str, Any]:
     """The same row with other blocks in its message."""
     return {**row, "message": {**message_of(row), "content": content}}
 
 
-def answering(row: dict[str, Any], texts: dict[str, str], uuid: str, copy: str) -> dict[str, Any]:
+def make_failed_answer(
+    row: dict[str, Any], calls: Sequence[str], text: str, uuid: str
+) -> dict[str, Any]:
     """A row that answers calls of a reply as failed, as the client would write it.
 
     Args:
         row: the reply.
-        texts: what each call is answered with, by its id.
+        calls: the ids of the calls.
+        text: what each of them is answered with.
         uuid: the new row's own name.
-        copy: the client's copy of the result.
     """
     blocks = [
         {"tool_use_id": call, "type": "tool_result", "content": text, "is_error": True}
-        for call, text in texts.items()
+        for call in calls
     ]
     agent = {"agentId": row["agentId"]} if "agentId" in row else {}
     return {
-        **envelope(row),
+        **envelope_of(row),
         **agent,
         PARENT_FIELD: row["uuid"],
         "type": "user",
         "message": {"role": "user", "content": blocks},
         "uuid": uuid,
-        COPY_FIELD: copy,
+        COPY_FIELD: f"Error: {text}",
         "sourceToolAssistantUUID": row["uuid"],
     }
 
@@ -247,8 +257,7 @@ def attachment_of(row: Any) -> dict[str, Any]:
     """What the client attached to the main thread of its own accord; empty for other rows."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":
         return {}
-    attachment = row.get("attachment")
-    return attachment if isinstance(attachment, dict) else {}
+    return as_fields(row.get("attachment"))
 
 
 def reminded_tasks(row: Any) -> Any:
@@ -257,15 +266,15 @@ def reminded_tasks(row: Any) -> Any:
     return attachment.get("content") if attachment.get("type") == "task_reminder" else None
 
 
-def plan_of(row: Any) -> str:
+def plan_file_of(row: Any) -> str:
     """The file of the plan that a row is about; empty for other rows."""
     attachment = attachment_of(row)
-    is_plan = text_of(attachment.get("type")).startswith("plan_")
+    is_plan = as_text(attachment.get("type")).startswith("plan_")
     exists = is_plan and attachment.get("planExists", True)
-    return text_of(attachment.get("planFilePath")) if exists else ""
+    return as_text(attachment.get("planFilePath")) if exists else ""
 
 
-def typed(row: Any) -> str:
+def sent_by_user(row: Any) -> str:
     """All text of a message that the user sent, queued ones too; empty for other rows.
 
     What the client or a hook put into it is still there.
@@ -280,10 +289,10 @@ def typed(row: Any) -> str:
         is_prompt = attachment.get("commandMode", "prompt") == "prompt"
         is_queued = attachment.get("type") == "queued_command"
         return content_text(attachment.get("prompt")) if is_queued and is_prompt else ""
-    return _message_text(row)
+    return _text_of_user_row(row)
 
 
-def _message_text(row: dict[str, Any]) -> str:
+def _text_of_user_row(row: dict[str, Any]) -> str:
     if row.get("type") != "user" or is_summary(row) or row.get("isVisibleInTranscriptOnly"):
         return ""
     blocks = content_blocks(row)
@@ -299,7 +308,7 @@ def _is_from_the_user(origin: Any) -> bool:
     return origin.get("kind") == "human" or bool(origin.get("asUser"))
 
 
-def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
+def cache_use_of(row: Any) -> tuple[int, int, int, str | None] | None:
     """What a main-thread reply read from the prompt cache and wrote, for how long, which model."""
     usage = usage_of(row)
     if usage is None:
@@ -309,89 +318,74 @@ def cached_of(row: Any) -> tuple[int, int, int, str | None] | None:
     return spent.cache_read_tokens, spent.cache_written_tokens, lifetime_s, usage.model
 
 
-class Billed:
-    """What one reply was billed for: input, cache writes for 5 minutes and 1 hour, read, output."""
+def billed_tokens_of(row: dict[str, Any]) -> tuple[int, ...] | None:
+    """What a reply of any thread was billed for; None for rows that the service did not answer.
 
-    def __init__(
-        self, row: dict[str, Any], message: dict[str, Any], tokens: tuple[int, ...]
-    ) -> None:
-        self.message_id = text_of(message.get("id"))
-        self.model = text_of(message.get("model"))
-        self.timestamp = timestamp_of(row)
-        self.tokens = tokens
-
-
-def billed_of(row: Any) -> Billed | None:
-    """What a reply of any thread was billed for; None for rows that the service did not answer."""
-    message = message_of(row)
-    usage = message.get("usage")
-    if not isinstance(usage, dict) or row.get("type") != "assistant":
-        return None
-    if message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage"):
+    Input, cache writes for 5 minutes and for 1 hour, cache reads, output.
+    """
+    if row.get("type") != "assistant" or is_synthetic(row) or row.get("isApiErrorMessage"):
         return None
     spent = Spent(row)
     an_hour = spent.written_for_an_hour_tokens
     written = (spent.cache_written_tokens - an_hour, an_hour)
     tokens = (spent.input_tokens, *written, spent.cache_read_tokens, spent.output_tokens)
     # A reply that a compaction wrote again was not paid for again.
-    return Billed(row, message, tokens) if any(tokens) else None
+    return tokens if any(tokens) else None
 
 
-def resized(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
+def with_prompt_tokens(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any]:
     """A reply as it would be recorded had its request taken so many tokens."""
     message = message_of(row)
     usage = dict.fromkeys(PROMPT_FIELDS, 0) | {PROMPT_FIELDS[1]: prompt_tokens}
     return row | {"message": message | {"usage": {**message["usage"], **usage}}}
 
 
-def boundary(pre_tokens: int) -> dict[str, Any]:
+def make_auto_boundary(pre_tokens: int) -> dict[str, Any]:
     """A compaction that the client did by itself, in as few words as it can be told."""
     figures = {"trigger": "auto", "preTokens": pre_tokens}
     return {"type": "system", "subtype": "compact_boundary", "compactMetadata": figures}
 
 
-def forked_from(row: Any) -> str | None:
+def forked_from_session(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
-    origin = row.get("forkedFrom") if isinstance(row, dict) else None
-    return text_of(origin.get("sessionId")) or None if isinstance(origin, dict) else None
+    return as_text(as_fields(as_fields(row).get("forkedFrom")).get("sessionId")) or None
 
 
 def queue_operation(row: Any) -> tuple[str, str]:
     """What happened to the client's queue of messages (enqueue, remove, popAll), and its text."""
     if not isinstance(row, dict) or row.get("type") != "queue-operation":
         return "", ""
-    return text_of(row.get("operation")), content_text(row.get("content"))
+    return as_text(row.get("operation")), content_text(row.get("content"))
 
 
 def title_of(row: dict[str, Any]) -> str:
     """What the session is called, where a row says so: by the client or the user."""
-    return text_of(row.get(_TITLES.get(text_of(row.get("type")), "")))
+    return as_text(row.get(_TITLES.get(as_text(row.get("type")), "")))
 
 
-def calls(row: Any) -> Iterator[Call]:
+def main_thread_calls(row: Any) -> Iterator[Call]:
     """The tool calls in a row of the main thread."""
     if isinstance(row, dict) and content_blocks(row):
-        yield from tool_uses(row)
+        yield from any_thread_calls(row)
 
 
-def tool_uses(row: dict[str, Any]) -> Iterator[Call]:
+def any_thread_calls(row: dict[str, Any]) -> Iterator[Call]:
     """The tool calls in a reply of any thread."""
     if row.get("type") == "assistant":
         for _, block in numbered_blocks(row, "tool_use"):
-            arguments = block.get("input")
-            checked = arguments if isinstance(arguments, dict) else {}
-            yield Call(text_of(block.get("id")), text_of(block.get("name")), checked)
+            name, arguments = as_text(block.get("name")), as_fields(block.get("input"))
+            yield Call(as_text(block.get("id")), name, arguments)
 
 
-def results(row: Any) -> Iterator[Result]:
+def main_thread_results(row: Any) -> Iterator[Result]:
     """The tool results in a row of the main thread."""
     if not isinstance(row, dict) or row.get("type") != "user":
         return
     for block in content_blocks(row):
         if is_block(block, "tool_result"):
             yield Result(
-                text_of(block.get("tool_use_id")),
-                result_text(block),
+                as_text(block.get("tool_use_id")),
+                content_text(block.get("content")),
                 is_error=block.get("is_error") is True,
                 record=row.get(COPY_FIELD),
                 is_marked=holds_persons_words(row),
@@ -405,10 +399,10 @@ def holds_persons_words(row: dict[str, Any]) -> bool:
 
 def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     """The thinking in a reply."""
-    return [block for _, block in numbered_blocks(row) if block.get("type") in _THINKING]
+    return [block for _, block in numbered_blocks(row) if block.get("type") in THINKING]
 
 
-def thinking_stripped(
+def make_thinking_stripped(
     beside: dict[str, Any], name: str, parent: str | None, message_id: str
 ) -> dict[str, Any]:
     """The client's own row for thinking that is not sent again, from a message on.
@@ -422,10 +416,10 @@ def thinking_stripped(
     start = {"messageId": message_id, "thinkingIndex": 0}
     attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
     own = {"type": "attachment", "uuid": name, PARENT_FIELD: parent}
-    return envelope(beside) | own | {"attachment": attachment}
+    return envelope_of(beside) | own | {"attachment": attachment}
 
 
-def stripped_from(row: dict[str, Any]) -> str | None:
+def thinking_stripped_from(row: dict[str, Any]) -> str | None:
     """The message from which on thinking before this row is not sent again; empty for all.
 
     None where the row says nothing of it.
@@ -433,91 +427,81 @@ def stripped_from(row: dict[str, Any]) -> str | None:
     attachment = attachment_of(row)
     if attachment.get("type") != "thinking_stripped":
         return None
-    start = attachment.get("from")
-    return text_of(start.get("messageId")) if isinstance(start, dict) else ""
+    return as_text(as_fields(attachment.get("from")).get("messageId"))
 
 
-def result_ids(row: dict[str, Any]) -> list[str]:
+def answered_call_ids(row: dict[str, Any]) -> list[str]:
     """The ids of the calls that a row of any thread answers."""
     if row.get("type") != "user":
         return []
-    return [text_of(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
+    return [as_text(b.get("tool_use_id")) for _, b in numbered_blocks(row, "tool_result")]
 
 
-def result_text(block: dict[str, Any]) -> str:
-    """The text of one tool result."""
-    return content_text(block.get("content"))
-
-
-def placed_result_texts(
+def result_texts_with_paths(
     row: dict[str, Any],
-) -> Iterator[tuple[str, tuple[str | int, ...], str, bool]]:
-    """Every text in the results of a row: call, how to get to it in the row, text, whether failed.
+) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
+    """Every text in the results of a row: call, how to get to it in the row, text.
 
     Images and references are not among them.
     """
     if row.get("type") != "user":
         return
     for index, block in numbered_blocks(row, "tool_result"):
-        call_id, failed = text_of(block.get("tool_use_id")), block.get("is_error") is True
+        call_id = as_text(block.get("tool_use_id"))
         content, path = block.get("content"), ("message", "content", index, "content")
         if isinstance(content, str):
-            yield call_id, path, content, failed
+            yield call_id, path, content
         for inner, part in enumerate(content) if isinstance(content, list) else ():
             if is_block(part, "text") and isinstance(part.get("text"), str):
-                yield call_id, (*path, inner, "text"), part["text"], failed
+                yield call_id, (*path, inner, "text"), part["text"]
 
 
-def compaction_of(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
+def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
-    metadata = row.get("compactMetadata")
-    figures = metadata if isinstance(metadata, dict) else {}
-    trigger = text_of(figures.get("trigger")) or None
+    figures = as_fields(row.get("compactMetadata"))
+    trigger = as_text(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
-        count_of(figures.get("preTokens")) or None,
-        count_of(figures.get("postTokens")) or None,
+        as_count(figures.get("preTokens")) or None,
+        as_count(figures.get("postTokens")) or None,
     )
 
 
-def preserved(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
+def preserved_row_ids(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
     """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
-    metadata = row.get("compactMetadata")
-    metadata = metadata if isinstance(metadata, dict) else {}
-    segment = metadata.get("preservedSegment")
-    segment = segment if isinstance(segment, dict) else {}
-    named = frozenset([*texts_in(metadata.get("preservedMessages")), *texts_in(segment)])
-    return named, text_of(segment.get("headUuid")) or None, text_of(segment.get("tailUuid")) or None
+    kept = as_fields(row.get("compactMetadata"))
+    segment = as_fields(kept.get("preservedSegment"))
+    named = frozenset([*all_texts_in(kept.get("preservedMessages")), *all_texts_in(segment)])
+    head, tail = (as_text(segment.get(name)) or None for name in ("headUuid", "tailUuid"))
+    return named, head, tail
 
 
-def anchored(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def with_preserved_rows(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """A compaction that names the rows behind it as all that stays."""
-    told = row.get("compactMetadata")
     kept = {"anchorUuid": uuid_of(row), "uuids": list(names), "allUuids": list(names)}
-    figures = told if isinstance(told, dict) else {}
+    figures = as_fields(row.get("compactMetadata"))
     return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
-def cleared_ids(row: dict[str, Any]) -> list[str]:
+def cleared_call_ids(row: dict[str, Any]) -> list[str]:
     """The calls whose results the client itself had left out of its requests from here on."""
     attachment = attachment_of(row)
     if attachment.get("type") == "tool_results_cut":
-        return texts_in(attachment.get("callIds"))
-    figures = row.get("microcompactMetadata")
-    return texts_in(figures.get("compactedToolIds")) if isinstance(figures, dict) else []
+        return all_texts_in(attachment.get("callIds"))
+    return all_texts_in(as_fields(row.get("microcompactMetadata")).get("compactedToolIds"))
 
 
-def is_bookkeeping(row: dict[str, Any]) -> bool:
+def is_bookkeeping_attachment(row: dict[str, Any]) -> bool:
     """Whether an attachment is for the client alone."""
     return attachment_of(row).get("type") in _BOOKKEEPING
 
 
-def is_idle_notice(row: dict[str, Any]) -> bool:
+def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     """Whether the compaction before this row was made while nobody used the session."""
-    return row.get("type") == "system" and text_of(row.get("content")).startswith(_IDLE_NOTICES)
+    return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
-def lost_thinking(row: Any) -> str:
+def describe_lost_thinking(row: Any) -> str:
     """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
     attachment = attachment_of(row)
     kind = attachment.get("type")
@@ -527,23 +511,23 @@ def lost_thinking(row: Any) -> str:
         return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
-    dropped, change = (attachment.get(name) for name in ("newlyDropped", "clientChange"))
-    dropped, change = (part if isinstance(part, dict) else {} for part in (dropped, change))
-    count = count_of(dropped.get("blockCount"))
-    what = ", ".join(texts_in(change.get("kinds"))) or "unknown"
-    return f"{count or 'some'}, by the service ({text_of(dropped.get('reason'))}; changed: {what})"
+    dropped = as_fields(attachment.get("newlyDropped"))
+    count, why = as_count(dropped.get("blockCount")), as_text(dropped.get("reason"))
+    kinds = all_texts_in(as_fields(attachment.get("clientChange")).get("kinds"))
+    what = ", ".join(kinds) or "unknown"
+    return f"{count or 'some'}, by the service ({why}; changed: {what})"
 
 
-def tagged(text: str, name: str) -> str:
+def text_in_tag(text: str, name: str) -> str:
     """What stands between `<name>` and `</name>`; empty where it does not occur."""
     _, opening, rest = text.partition(f"<{name}>")
     inner, closing, _ = rest.partition(f"</{name}>")
     return inner.strip() if opening and closing else ""
 
 
-def thoughts(row: dict[str, Any]) -> list[str]:
+def thinking_texts(row: dict[str, Any]) -> list[str]:
     """What the model thought, so far as the client keeps it."""
-    return [text_of(block.get("thinking")) for _, block in numbered_blocks(row, "thinking")]
+    return [as_text(block.get("thinking")) for _, block in numbered_blocks(row, "thinking")]
 
 
 def content_text(content: Any) -> str:
@@ -554,10 +538,10 @@ def content_text(content: Any) -> str:
 def content_texts(content: Any) -> list[str]:
     """The same, each text for itself."""
     if isinstance(content, list):
-        return [text_of(block.get("text")) for block in content if is_block(block, "text")]
+        return [as_text(block.get("text")) for block in content if is_block(block, "text")]
     return [content] if isinstance(content, str) else []
 
 
-def rendered_of(row: Any) -> Any:
+def rendered_attachment(row: Any) -> Any:
     """The text of an attachment as the model got it, where the client keeps that; else None."""
     return row.get("rendered") if attachment_of(row) else None

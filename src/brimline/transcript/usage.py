@@ -30,16 +30,16 @@ class Usage:
 
     def __init__(self, row: dict[str, Any], message: dict[str, Any], prompt_tokens: int) -> None:
         self.prompt_tokens = prompt_tokens
-        self.output_tokens = count_of(message["usage"].get("output_tokens")) or 0
+        self.output_tokens = as_count(message["usage"].get("output_tokens")) or 0
         # What the cache did not have: mostly what this request was the first to carry.
-        self.fresh_tokens = prompt_tokens - (count_of(message["usage"].get(_CACHE_READ)) or 0)
+        self.fresh_tokens = prompt_tokens - (as_count(message["usage"].get(_CACHE_READ)) or 0)
         self.message_id = message.get("id")
-        self.model = text_of(message.get("model")) or None
-        self.timestamp = text_of(row.get("timestamp")) or None
+        self.model = as_text(message.get("model")) or None
+        self.timestamp = as_text(row.get("timestamp")) or None
         # The name as it was asked for: only here does `[1m]` leave a trace.
-        self.requested_model = text_of(row.get("requestedModel")) or None
-        self.version = text_of(row.get("version")) or None
-        self.session_id = text_of(row.get("sessionId")) or None
+        self.requested_model = as_text(row.get("requestedModel")) or None
+        self.version = as_text(row.get("version")) or None
+        self.session_id = as_text(row.get("sessionId")) or None
 
 
 class Tail:
@@ -129,7 +129,7 @@ def usage_of(row: Any) -> Usage | None:
     is_synthetic = message.get("model") == SYNTHETIC_MODEL or row.get("isApiErrorMessage")
     if is_synthetic or not isinstance(usage, dict):
         return None
-    counts = [count_of(usage.get(field, 0)) for field in PROMPT_FIELDS]
+    counts = [as_count(usage.get(field, 0)) for field in PROMPT_FIELDS]
     if None in counts:
         return None
     prompt_tokens = sum(filter(None, counts))
@@ -151,7 +151,7 @@ def is_summary(row: dict[str, Any]) -> bool:
 
 def timestamp_of(row: dict[str, Any]) -> str | None:
     """When the row was written, as the client spells it."""
-    return text_of(row.get("timestamp")) or None
+    return as_text(row.get("timestamp")) or None
 
 
 def visible_characters(row: Any) -> int:
@@ -187,22 +187,22 @@ def content_characters(content: Any) -> int:
 
 def text_characters(value: Any) -> int:
     """Characters of every text inside a JSON value."""
-    return sum([len(text) for text in texts_in(value)])
+    return sum([len(text) for text in all_texts_in(value)])
 
 
 def _block_characters(block: dict[str, Any]) -> int:
     kind = block.get("type")
     if kind == "text":
-        return len(text_of(block.get("text")))
+        return len(as_text(block.get("text")))
     if kind == "tool_use":
-        return len(text_of(block.get("name"))) + text_characters(block.get("input"))
+        return len(as_text(block.get("name"))) + text_characters(block.get("input"))
     if kind == "thinking":
-        return len(text_of(block.get("thinking")))
+        return len(as_text(block.get("thinking")))
     return IMAGE_CHARACTERS if kind in ("image", "document") else 0
 
 
-def texts_in(value: Any) -> list[str]:
-    """Every text inside a JSON value, however deep (iterative: depth is foreign)."""
+def all_texts_in(value: Any) -> list[str]:
+    """Every text inside a JSON value, in order, however deep (iterative: depth is foreign)."""
     found = []
     pending = [value]
     while pending:
@@ -210,9 +210,9 @@ def texts_in(value: Any) -> list[str]:
         if isinstance(item, str):
             found.append(item)
         elif isinstance(item, dict):
-            pending.extend(item.values())
+            pending.extend(reversed(item.values()))
         elif isinstance(item, list):
-            pending.extend(item)
+            pending.extend(reversed(item))
     return found
 
 
@@ -232,12 +232,12 @@ def message_of(row: Any) -> dict[str, Any]:
     return message if isinstance(message, dict) else {}
 
 
-def text_of(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A text; the empty one for every other value."""
     return value if isinstance(value, str) else ""
 
 
-def count_of(value: Any) -> int | None:
+def as_count(value: Any) -> int | None:
     """A count that can be true; None for every other value."""
     if value is None:
         return 0

@@ -2,8 +2,8 @@
 
 The client, hooks and brimline itself write where the user's words stand, and any program can print
 what the client prints. So a message is taken without what was put around it, and an answer or a
-refusal is quoted only in the client's own shapes (`refusal`, `answer`). Who edits a conversation
-errs on the other side: whatever may be the user's stays as it is (`may_be_in`).
+refusal is quoted only in the client's own shapes (`refusal_words`, `answer_words`). Who edits a
+conversation errs on the other side: whatever may be the user's stays as it is (`may_hold_words`).
 """
 
 from __future__ import annotations
@@ -19,13 +19,8 @@ if TYPE_CHECKING:
 # What the client, a hook or brimline itself writes where the user's words stand.
 _NOT_THE_USERS = (
     *("<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification"),
-    *("<agent-notification", "<artifact-room-event", "<repl-output"),
-    *(
-        "<teammate-message",
-        "<channel source=",
-        "<cross-session-message",
-        "<user-prompt-submit-hook",
-    ),
+    *("<agent-notification", "<artifact-room-event", "<repl-output", "<teammate-message"),
+    *("<channel source=", "<cross-session-message", "<user-prompt-submit-hook"),
     *("<session-start-hook", "<background-task", "[Request interrupted by user]"),
     *("[Request interrupted by user for tool use]", "Stop hook feedback:\n", "[brimline "),
     *("Caveat: The messages below were generated", "Operation stopped by hook:"),
@@ -68,7 +63,7 @@ _SAID = "he user said:"
 _SAID_WITHIN_CHARACTERS = 600
 
 
-def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
+def may_hold_words(tool: str | None, text: str, *, is_error: bool, is_marked: bool = False) -> bool:
     """Tell whether a tool result may hold the user's words; who edits a conversation leaves it.
 
     A refusal with words, an answer, an approved plan. A request to the model has only the text, so
@@ -88,27 +83,28 @@ def may_be_in(tool: str | None, text: str, *, is_error: bool, is_marked: bool = 
     return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
-def message(fields: dict[str, Any]) -> str:
+def user_message(fields: dict[str, Any]) -> str:
     """What the user wrote in a row, in their own words; empty for other rows."""
-    return own_words(row.typed(fields))
+    return without_added_text(row.sent_by_user(fields))
 
 
-def prompt(fields: dict[str, Any]) -> str:
+def user_prompt(fields: dict[str, Any]) -> str:
     """What the user typed in a row, directives to brimline too; empty for other rows."""
-    text = row.typed(fields).strip()
+    text = row.sent_by_user(fields).strip()
     return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
 
-def own_words(text: str) -> str:
+def without_added_text(text: str) -> str:
     """The user's own part of a prompt; a command of theirs with what it was given."""
-    text = _without_additions(text).strip() if "<" in text else text.strip()
+    text = _without_tagged(text).strip() if "<" in text else text.strip()
     if text.startswith("<command-"):
-        text = f"{row.tagged(text, 'command-name')} {row.tagged(text, 'command-args')}".strip()
+        parts = [row.text_in_tag(text, name) for name in ("command-name", "command-args")]
+        text = " ".join(parts).strip()
     is_others = _CLIENT_COMMANDS.match(text) or text.startswith(_NOT_THE_USERS)
     return "" if is_others else text
 
 
-def _without_additions(text: str) -> str:
+def _without_tagged(text: str) -> str:
     """A text without what tags enclose, from the end on: many that nobody closes cost no more."""
     closed: dict[str, int] = {}
     spans: list[tuple[int, int]] = []
@@ -125,7 +121,7 @@ def _without_additions(text: str) -> str:
     return "".join([*kept, text[end:]])
 
 
-def refusal(tool: str, result: row.Result) -> str | None:
+def refusal_words(tool: str, result: row.Result) -> str | None:
     """The words with which the user turned a call down, maybe none; None where nobody did.
 
     An MCP server writes its own errors, so it could forge them.
@@ -144,16 +140,14 @@ def refusal(tool: str, result: row.Result) -> str | None:
     return "" if words.startswith(_CLARIFIES) else words
 
 
-def answer(tool: str, result: row.Result) -> str:
+def answer_words(tool: str, result: row.Result) -> str:
     """What the user answered to a question of the assistant's; empty for other results."""
     if tool != "AskUserQuestion" or result.is_error:
         return ""
     match = _ANSWERED.fullmatch(result.text.strip())
     if match:
         return match.group(1).strip()
-    answers = result.record.get("answers")
-    pairs = answers.items() if isinstance(answers, dict) else ()
-    response = row.text_of(result.record.get("response"))
-    return ", ".join([*(f'"{question}"="{reply}"' for question, reply in pairs), response]).strip(
-        ", "
-    )
+    answers = row.as_fields(result.record.get("answers"))
+    told = [f'"{question}"="{reply}"' for question, reply in answers.items()]
+    told.append(row.as_text(result.record.get("response")))
+    return ", ".join(filter(None, told))

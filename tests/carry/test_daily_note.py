@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.carry import breadcrumb, ledger
+from brimline.carry import daily_note, ledger
 from brimline.errors import StateError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
     note.write_text("# Today\n\nno line end", encoding="utf-8")
 
     for _ in range(3):
-        assert breadcrumb.leave_entry(record(), "/home/dev/shop", str(vault)) == str(note)
+        assert daily_note.append_session_line(record(), "/home/dev/shop", str(vault)) == str(note)
 
     lines = note.read_text(encoding="utf-8").split("\n")
     assert lines[:3] == ["# Today", "", "no line end"]
@@ -54,26 +54,26 @@ def test_a_session_leaves_one_entry_however_often_it_ends(vault: Path) -> None:
 
 @pytest.mark.row("S4-38")
 @pytest.mark.parametrize(
-    ("fields", "daily_note", "expected"),
+    ("fields", "place", "expected"),
     [
         ({"folder": "journal", "format": "YYYY/MM/DD"}, "", "journal/%Y/%m/%d.md"),
         ({"format": "dddd"}, "/%Y/log-%j.md", "%Y/log-%j.md"),
     ],
 )
 def test_the_note_is_where_the_vault_keeps_it(
-    vault: Path, fields: dict[str, str], daily_note: str, expected: str
+    vault: Path, fields: dict[str, str], place: str, expected: str
 ) -> None:
     """By Obsidian's settings, else by ours; a note that is not there yet is made."""
     settings(vault, **fields)
 
-    breadcrumb.leave_entry(record(), "/home/dev/shop", f"{vault}{daily_note}")
+    daily_note.append_session_line(record(), "/home/dev/shop", f"{vault}{place}")
 
     assert "brimline: shop" in (vault / time.strftime(expected)).read_text(encoding="utf-8")
 
 
 def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
     """Not even an empty note."""
-    assert breadcrumb.leave_entry(ledger.Ledger("s"), "/p", str(vault)) is None
+    assert daily_note.append_session_line(ledger.Ledger("s"), "/p", str(vault)) is None
     assert list(vault.iterdir()) == []
 
 
@@ -94,5 +94,5 @@ def test_what_is_not_understood_is_told(
     settings(vault, **fields)
 
     with pytest.raises(StateError, match=sentence):
-        breadcrumb.leave_entry(record(), "/p", str(world / place) if place else "%Y.md")
+        daily_note.append_session_line(record(), "/p", str(world / place) if place else "%Y.md")
     assert list(vault.rglob("*.md")) == []

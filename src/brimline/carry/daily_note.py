@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import time
 from typing import TYPE_CHECKING
 
 from brimline.errors import StateError
-from brimline.fast import io
+from brimline.fast import io, json
 from brimline.foreign import flatten
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
 
 
-def leave_entry(record: Ledger, project_dir: str, daily_note: str) -> str | None:
+def append_session_line(record: Ledger, project_dir: str, daily_note: str) -> str | None:
     """Append a session's entry unless it is there; returns the note's path.
 
     Args:
@@ -41,7 +40,7 @@ def leave_entry(record: Ledger, project_dir: str, daily_note: str) -> str | None
     before = _read_note(note)
     if mark in before:
         return note
-    line = f"- {time.strftime('%H:%M')} {_entry_text(record, project_dir)} {mark}\n"
+    line = f"- {time.strftime('%H:%M')} {_session_line_text(record, project_dir)} {mark}\n"
     data = (("" if not before or before.endswith("\n") else "\n") + line).encode("utf-8", "replace")
     os.makedirs(os.path.dirname(note), exist_ok=True)
     # A named pipe in the place of the note must not hold the session up.
@@ -58,7 +57,7 @@ def _todays_note_path(place: str) -> str:
     """Today's note."""
     if os.path.isdir(place):
         vault = os.path.realpath(place)
-        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_path_form(vault))}.md")
+        note = os.path.normpath(f"{vault}/{time.strftime(_obsidian_path_format(vault))}.md")
         if not os.path.realpath(note).startswith(vault + os.sep) or "\0" in note:
             raise StateError(f"the daily note {note} is outside of the vault {vault}")
         return note
@@ -68,13 +67,12 @@ def _todays_note_path(place: str) -> str:
     return time.strftime(place)
 
 
-def _obsidian_path_form(vault: str) -> str:
+def _obsidian_path_format(vault: str) -> str:
     """Where Obsidian keeps daily notes, in `strftime` form."""
     try:
-        parsed = json.loads(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
-    except (OSError, ValueError, RecursionError):
-        parsed = None
-    settings = parsed if isinstance(parsed, dict) else {}
+        settings = json.load_object(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
+    except (OSError, ValueError):
+        settings = {}
     date, folder = settings.get("format") or _DATE_FORMAT, settings.get("folder") or ""
     if not isinstance(date, str) or not isinstance(folder, str):
         raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
@@ -94,22 +92,14 @@ def _read_note(note: str) -> str:
         return ""
 
 
-def _entry_text(record: Ledger, project_dir: str) -> str:
+def _session_line_text(record: Ledger, project_dir: str) -> str:
     """Project, what it was about in the user's own words, and what came of it."""
     counts = (
         (len(record.changed), "file changed", "files changed"),
         (len(record.commits), "commit", "commits"),
-        (
-            sum(state != "completed" for state, _ in record.tasks.values()),
-            "open task",
-            "open tasks",
-        ),
+        (record.open_task_count(), "open task", "open tasks"),
     )
-    results = [
-        f"{count} {singular if count == 1 else plural}"
-        for count, singular, plural in counts
-        if count
-    ]
+    results = [f"{count} {one if count == 1 else many}" for count, one, many in counts if count]
     subject = flatten(record.messages[0]["text"], 160).replace("%%", "% %")
     end = f" ({', '.join(results)})" if results else ""
     return f"brimline: {flatten(os.path.basename(project_dir))}: {subject}{end}"

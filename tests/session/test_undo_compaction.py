@@ -19,7 +19,7 @@ from tests.transcript.compacted import compact_inside
 
 from brimline.cli.main import main
 from brimline.gauge import session_status
-from brimline.session import inspect, recovery, session_documents, session_text, undo
+from brimline.session import inspect, recovery, session_documents, session_text, undo_compaction
 from brimline.session import restore as restoring
 from brimline.session.disk import InUseError, RewriteError
 from brimline.settings import config
@@ -37,7 +37,7 @@ KILLS, FIRST_STEP = 20, 26
 # A process that kills itself at one of its writing system calls.
 _UNDO = """
 import os, signal, sys
-from brimline.session import disk, undo
+from brimline.session import disk, undo_compaction
 left = int(sys.argv[3])
 class Killer:
     def __getattr__(self, name):
@@ -49,7 +49,7 @@ class Killer:
             return getattr(os, name)(*arguments)
         return call
 disk.system = Killer()
-undo.undo(undo.plan(*sys.argv[1:3]), quiet_s=0.01)
+undo_compaction.undo(undo_compaction.plan_undo(*sys.argv[1:3]), quiet_s=0.01)
 """
 
 
@@ -75,8 +75,8 @@ def go_on(session: Recorded, *, is_rebuilt: bool = True) -> None:
 def go_back(session: Recorded) -> str:
     """Undo the last compaction; returns the file of the second session."""
     os.utime(session.path, (LONG_AGO, LONG_AGO))
-    plan = undo.plan(session.path, session.home_dir)
-    undo.undo(plan, quiet_s=QUIET_S)
+    plan = undo_compaction.plan_undo(session.path, session.home_dir)
+    undo_compaction.undo(plan, quiet_s=QUIET_S)
     return plan.second
 
 
@@ -113,7 +113,7 @@ def test_rows_that_hang_on_those_before_bring_them_along(session: Recorded) -> N
     before = session.data
     go_on(session, is_rebuilt=False)
     whole = session.data
-    told = session_text.undoing(undo.plan(session.path, session.home_dir))
+    told = session_text.undoing(undo_compaction.plan_undo(session.path, session.home_dir))
     assert "brimline session repair" in told.replace("\n", " ")
 
     second = go_back(session)
@@ -144,7 +144,9 @@ def test_it_is_refused_with_the_reason(session: Recorded, before: bytes) -> None
     whole = session.data
     os.utime(session.path)
     with pytest.raises(InUseError, match="in use"):
-        undo.undo(undo.plan(session.path, session.home_dir), quiet_s=QUIET_S)
+        undo_compaction.undo(
+            undo_compaction.plan_undo(session.path, session.home_dir), quiet_s=QUIET_S
+        )
     assert session.data == whole
 
     session.purge(keep_requests=0)
@@ -185,7 +187,7 @@ def test_a_compaction_that_was_cut_off_is_told_and_taken_back(
     cut = inspect.inspect(session.path)
     assert _kinds(session) == ["cut_off_compaction"]
     assert not cut.findings.mendable
-    shown = session_text.session(session_documents.inspection(session.path, session.home_dir))
+    shown = session_text.inspection(session_documents.inspection(session.path, session.home_dir))
     assert "session restore --before-compaction" in " ".join(shown.split())
     if not rows:
         assert cut.is_undone
@@ -201,13 +203,13 @@ def _kinds(session: Recorded) -> list[str]:
 
 def test_what_changed_since_the_plan_is_refused(session: Recorded, before: bytes) -> None:
     """A row that came meanwhile belongs to what is saved."""
-    plan = undo.plan(session.path, session.home_dir)
+    plan = undo_compaction.plan_undo(session.path, session.home_dir)
     session.talk(1)
     whole = session.data
     os.utime(session.path, (LONG_AGO, LONG_AGO))
 
     with pytest.raises(RewriteError, match="changed meanwhile"):
-        undo.undo(plan, quiet_s=QUIET_S)
+        undo_compaction.undo(plan, quiet_s=QUIET_S)
 
     assert session.data == whole
     assert len(whole) > len(before)
@@ -225,7 +227,7 @@ def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
     whole, outcomes = session.data, set()
     for step in range(FIRST_STEP, FIRST_STEP + KILLS) if failure == "killed" else range(1_000):
         session.data = whole
-        plan = undo.plan(session.path, session.home_dir)
+        plan = undo_compaction.plan_undo(session.path, session.home_dir)
         if failure == "killed":
             is_last = _is_over_before_the_kill(session, step)
             assert not is_last
@@ -254,14 +256,14 @@ def _is_over_before_the_kill(session: Recorded, step: int) -> bool:
 
 
 def _is_over_before_the_failure(
-    plan: undo.Undoing, failure: str, step: int, patch: pytest.MonkeyPatch
+    plan: undo_compaction.Undoing, failure: str, step: int, patch: pytest.MonkeyPatch
 ) -> bool:
     """Undo on a machine that dies, or whose disk is full, at a step, if it gets there."""
     machine = Machine()
     machine.dies_at, machine.fails_at = (step, None) if failure == "dies" else (None, step)
     machines.install(patch, machine)
     with contextlib.suppress(Died, RewriteError):
-        undo.undo(plan, quiet_s=QUIET_S)
+        undo_compaction.undo(plan, quiet_s=QUIET_S)
     return len(machine.names) <= step
 
 
@@ -280,7 +282,7 @@ def test_how_full_it_is_is_read_from_the_file_again(
 
     rewrite(session)
 
-    policy = config.live_policy(session.home_dir, session.cwd)
+    policy = config.current_policy(session.home_dir, session.cwd)
     status = session_status.read_status(session.path, session.home_dir, policy)
     last = usage.read_tail(session.path).usage
     assert last is not None
@@ -307,7 +309,7 @@ def test_the_command_says_what_it_will_do(
         return int(ended.value.code or 0), captured.out, captured.err
 
     whole = session.data
-    second = undo.plan(session.path, session.home_dir).second
+    second = undo_compaction.plan_undo(session.path, session.home_dir).second
     code, shown, _ = run("--dry-run")
     assert (code, session.data) == (0, whole)
     assert find.session_id_of(second) in shown
