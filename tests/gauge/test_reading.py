@@ -171,6 +171,19 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "history"), [(69_479, [69_479]), (69_480, [50_000, 69_480]), (140_000, None)]
+)
+def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
+    session: SessionBuilder, home_dir: str, tokens: int, history: list[int] | None
+) -> None:
+    """So is a tier; a calm session is read no further than its last request."""
+    session.reply(50_000)
+    session.reply(tokens)
+
+    assert _measured(session, home_dir).history == (history or [50_000, tokens])
+
+
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
