@@ -343,7 +343,7 @@ def test_a_session_runs_as_long_as_its_file_was_just_written(
 
 def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
     """What is no event of the client has no row."""
-    events = [
+    events: list[dict[str, Any]] = [
         {"event": "Stop", "ms": 9},
         {"event": "PreToolUse", "ms": 7.5},
         {"event": "Stop", "ms": 3},
