@@ -269,11 +269,9 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
         parts.append(minute(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
-    lines = document.text.split("\n")
-    fitting = stored.lines_holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {stored.clip_line(lines[at], wanted, _HIT_CHARACTERS)}" for at in fitting]
-    shown = shown[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
+    fitting = stored.fitting_lines(document.text, wanted, _HIT_CHARACTERS)
+    shown = fitting[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 

@@ -214,11 +214,14 @@ class Memory:
     def _find_matches(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
+        """What holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
-            scope = self._load_vectors(connection, table, within)
-            _add_scores_by_meaning(found, table.encode([query])[0], scope)
+            known, projects = self._load_vectors(connection, table, within)
+            near = known.near(table.encode([query])[0], projects, CANDIDATES, list(found))
+            for key, cosine in near.items():
+                found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
         return found
 
     def _load_vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
@@ -253,7 +256,7 @@ def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: T
     known = "SELECT id, text FROM entries WHERE ref = ?"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        for entry in [Entry(*map(_make_storable, entry)) for entry in entries]:
+        for entry in [Entry(*documents.storable_values(entry)) for entry in entries]:
             number, text = connection.execute(known, (entry.ref,)).fetchone() or (0, None)
             # A fork's copy of a row has the name of the first, which stays where it is.
             if text != entry.text and entry.ref not in fresh:
@@ -349,25 +352,20 @@ def _parse_time(ref: str, at: Any) -> float:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
 
 
-def _make_storable(value: Any) -> Any:
-    return documents.make_encodable(value) if isinstance(value, str) else value
-
-
 def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    before = None
-    if entry.group:
-        before = connection.execute(
-            "SELECT id, text FROM entries WHERE session = ? AND source <> ? "
-            "ORDER BY id DESC LIMIT 1",
-            (entry.group, STEP),
-        ).fetchone()
+    previous = connection.execute(
+        "SELECT id, text FROM entries WHERE session = ? AND session > '' AND source <> ? "
+        "ORDER BY id DESC LIMIT 1",
+        (entry.group, STEP),
+    )
+    before_id, before = previous.fetchone() or (None, "")
     connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
     connection.execute(
         "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             *(entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text),
-            *((before[0], before[1][-_MOST_BEFORE:]) if before else (None, "")),
+            *(before_id, before[-_MOST_BEFORE:]),
         ),
     )
     if entry.rows:
@@ -383,12 +381,11 @@ def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
         "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
         [(key,) for key in ids],
     )
-    blank: dict[int, None] = dict.fromkeys(ids)
-    if blank:
-        _write_records(connection, list(blank), None)
+    if ids:
+        _write_records(connection, ids, None)
 
 
-def _write_records(connection: sqlite3.Connection, ids: list[int], made: Any) -> None:
+def _write_records(connection: sqlite3.Connection, ids: Sequence[int], made: Any) -> None:
     """Put records into their blocks, or blanks where there are none."""
     connection.execute(
         "INSERT INTO facts VALUES ('changes', '1') "
@@ -434,14 +431,6 @@ def _score_by_words(
         key: ranking.Found(words=own, pair=pair)
         for key, own, pair in connection.execute(sql, values).fetchall()
     }
-
-
-def _add_scores_by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -> None:
-    """Add what is near the query to what was found, and how near all of it is."""
-    vectors_of_all, projects = scope
-    near = vectors_of_all.near(vector, projects, CANDIDATES, list(candidates))
-    for key, cosine in near.items():
-        candidates[key] = candidates.get(key, ranking.Found())._replace(meaning=cosine)
 
 
 def _read_hits(
