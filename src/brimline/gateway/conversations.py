@@ -5,6 +5,7 @@ Whatever fails here, the request goes on as the client sent it, with a line in t
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -27,7 +28,7 @@ from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
 from brimline.store import put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from brimline.compaction.compactor import Outcome, Settings, State
     from brimline.fast.policy import Policy
@@ -100,13 +101,11 @@ class Conversations:
 
     def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
         """A request with what the layers say."""
-        passing = Passing(raw, raw)
-        try:
+        with self._logging_failures():
+            passing = Passing(raw, raw)
             self._prepare(passing, headers, now)
-        except Exception as error:  # noqa: BLE001 - the session goes on
-            self.log_failure(error)
-            return Passing(raw, raw)
-        return passing
+            return passing
+        return Passing(raw, raw)
 
     def replace_refused_by_shorter(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
@@ -149,16 +148,13 @@ class Conversations:
         known = passing.known
         if known is None:
             return False
-        try:
-            with known.lock:
-                outcome = make(known.state)
-                if outcome is not None:
-                    passing.fresh = []
-                    self._commit_outcome(passing, known, outcome)
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
-            return False
-        return outcome is not None
+        with self._logging_failures(), known.lock:
+            outcome = make(known.state)
+            if outcome is not None:
+                passing.fresh = []
+                self._commit_outcome(passing, known, outcome)
+                return True
+        return False
 
     def note_second_refusal(self, passing: Passing) -> None:
         """The shorter form was refused too."""
@@ -168,7 +164,7 @@ class Conversations:
 
     def prepare_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
-        try:
+        with self._logging_failures():
             passing = Passing(raw, raw)
             if not self._identify_conversation(passing, headers):
                 return raw
@@ -181,37 +177,35 @@ class Conversations:
                     state = copy.deepcopy(known.state)
             outcome = self._apply_layers(passing, state, now, is_sent=False)
             return _encode_body(outcome.body) if outcome.is_changed else raw
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
-            return raw
+        return raw
 
     def note_answer(
-        self,
-        passing: Passing,
-        usage: Mapping[str, Any] | None,
-        *,
-        has_dropped_thinking: bool = False,
+        self, passing: Passing, usage: Mapping[str, Any] | None, *, dropped_thinking: bool = False
     ) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
-        try:
-            if has_dropped_thinking:
+        with self._logging_failures():
+            if dropped_thinking:
                 self._note_model_binds_thinking(passing.model)
-            with passing.known.lock:
-                if usage and passing.outcome.report.kind == "conversation":
+            if usage and passing.outcome.report.kind == "conversation":
+                with passing.known.lock:
                     compactor.learn_from_answer(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:
                 self._spool_outcome(passing, passing.outcome, usage or {})
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
 
-    def log_failure(self, error: BaseException) -> None:
-        """One line in the error log, if there is a disk to write it on."""
+    @contextlib.contextmanager
+    def _logging_failures(self) -> Iterator[None]:
+        """Whatever fails becomes a line in the error log, and the session goes on."""
         try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the top of this door
+            self._log_failure(error)
+
+    def _log_failure(self, error: Exception) -> None:
+        """One line in the error log, if there is a disk to write it on."""
+        with contextlib.suppress(OSError):
             logs.record_failure(self._home, "Gateway", error)
-        except OSError:
-            pass
 
     def _note_model_binds_thinking(self, model: str) -> None:
         """Remember that a model binds its thinking, also after a restart."""
@@ -257,7 +251,7 @@ class Conversations:
             passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
-            self.log_failure(error)
+            self._log_failure(error)
             self._use_known_stand_ins_only(passing, state)
             return True
         return False
@@ -428,25 +422,19 @@ class Conversations:
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
         report, factor = outcome.report, _tokens_per_estimated_token(self._model_of(passing))
-        fields: dict[str, Any] = {
-            "ms": 0.0,
-            "kind": report.kind,
-            "saved": round((report.original_tokens - report.sent_tokens) * factor),
-        }
-        if passing.fresh:
-            fields["fresh"] = passing.fresh
-        if passing.agent:
-            fields["agent"] = passing.agent
+        saved = round((report.original_tokens - report.sent_tokens) * factor)
+        prompt_tokens = blocks.prompt_tokens(usage)
+        fields = {"ms": 0.0, "kind": report.kind, "saved": saved}
+        told = {"fresh": passing.fresh, "agent": passing.agent, "prompt": prompt_tokens}
+        fields |= {name: value for name, value in told.items() if value}
         if report.rewritten_tokens:
             fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens * factor)}
-        if blocks.prompt_tokens(usage):
-            fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
             state = SessionState(self._home, passing.session)
             state.spool_event("Gateway", fields)
             if not passing.agent and report.kind == "conversation":
-                told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
-                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
+                figures = f"{saved} {prompt_tokens}"
+                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", figures.encode())
 
 
 def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:

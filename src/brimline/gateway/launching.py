@@ -34,11 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
-_OTHER_SERVICES = {
-    "CLAUDE_CODE_USE_BEDROCK": "Bedrock",
-    "CLAUDE_CODE_USE_VERTEX": "Vertex",
-    "CLAUDE_CODE_USE_FOUNDRY": "Foundry",
-}
+_OTHER_SERVICES = ("Bedrock", "Vertex", "Foundry")
 _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Larger than any: the client takes the model's own window where that is smaller.
 _ANY_WINDOW, _ANY_THOUSANDS = "1000000", 1_000
@@ -228,7 +224,8 @@ def _settings_file(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _upstream_url(env: Mapping[str, str]) -> str:
-    for name, service in _OTHER_SERVICES.items():
+    for service in _OTHER_SERVICES:
+        name = f"CLAUDE_CODE_USE_{service.upper()}"
         if env.get(name, "").lower() not in ("", "0", "false", "no", "off"):
             raise BrimlineError(
                 f"{name} is set: the gateway does not speak {service}'s protocol; "

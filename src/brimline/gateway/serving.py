@@ -220,8 +220,6 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
 
 def _stop_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
-    with contextlib.suppress(OSError):
-        os.close(lifeline)
     server.should_exit = True
 
 

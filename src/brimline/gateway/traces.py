@@ -71,10 +71,9 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
                     database.executemany(statement, [(f"{name}/",) for name in asked.sessions])
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
-        if is_damaged(error):
-            remove_database(path)
-            return {}
-        raise StateError(f"{path} could not be cleared: {error}") from error
+        if not is_damaged(error):
+            raise StateError(f"{path} could not be cleared: {error}") from error
+        remove_database(path)
     return {}
 
 

@@ -120,16 +120,13 @@ def _removal_text(home_dir: str, text: str) -> str | None:
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    told = [
-        line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(whole)
-    ]
+    trail = contents.trail_rows(home_dir)
+    told = [line for line in trail if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
     if how is None or contents.digests_starting_with(home_dir, start):
         return None
-    return (
-        f"{layout.short_key(whole)} {how}: run the command or read the file again if you need its "
-        "content"
-    )
+    remedy = "run the command or read the file again if you need its content"
+    return f"{layout.short_key(whole)} {how}: {remedy}"
 
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
@@ -173,10 +170,8 @@ def _extent_text(page: Page, span: contents.Span, count: int) -> str:
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
         first, last, length = page.part
-        return (
-            f"line {span.first:,} of {count:,}, "
-            f"characters {first:,}-{last:,} of {length:,}{following}"
-        )
+        shown = f"characters {first:,}-{last:,} of {length:,}"
+        return f"line {span.first:,} of {count:,}, {shown}{following}"
     if (span.first, page.last, span.skipped) == (1, count, 0):
         return f"all {count:,} lines" if count > 1 else "its only line"
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
@@ -238,9 +233,8 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
         return "\n".join([first, *_unsearched_lines(result)])
     wanted = stored.parse_terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
-    blocks = _rows_that_fit(
-        (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered), room
-    )
+    texts = (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered)
+    blocks = _rows_that_fit(texts, room)
     last, total = result.span.first + len(blocks) - 1, result.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
     how = "that hold" if result.all_words else "that hold some of (none holds all)"

@@ -175,8 +175,9 @@ def use_database(
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
                     _begin_next_generation(folder, path)
-                    if not derived:
-                        break
+                if not derived:
+                    told = "was damaged and is begun anew: add all of it again"
+                    raise StoreError(f"the search index in {folder} {told}") from error
             elif code not in _WORTH_ANOTHER_TRY:
                 in_memory = in_memory and code in _UNWRITABLE
                 break
@@ -184,10 +185,6 @@ def use_database(
             problem = error
             break
     if not in_memory:
-        if is_damage(problem) and not derived:
-            raise StoreError(
-                f"the search index in {folder} was damaged and is begun anew: add all of it again"
-            ) from problem
         why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
         raise StoreError(f"the search index cannot be used: {why}") from problem
     with contextlib.closing(_connect(":memory:")) as connection:
@@ -287,12 +284,12 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def is_damage(error: Exception | None) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether a failure says that a file is damaged."""
     return _sqlite_error_code(error) in _DAMAGED
 
 
-def _sqlite_error_code(error: Exception | None) -> int:
+def _sqlite_error_code(error: Exception) -> int:
     """What SQLite calls a failure; a text that is none, or a table that is gone, is damage too."""
     if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
         return sqlite3.SQLITE_CORRUPT

@@ -60,12 +60,7 @@ def search_folder(home_dir: str) -> str:
 
 
 def find_outputs(
-    home_dir: str,
-    query: str,
-    project_dir: str | None,
-    pick: Callable[[int], Span],
-    *,
-    until: float,
+    home_dir: str, query: str, project_dir: str | None, pick: Callable[[int], Span], *, until: float
 ) -> Found:
     """The stored outputs that hold the words of a query: all of them, else some, the best first.
 

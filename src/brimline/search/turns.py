@@ -50,6 +50,11 @@ _BY_WORDS = """
     SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
     WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
 """
+_DELETE = (
+    "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)",
+    "DELETE FROM entries WHERE id = ?",
+    "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
+)
 _WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"  # noqa: S608
 
 
@@ -374,13 +379,8 @@ def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
 
 def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Take entries out; what follows them keeps no copy of their words."""
-    rows = "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)"
-    for statement in (rows, "DELETE FROM entries WHERE id = ?"):
+    for statement in _DELETE:
         connection.executemany(statement, [(key,) for key in ids])
-    connection.executemany(
-        "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
-        [(key,) for key in ids],
-    )
     if ids:
         _write_records(connection, ids, None)
 
