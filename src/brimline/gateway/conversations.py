@@ -389,9 +389,8 @@ class Conversations:
                 self._store_original(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
-                number = self._stickiness.keep_request(
-                    passing.name, sent, outcome.fresh, known.number
-                )
+                after = known.number
+                number = self._stickiness.keep_request(passing.name, sent, outcome.fresh, after)
                 if number is None:
                     return False
                 passing.sent = sent._replace(number=number)

@@ -148,16 +148,12 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     data = contents.get(home_dir, key)
     name = _key_and_origin(key, meta)
     if stored.is_binary(data):
-        return (
-            f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
-            f"`brimline store get {layout.short_key(key)} > FILE` saves it]"
-        )
+        remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
+        return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
     lines = contents.split_lines(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = (
-        contents.parse_range(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
-    )
+    span = contents.parse_range(call.lines or "1:", len(lines))
     if call.query:
         return _matching_lines_text(name, lines, span, call.query)
     page = fill_page(lines, span)
@@ -216,9 +212,7 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
     """Stored outputs that a query finds, each with the lines that fit."""
 
     def pick(count: int) -> contents.Span:
-        span = contents.Span(1, min(_HITS_PER_ANSWER, count))
-        if asked.lines:
-            span = contents.parse_range(asked.lines, count, "hit")
+        span = contents.parse_range(asked.lines or f"1:{_HITS_PER_ANSWER}", count, "hit")
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S

@@ -56,15 +56,11 @@ def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
 
 def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
-    return "\n".join(
-        "\n  ".join(
-            [
-                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
-                *row["lines"],
-            ]
-        )
-        for row in document["outputs"]
-    )
+    told = []
+    for row in document["outputs"]:
+        head = f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}"
+        told.append("\n  ".join([head, *row["lines"]]))
+    return "\n".join(told)
 
 
 def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:

@@ -236,17 +236,17 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
     documents.remove(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
-    batch: list[Document] = []
-    for number, digest in enumerate(fresh):
-        late = number > 0 and time.monotonic() > until
-        if late or sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
+    done, batch = 0, list[Document]()
+    for digest in fresh:
+        if done and time.monotonic() > until:
+            break
+        done += 1
+        batch.append(_read_document(home_dir, digest))
+        if sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
             _index_batch(connection, home_dir, batch)
             batch = []
-        if late:
-            return len(fresh) - number
-        batch.append(_read_document(home_dir, digest))
     _index_batch(connection, home_dir, batch)
-    return 0
+    return len(fresh) - done
 
 
 def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:

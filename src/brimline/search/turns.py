@@ -233,10 +233,8 @@ class Memory:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
-            last, size = connection.execute(
-                "SELECT max(block), length(records) FROM vectors WHERE ?",
-                (table_digest(table) == key[1],),
-            ).fetchone()
+            asked = "SELECT max(block), length(records) FROM vectors WHERE ?"
+            last, size = connection.execute(asked, (table_digest(table) == key[1],)).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
         scanned: ranking.Vectors = self._scanned[1]
@@ -318,9 +316,8 @@ def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
         record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
     _write_records(connection, [row[0] for row in rows], made)
-    connection.executemany(
-        "UPDATE entries SET has_vector = 1 WHERE id = ?", [(row[0],) for row in rows]
-    )
+    done = [(row[0],) for row in rows]
+    connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
     return len(rows)
 
 
@@ -365,13 +362,11 @@ def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
     )
     before_id, before = previous.fetchone() or (None, "")
     connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
+    own = (entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text)
     connection.execute(
         "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text),
-            *(before_id, before[-_MOST_BEFORE:]),
-        ),
+        (*own, before_id, before[-_MOST_BEFORE:]),
     )
     if entry.rows:
         _set_fact(connection, f"rows:{entry.ref}", entry.rows)
@@ -427,10 +422,8 @@ def _score_by_words(
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
     values = documents.project_bounds(within) | {"expression": asked, "limit": CANDIDATES}
-    return {
-        key: ranking.Found(words=own, pair=pair)
-        for key, own, pair in connection.execute(sql, values).fetchall()
-    }
+    rows = connection.execute(sql, values).fetchall()
+    return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
 
 
 def _read_hits(
