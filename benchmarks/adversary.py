@@ -324,7 +324,7 @@ def _killed(path: Path, home_dir: str, delay_s: float | None) -> bool:
     if child == 0:
         with contextlib.suppress(BaseException):
             plan = purge.plan_purge(str(path), Options(keep_requests=0), home_dir)
-            if plan.is_empty:
+            if not plan.changes:
                 back = restore.plan_restore(str(path), home_dir)
                 restore.restore(back, quiet_s=0.05)
             else:

@@ -21,6 +21,7 @@ from typing import Any
 from brimline import models
 from brimline.compaction import blocks, compactor
 from brimline.compaction.layers import layers_numbered
+from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
@@ -45,13 +46,10 @@ class _Layers:
 
     def edit(self, body: Any, now: float) -> Any:
         model = models.lookup(body["model"])
+        tokens = self._state.prompt_tokens
+        nothing = Policy({"context_window": None}, {}, [])
         size = window.resolve_window(
-            configured=None,
-            statusline=None,
-            client={},
-            observed=None,
-            occupancy_tokens=self._state.prompt_tokens,
-            model=model,
+            nothing, model, statusline=None, observed=None, occupancy_tokens=tokens
         )
         brim = size.tokens - model.reserve_tokens
         settings = dataclasses.replace(self._settings, brim_tokens=brim)
@@ -77,7 +75,7 @@ class _Service:
             self._cleared.update(block.id for block in due)
         cleared = [block for block in found if block.id in self._cleared]
         places = {(block.message, block.place): {"content": _CLEARED} for block in cleared}
-        return blocks.rebuild_with_fields(body, places) if places else body
+        return blocks.rebuild(body, places) if places else body
 
     def observe(self, _body: Any, usage: dict[str, Any]) -> None:
         self._prompt_tokens = blocks.prompt_tokens(usage)

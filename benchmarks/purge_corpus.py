@@ -73,7 +73,7 @@ def _measure(source: str, folder: str) -> Found:
     cpu_s = time.process_time() - begun
     purged = _content(path)
     sound = len(repair.examine(path).faults) <= faults
-    again = _purge(path, home_dir).is_empty and _content(path) == purged
+    again = not _purge(path, home_dir).changes and _content(path) == purged
     with open(path, "ab") as file:
         file.write(_LATE)
     _rest(path)
@@ -96,7 +96,7 @@ def _measure(source: str, folder: str) -> Found:
 def _purge(path: str, home_dir: str) -> Plan:
     _rest(path)
     plan = purge.plan_purge(path, Options(), home_dir)
-    if not plan.is_empty:
+    if plan.changes:
         purge.purge(path, plan, home_dir, quiet_s=0.01)
     return plan
 

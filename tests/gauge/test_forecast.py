@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline import models
@@ -105,6 +105,7 @@ def test_a_drop_is_not_taken_for_slow_growth() -> None:
     assert figures(fallen, 30_000, speed)[:2] == figures(unbroken, 30_000, speed)[:2]
 
 
+@example([1, 2], float("inf"), 1_000.0)
 @given(READINGS, st.integers() | st.floats(allow_nan=False), SPEEDS)
 def test_any_history_gives_figures(
     occupancies: list[int], tokens_left: float, speed: float

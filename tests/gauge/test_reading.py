@@ -34,7 +34,7 @@ def test_projected_is_occupancy_plus_tail(session: SessionBuilder) -> None:
     assert reading.projected_tokens == 101_500
     assert reading.compaction.tokens == 167_000
     assert reading.margin_tokens == 65_500
-    assert reading.used_ratio == 0.5
+    assert reading.document()["used_ratio"] == 0.5
     assert reading.measured_by == "transcript"
     assert reading.measured_at is not None
     assert _reading(session, added_characters=2_850).tail_tokens == 500 + 2_000
@@ -147,7 +147,7 @@ def test_where_nobody_knows_which_is_newer_the_transcript_counts(
     assert _reading(session, snapshot).occupancy_tokens is None
     alone = Snapshot(at=5.0, window_tokens=1_000_000, occupancy_tokens=250_000, model="claude")
     reading = make_reading(Tail(), alone, _policy())
-    assert (reading.used_ratio, reading.model) == (0.25, "claude")
+    assert (reading.document()["used_ratio"], reading.model) == (0.25, "claude")
 
 
 def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
@@ -171,12 +171,25 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "history"), [(69_479, [69_479]), (69_480, [50_000, 69_480]), (140_000, None)]
+)
+def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
+    session: SessionBuilder, home_dir: str, tokens: int, history: list[int] | None
+) -> None:
+    """So is a tier; a calm session is read no further than its last request."""
+    session.reply(50_000)
+    session.reply(tokens)
+
+    assert _measured(session, home_dir).history == (history or [50_000, tokens])
+
+
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) is None
+    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -184,7 +197,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) == 1_000_000
+    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) == 1_000_000
 
 
 def _policy(**values: Any) -> Policy:

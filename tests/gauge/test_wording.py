@@ -80,7 +80,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     assert wording.headline(without) == f"{begins}{wording.margin(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.headline(nothing).startswith("Unknown: no model request")
-        assert wording.farewell(nothing).startswith("It ended before a model request")
+    assert wording.farewell(UNMEASURED).startswith("It ended before a model request")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def taken(session: SessionBuilder) -> Survey:
 
 def texts(found: Survey) -> list[tuple[str, int, int]]:
     """The results that could go: their call, request and size."""
-    return [(one.call_id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
+    return [(one.call.id, one.request, one.size_bytes) for one in found.items if one.kind == "text"]
 
 
 @pytest.mark.parametrize(("size", "is_item"), [(699, False), (700, True)])
@@ -132,7 +132,7 @@ def test_large_results_and_directives_are_the_conversation_of_pins(
     found = taken(session).conversation
 
     assert len(found) == 2
-    assert getattr(found[0], "text", None) == "brim:pin next"
+    assert getattr(found[0], "kind", None) == "next"
 
 
 def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) -> None:

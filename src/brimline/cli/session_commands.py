@@ -120,7 +120,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     with _reading_progress(path) as bar:
         planned = purge.plan_purge(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
-    if planned.is_empty:
+    if not planned.changes:
         output.answer(report, f"{session_text.purge(report)}\nNothing to purge.", as_json=as_json)
         return
     if flags["dry_run"]:

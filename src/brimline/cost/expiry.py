@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import clienttools, clock, models
@@ -114,12 +115,9 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
 
 def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     """The rows since the last compaction, oldest first, as far back as is read."""
-    rows: list[dict[str, Any]] = []
-    for fields in json.rows_backward(transcript, b"{", _MOST_BYTES):
-        if row.is_boundary(fields):
-            break
-        rows.append(fields)
-    return rows[::-1]
+    backward = json.rows_backward(transcript, b"{", _MOST_BYTES)
+    rows = itertools.takewhile(lambda fields: not row.is_boundary(fields), backward)
+    return list(rows)[::-1]
 
 
 def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from brimline import clock
 from brimline.errors import StateError
 from brimline.fast import io, json
+from brimline.fast.paths import client_config_dir
 from brimline.state import forgotten
 from brimline.transcript import find, read, row
 
@@ -66,14 +67,8 @@ class Spending(NamedTuple):
 
 def all_transcripts() -> list[str]:
     """Every session of the client, and every subagent's."""
-    beside = find.beginning_with()
-    folders = {os.path.dirname(path) for path in beside}
-    inside = [
-        path
-        for folder in sorted(folders)
-        for path in glob.glob(f"{glob.escape(folder)}/*/subagents/*.jsonl")
-    ]
-    return sorted(beside) + inside
+    projects = f"{glob.escape(client_config_dir())}/projects"
+    return sorted(find.beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
 
 
 def read_spendings(
@@ -90,7 +85,7 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:
@@ -198,8 +193,7 @@ def _file_stamp(path: str) -> list[int] | None:
 def load_kept_spendings(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
-        lines = json.read_lines(f"{home_dir}/{FILE}")
-        return [_decode_line(line) for line in lines]
+        return [_decode_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 

@@ -108,7 +108,7 @@ def fullest_moments(moments: Sequence[Moment]) -> list[Moment]:
 def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     """How full it was, stacked by what it consisted of, with the brim and what happened."""
     peak = max((moment.tokens for moment in shown), default=0)
-    brims = [moment.reading.compaction.tokens if moment.reading else 0 for moment in shown]
+    brims = [moment.reading.compaction.tokens for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
     plot = _plot_with_ticks(size, len(shown), max(peak, *near, 1))
     _add_part_bands(plot, shown)

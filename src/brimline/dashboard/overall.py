@@ -10,6 +10,7 @@ import statistics
 import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import output
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from brimline.cost.spending import Spending
 
 SPANS = (30, 90, 365)
-_DAY_S = 86_400
 _WEEK, _MOST_BARS = 7, 90
 _TOP = 5
 # Where a figure is worth a sentence: shares of what was sent, paid, or came in.
@@ -85,16 +85,17 @@ def period_figures(
 ) -> dict[str, Any]:
     """All that the page shows of the last days, counted from the last request."""
     bins = _bar_of_each_day(spendings, span)
-    first, last = min(bins), max(bins)
-    since = time.mktime(time.strptime(first, "%Y-%m-%d"))
-    compacted = [each for each in distinct_compactions(rows) if first <= _day(each["at"]) <= last]
+    since = time.mktime(date.fromisoformat(min(bins)).timetuple())
+    compacted = [each for each in distinct_compactions(rows) if str(_local_day(each["at"])) in bins]
     aftermath.fill_in_dollars(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
+    daily = bill.group_rows(spendings, ("day", "model"), user_models, since)
+    projects = bill.group_rows(spendings, ("project",), user_models, since)
     period = Period(total, recent, compacted, _sum_counts(row["tools"] for row in recent))
     return {
         "span": span,
-        "until": last,
+        "until": max(bins),
         "unit": "day" if span <= _MOST_BARS else "week",
         "spans": SPANS,
         "sessions": sum(row["requests"] > 0 for row in recent),
@@ -102,10 +103,8 @@ def period_figures(
         "saved": savings.add_up(savings.Saved(*row["saved"]) for row in recent),
         "total_dollars": bill.row_dollars_text(total),
         "tokens": period.sent_tokens + total["output_tokens"],
-        "plots": _period_plots(
-            bill.group_rows(spendings, ("day", "model"), user_models, since), compacted, bins
-        ),
-        "projects": _dearest_projects(spendings, user_models, since),
+        "plots": _period_plots(daily, compacted, bins),
+        "projects": sorted(projects, key=lambda row: -(row["dollars"] or 0.0))[:_TOP],
         "tools": period.tools.most_common(_TOP),
         "advice": advice(period),
     }
@@ -184,14 +183,6 @@ def _subagent_row(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[
     }
 
 
-def dollars_by_session(
-    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]]
-) -> dict[str, float | None]:
-    """Dollars by session, for a list of them."""
-    rows = bill.group_rows(spendings, ("session",), user_models)
-    return {row["session"]: row["dollars"] for row in rows}
-
-
 def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Every compaction once: a resumed session has copies of those before."""
     distinct: dict[Any, dict[str, Any]] = {}
@@ -205,14 +196,11 @@ def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
 def _bar_of_each_day(spendings: Sequence[Spending], span: int) -> dict[str, str]:
     """The days up to the last request, each with the first day of its bar."""
     times = [request.at for spending in spendings for request in spending.requests]
-    last = max(times, default=0.0)
-    first = max(min(times, default=0.0), last - (span - 1) * _DAY_S)
-    # From noon to noon: a day has 23 to 25 hours where clocks are changed.
-    noon = time.mktime(time.strptime(_day(first), "%Y-%m-%d")) + _DAY_S / 2
-    days = [_day(noon + number * _DAY_S) for number in range(int((last - first) / _DAY_S) + 2)]
-    shown = [day for day in days if day <= _day(last)]
+    last = _local_day(max(times, default=0.0))
+    first = max(_local_day(min(times, default=0.0)), last - timedelta(span - 1))
+    days = [first + timedelta(number) for number in range((last - first).days + 1)]
     length = 1 if span <= _MOST_BARS else _WEEK
-    return {day: shown[at - at % length] for at, day in enumerate(shown)}
+    return {str(day): str(days[at - at % length]) for at, day in enumerate(days)}
 
 
 def _period_plots(
@@ -229,7 +217,7 @@ def _period_plots(
         by_model[model] += tokens
         sent[bar] += bill.sent_tokens(row)
         read[bar] += row["cache_read_tokens"]
-    times = Counter(bins[_day(each["at"])] for each in compacted)
+    times = Counter(bins[str(_local_day(each["at"]))] for each in compacted)
     bars = list(dict.fromkeys(bins.values()))
     shares = [100 * read[bar] / sent[bar] if sent[bar] else 0.0 for bar in bars]
 
@@ -245,15 +233,8 @@ def _period_plots(
     }
 
 
-def _dearest_projects(
-    spendings: Sequence[Spending], user_models: Sequence[dict[str, Any]], since: float
-) -> list[dict[str, Any]]:
-    rows = bill.group_rows(spendings, ("project",), user_models, since)
-    return sorted(rows, key=lambda row: -(row["dollars"] or 0.0))[:_TOP]
-
-
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d", time.localtime(at))
+def _local_day(at: float) -> date:
+    return date(*time.localtime(at)[:3])
 
 
 def _sum_counts(counts: Iterable[dict[str, int]]) -> Counter[str]:

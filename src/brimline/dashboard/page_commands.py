@@ -11,18 +11,14 @@ import socket
 import sys
 import threading
 import webbrowser
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
-from brimline import extras, output
+from brimline import output
 from brimline.errors import BrimlineError
 from brimline.fast import io, paths
 from brimline.transcript import find
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _ENTRANCE = """<!doctype html><meta charset="utf-8"><title>brimline</title>
 <form method="post" action="{address}"><input type="hidden" name="key" value="{key}">
@@ -46,11 +42,11 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
       brimline dashboard
       brimline dashboard --port 8377 --no-open
     """
-    with _require_libraries():
-        import uvicorn
+    import uvicorn
 
-        from brimline.connections import Impatient
-        from brimline.dashboard import web
+    from brimline.connections import Impatient
+    from brimline.dashboard import web
+
     try:
         listener = socket.create_server(("127.0.0.1", port))
     except OSError as error:
@@ -121,9 +117,9 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    with _require_libraries():
-        from brimline.dashboard.report import single_page, write_page
-        from brimline.dashboard.story import tell_story
+    from brimline.dashboard.report import single_page, write_page
+    from brimline.dashboard.story import tell_story
+
     path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = tell_story(path, paths.home(), bar.update)
@@ -167,20 +163,3 @@ def replay(
     path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, table_text, as_json=as_json)
-
-
-@contextlib.contextmanager
-def _require_libraries() -> Iterator[None]:
-    """Say what to install where a library is missing.
-
-    Raises:
-        BrimlineError: one is.
-    """
-    try:
-        yield
-    except ImportError as error:
-        if (error.name or "").startswith("brimline"):
-            raise
-        raise BrimlineError(
-            extras.installation_hint("pages need Jinja, Starlette and Uvicorn")
-        ) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import operator
 import os
 import re
 import time
@@ -56,7 +55,6 @@ _TOOLS = frozenset(
 # As the service demands it of the names of tools, and the client writes its own words.
 _MODEL = re.compile(r"claude-[a-z0-9.-]{1,40}(\[1m\])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_TOKENS = operator.attrgetter("tokens")
 # Of one text; a page is to be read, and `brimline store get` has the rest.
 MOST_CHARACTERS = 60_000
 # What Markdown puts before and around words.
@@ -194,7 +192,7 @@ def _priced_compactions(
 
 def headline(story: Story) -> str:
     """Where it stands, in a sentence."""
-    document = story.now.document() if story.now else None
+    document = story.now.document()
     return wording.headline(document) if story.is_running else wording.farewell(document)
 
 
@@ -202,9 +200,8 @@ def request_label(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
     when = _minute_text(moment.at, single=single)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
-    if moment.reading:
-        text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
-        text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
+    text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
+    text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
     if moment.outlook and moment.outlook.high:
         low, high = moment.outlook.low, moment.outlook.high
         text += f"; the forecast was {low:,} to {high:,} more requests"
@@ -223,7 +220,7 @@ def new_items_with_texts(story: Story, moment: Moment) -> list[tuple[list[Item],
     by_row.pop(-1, None)
     with read.open_regular(story.path) as file:
         found = [(by_row[at], row_text_at(file, at)) for at in sorted(by_row)[:_MOST_ROWS]]
-    return sorted(found, key=lambda row: -sum(map(_TOKENS, row[0])))
+    return sorted(found, key=lambda row: -sum(item.tokens for item in row[0]))
 
 
 def row_text_at(file: BinaryIO, offset: int) -> str:

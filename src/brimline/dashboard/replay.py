@@ -103,11 +103,8 @@ def table_text(document: dict[str, Any]) -> str:
         for event in document["events"][:_SHOWN]
     ]
     if rows:
-        lines += [
-            "",
-            output.table(["request", "what", "tokens", "of it"], rows, right={0, 2}),
-            _NOTE,
-        ]
+        happened = output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})
+        lines += ["", happened, _NOTE]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")
     return "\n".join(lines)

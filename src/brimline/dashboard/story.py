@@ -80,7 +80,7 @@ class Moment:
     """Whether what it put out was recorded in full."""
     parts: dict[str, int] = field(default_factory=dict)
     items: list[Item] = field(default_factory=list)
-    reading: Reading | None = None
+    reading: Reading = field(init=False)
     outlook: Forecast | None = None
     broke: Break | None = None
     """What had been cached and was not read again."""
@@ -112,8 +112,8 @@ class Story:
     models: Counter[str] = field(default_factory=Counter)
     scan: Scan = field(default_factory=Scan)
     cache: Caching = field(default_factory=Caching)
-    composed: Composition | None = None
-    now: Reading | None = None
+    composed: Composition = field(init=False)
+    now: Reading = field(init=False)
     figures: Figures = field(default_factory=Figures)
     saved: savings.Saved = field(default_factory=savings.Saved)
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -207,15 +207,12 @@ def story_without_readings(
     spooled = history.read_spool(home_dir, find.session_id_of(path))
     reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
-        with read.open_regular(path) as file:
-            size = reader.story.size_bytes = os.fstat(file.fileno()).st_size
-            for line in read.lines(file, size):
-                for record in line.records:
-                    reader.read_row(record.value, line.offset)
-                rows += len(line.records)
-                reader.story.broken_lines += line.problem in read.BROKEN
-                if progress:
-                    progress(len(line.raw))
+        reader.story.size_bytes = os.path.getsize(path)
+        for line in read.lines_of(path, progress):
+            for record in line.records:
+                reader.read_row(record.value, line.offset)
+            rows += len(line.records)
+            reader.story.broken_lines += line.problem in read.BROKEN
         last = read_tail(path)
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -331,12 +328,10 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest_number_behind(WINDOW)
+    observed = state.largest_behind(WINDOW) or 0
     for moment in story.moments:
-        proved = proved_window(moment.tokens)
-        observed = max(observed or 0, proved or 0) or None
+        observed = max(observed, proved_window(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
-        moment.reading.history = moment.last.history[::-1]
         moment.outlook = moment.reading.forecast()
 
 

@@ -24,7 +24,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from brimline.cost import spending
+from brimline.cost import bill, spending
 from brimline.dashboard import overall, pages, story
 from brimline.dashboard.index import SORTS, Filter, Index, session_stamp
 from brimline.errors import BrimlineError
@@ -184,7 +184,8 @@ class Dashboard:
                 self.index.refresh()
                 self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
                 own = config.user_models(self.home_dir)
-                self.costs = overall.dollars_by_session(self.spendings, own)
+                rows = bill.group_rows(self.spendings, ("session",), own)
+                self.costs = {row["session"]: row["dollars"] for row in rows}
             time.sleep(_REFRESH_S)
             self.wanted.wait()
 
@@ -341,10 +342,10 @@ class Dashboard:
         projects = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
             projects = list(filter(os.path.isdir, self.index.filter_choices("project")))
-        chosen, here = request.query_params.get("project", ""), os.getcwd()
+        asked, here = request.query_params.get("project", ""), os.getcwd()
         return {
             "projects": sorted({*projects, here}),
-            "project": chosen if chosen in projects else here,
+            "project": asked if asked in projects else here,
         }
 
 

@@ -295,22 +295,14 @@ class Conversations:
         session = SessionState(self._home, passing.session)
         snapshot = None if passing.agent else session.snapshot()
         size = window.resolve_window(
-            configured=policy.values["context_window"],
+            policy,
+            model,
             statusline=snapshot.window_tokens if snapshot else None,
-            client=policy.client,
             observed=None,
             occupancy_tokens=state.prompt_tokens,
-            model=model,
             requested_model="[1m]" if passing.is_large else None,
         )
-        point = window.resolve_compaction(
-            configured=policy.values["compaction_tokens"],
-            client=policy.client,
-            window=size,
-            model=model,
-            version=None,
-            learned=policy.learned.get("points"),
-        )
+        point = window.resolve_compaction(policy, size, model, None, None)
         # A model that the client does not compact has the same room, up to the same point.
         usual = size.tokens - model.reserve_tokens
         brim = point.tokens if point.ending == "compaction" else min(point.tokens, usual)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import models
-from brimline.transcript.pieces import REPLY_KINDS
+from brimline.transcript.pieces import REPLY_KINDS, Piece
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from brimline.transcript.pieces import Entry, Piece
+    from brimline.transcript.pieces import Entry
     from brimline.transcript.row import Usage
 
     # Told of each request: its usage, what it was the first to carry, and the whole context.
@@ -115,8 +115,6 @@ def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
 
 def estimate_text_tokens(characters: int) -> int:
     """What a text of that length costs a model that is not known."""
-    from brimline.transcript.pieces import Piece
-
     return round(estimate_piece_tokens(Piece("text", characters), None))
 
 

@@ -33,11 +33,11 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
     last = usage.read_tail(path, requests=1)
     composed = composition.compose_entries(pieces.entries(path, progress))
     recorded = last.usage.session_id if last.usage else None
-    named = {
+    return {
         "session_id": recorded or find.session_id_of(path),
         "transcript": os.path.abspath(path),
+        **composition_document(composed),
     }
-    return named | composition_document(composed)
 
 
 def composition_document(found: Composition) -> dict[str, Any]:

@@ -228,11 +228,8 @@ def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _
 def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
-    growths = [
-        min(change, cap)
-        for change in _recent_changes(occupancies, _RECENT_OPERATIONS)
-        if change > 0
-    ]
+    recent = _recent_changes(occupancies, _RECENT_OPERATIONS)
+    growths = [min(change, cap) for change in recent if change > 0]
     count = len(growths)
     if not count:
         return 1.0
@@ -244,11 +241,5 @@ def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> flo
 
 def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
     """The newest changes; equal neighbours are one request read twice."""
-    changes: list[int] = []
-    for index in range(len(occupancies) - 1, 0, -1):
-        change = occupancies[index] - occupancies[index - 1]
-        if change:
-            changes.append(change)
-            if len(changes) == count:
-                break
-    return changes
+    changes = [after - occupancies[at] for at, after in enumerate(occupancies[1:])]
+    return [change for change in changes if change][-count:]

@@ -57,13 +57,6 @@ class Reading:
         # What was learned about the growth of the user's earlier sessions.
         self.growth: dict[str, list[float]] | None = None
 
-    @property
-    def used_ratio(self) -> float | None:
-        """Occupancy as a share of the window."""
-        if self.occupancy_tokens is None:
-            return None
-        return self.occupancy_tokens / self.window.tokens
-
     def recorded_figures(self) -> dict[str, object]:
         """The figures that are recorded with every reading."""
         return {
@@ -79,13 +72,13 @@ class Reading:
 
     def document(self) -> dict[str, Any]:
         """The reading under the keys that other programs rely on; unknown is None."""
-        ahead = self.forecast()
+        ahead, used = self.forecast(), self.occupancy_tokens
         return {
-            "occupancy_tokens": self.occupancy_tokens,
+            "occupancy_tokens": used,
             "projected_tokens": self.projected_tokens,
             "tail_tokens": self.tail_tokens,
             "margin_tokens": self.margin_tokens,
-            "used_ratio": self.used_ratio,
+            "used_ratio": None if used is None else used / self.window.tokens,
             "window_tokens": self.window.tokens,
             "window_source": self.window.source,
             "effective_window_tokens": self.compaction.effective_window_tokens,
@@ -154,7 +147,7 @@ def measure(
     """
     tail = _uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
-    observed = state.largest_number_behind(session.WINDOW)
+    observed = state.largest_behind(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
     # The latest step alone may be so large that a few like it would fill the window.
     margin = reading.margin_tokens
@@ -172,9 +165,9 @@ def measure(
 def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.proved_window(scan.largest_occupancy_tokens)
-    observed = max(state.largest_number_behind(session.WINDOW) or 0, proved or 0)
+    observed = max(state.largest_behind(session.WINDOW) or 0, proved or 0)
     history = scan.occupancies_since_compaction
-    return make_reading(last, state.snapshot(), policy, observed or None, history=history)
+    return make_reading(last, state.snapshot(), policy, observed, history=history)
 
 
 def make_reading(
@@ -198,24 +191,16 @@ def make_reading(
     name, requested = _model_names(tail, snapshot)
     model = models.lookup_in(name, policy.models)
     size = window.resolve_window(
-        configured=policy.values["context_window"],
+        policy,
+        model,
         statusline=snapshot.window_tokens if snapshot else None,
-        client=policy.client,
         observed=observed_window,
         occupancy_tokens=occupancy,
-        model=model,
         requested_model=requested,
     )
     is_special = policy.values["guard.preset"] != "default"
-    compaction = window.resolve_compaction(
-        configured=policy.values["compaction_tokens"],
-        client=policy.client,
-        window=size,
-        model=model,
-        version=version,
-        learned=policy.learned.get("points"),
-        remaining_percent=policy.preset["point_remaining"] if is_special else None,
-    )
+    remaining = policy.preset["point_remaining"] if is_special else None
+    compaction = window.resolve_compaction(policy, size, model, version, remaining)
     reading = Reading(size, compaction, model)
     reading.model = name
     reading.offset = tail.offset
@@ -278,7 +263,7 @@ def _uncompacted_tail(
         tail = read_tail(transcript, requests)
     except FileNotFoundError:
         return Tail()
-    compacted_size = state.largest_number_behind(session.COMPACTED) if state else None
+    compacted_size = state.largest_behind(session.COMPACTED) if state else None
     if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:

@@ -9,6 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from brimline.fast.policy import Policy
     from brimline.gauge.reading import Reading
     from brimline.models import Model
 
@@ -93,16 +94,16 @@ def describe_ending(ending: object, tokens: int) -> str:
 
 
 def resolve_window(
+    policy: Policy,
+    model: Model,
     *,
-    configured: int | None,
     statusline: int | None,
-    client: dict[str, Any],
     observed: int | None,
     occupancy_tokens: int | None,
-    model: Model,
     requested_model: str | None = None,
 ) -> Window:
     """The first source that knows: config, status line, settings, observation, model name."""
+    configured, client = policy.values["context_window"], policy.client
     if configured:
         return Window(configured, "config")
     if statusline:
@@ -153,28 +154,20 @@ def proved_window(occupancy_tokens: int | None) -> int | None:
 
 
 def resolve_compaction(
-    *,
-    configured: int | None,
-    client: dict[str, Any],
-    window: Window,
-    model: Model,
-    version: str | None,
-    learned: dict[str, int] | None = None,
-    remaining_percent: int | None = None,
+    policy: Policy, window: Window, model: Model, version: str | None, remaining_percent: int | None
 ) -> CompactionPoint:
     """The first source that knows: config, earlier compactions, the client's settings, the window.
 
     Where the client does not compact by itself, it is the point at which the API refuses.
 
     Args:
-        configured: what the user says.
-        client: facts from the client's settings.
+        policy: what the user says, facts from the client's settings, points that were learned.
         window: the window.
         model: the one that answers.
         version: the client's version.
-        learned: points learned under this user's settings, by `learned_key`.
         remaining_percent: assume this much of the window to be left at a compaction.
     """
+    client, learned = policy.client, policy.learned.get("points") or {}
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
     enforced = _is_enforced(client, window, chosen, model, version)
@@ -190,9 +183,9 @@ def resolve_compaction(
     else:
         expected = _expected_point(effective, model, None)
     tokens = expected
-    learned_tokens = (learned or {}).get(learned_key(window.tokens, effective, ending))
-    if configured:
-        tokens, source = configured, "config"
+    learned_tokens = learned.get(learned_key(window.tokens, effective, ending))
+    if policy.values["compaction_tokens"]:
+        tokens, source = policy.values["compaction_tokens"], "config"
     elif learned_tokens:
         tokens, source = learned_tokens, "learned"
     elif remaining_percent is not None and ending == "compaction":

@@ -70,9 +70,9 @@ def headline(document: dict[str, Any] | None) -> str:
     return f"{in_use(document)} in use; {ending(document)}: {left}."
 
 
-def farewell(document: dict[str, Any] | None) -> str:
+def farewell(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
-    if document is None or document["occupancy_tokens"] is None:
+    if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
     left = document["compaction_tokens"] - document["occupancy_tokens"]
     side = "past the brim" if left < 0 else "before the brim"

@@ -11,7 +11,7 @@ import re
 import sys
 import uuid
 from collections import deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -98,8 +98,7 @@ class Mend(NamedTuple):
     after: Place | None = None  # where an answer goes: behind the last part of the reply
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One thing that is wrong."""
 
     kind: str
@@ -269,7 +268,7 @@ class Finder:
         self._find_broken_compaction()
         found = self._found
         found.faults = [
-            fault if fault.place.line >= self._context_from else replace(fault, in_context=False)
+            fault if fault.place.line >= self._context_from else fault._replace(in_context=False)
             for fault in sorted(found.faults, key=lambda fault: fault.place)
         ]
         return found

@@ -8,14 +8,18 @@ number may belong to another program by now.
 from __future__ import annotations
 
 import calendar
+import contextlib
 import json
 import os
 import subprocess
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.fast import io, paths
 from brimline.session.disk import InUseError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 RECENT_S = 30.0
 _SLACK_S = 2.0
@@ -78,20 +82,14 @@ def _registry_folders(session: str) -> list[str]:
     return [folder for folder in folders if os.path.isdir(folder)]
 
 
-def _clients_registered_in(folders: list[str]) -> list[Client]:
-    """The clients that say that they run."""
-    files = [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]
-    return [client for file in files if file.endswith(".json") for client in _client_in_file(file)]
-
-
-def _client_in_file(path: str) -> list[Client]:
-    """The client that a file tells of; none where it makes no sense."""
-    try:
-        entry = json.loads(io.read_file(path))
-        client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
-    return [client] if client.pid > 0 else []
+def _clients_registered_in(folders: list[str]) -> Iterator[Client]:
+    """The clients that say that they run; what makes no sense is none."""
+    for path in [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]:
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            entry = json.loads(io.read_file(path))
+            client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)
+            if client.pid > 0:
+                yield client
 
 
 def _is_running(client: Client) -> bool:

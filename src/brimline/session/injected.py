@@ -11,11 +11,8 @@ from brimline.gauge.composition import Injection
 from brimline.session import inspect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from brimline.gauge.composition import Injections
-
-    Progress = Callable[[int], None] | None
+    from brimline.transcript.read import Progress
 
 
 def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:

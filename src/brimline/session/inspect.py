@@ -19,21 +19,18 @@ from brimline.transcript import find, read, row
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Scan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from brimline.compaction.cold import Call
     from brimline.transcript.compactions import Recorded
-    from brimline.transcript.read import Line, Record
+    from brimline.transcript.read import Line, Progress, Record
 
 ENVELOPE, UNREADABLE = "envelope", "unreadable"
 # The rest is for the client alone.
 REACH_THE_MODEL = frozenset(
     ("tool_result", "tool_input", "assistant", "thinking", "user", "summary", "attachment")
 )
-_WHOLE_ROWS = {
-    "progress": "progress",
-    "file-history-snapshot": "file_snapshot",
-}
+_WHOLE_ROWS = {"progress": "progress", "file-history-snapshot": "file_snapshot"}
 _BLOCKS = {
     "tool_result": "tool_result",
     "tool_use": "tool_input",
@@ -88,7 +85,7 @@ class Inspection:
         return context.next_tokens_if_uncompacted if self.is_undone else context.next_tokens
 
 
-def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspection:
+def inspect(path: str, progress: Progress = None) -> Inspection:
     """Look at a session file; `progress` is called with numbers of bytes read.
 
     Raises:
@@ -99,7 +96,7 @@ def inspect(path: str, progress: Callable[[int], None] | None = None) -> Inspect
     return found
 
 
-def injections(path: str, progress: Callable[[int], None] | None = None) -> Injections:
+def injections(path: str, progress: Progress = None) -> Injections:
     """What hooks and the client put into a session beside the conversation.
 
     Raises:
@@ -145,8 +142,8 @@ class _Inspector:
     def close(self) -> Inspection:
         found = self.found
         found.findings = self.finder.close()
-        is_loaded_whole = found.size_bytes < LOADED_WHOLE_BYTES
-        found.is_undone = is_loaded_whole and self.context.links.is_compaction_undone
+        is_undone = self.context.links.is_compaction_undone
+        found.is_undone = is_undone and found.size_bytes < LOADED_WHOLE_BYTES
         found.compactions = self.scan.compactions
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)

@@ -13,21 +13,15 @@ import os
 import uuid
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.compaction import cold
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
-from brimline.session.survey import (
-    COPY,
-    PROGRESS_ROW,
-    TEXT,
-    encode_row,
-    line_checksum,
-    take_survey,
-)
+from brimline.session.survey import COPY, PROGRESS_ROW, TEXT, encode_row, line_checksum, take_survey
+from brimline.session.swap import changed_meanwhile_error
 from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
@@ -35,11 +29,12 @@ from brimline.transcript.read import Line
 from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
     from brimline.session.survey import Item, Mark, Survey, Thought
+    from brimline.transcript.read import Progress
 
 OLD, COPIES, PROGRESS = "old", "copies", "progress"
 STRATEGIES = {
@@ -54,8 +49,7 @@ _KEPT_REQUESTS = 10
 _NOTHING: list[Item] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How to purge; what is None is left to the judgement."""
 
     threshold_bytes: int | None = None  # from which size on a result is long
@@ -93,11 +87,6 @@ class Plan:
     lost_thoughts: list[Thought] = field(default_factory=list)
 
     @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return not self.changes
-
-    @property
     def disk_bytes(self) -> int:
         """By how much the file shrinks."""
         return sum(saving.disk_bytes for saving in self.savings.values())
@@ -126,9 +115,7 @@ class Plan:
         return int(characters / models.lookup(self.survey.model).characters_per_token)
 
 
-def plan_purge(
-    path: str, options: Options, home_dir: str, progress: Callable[[int], None] | None = None
-) -> Plan:
+def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = None) -> Plan:
     """Look at a session and decide; changes nothing, neither the file nor the store.
 
     Raises:
@@ -203,7 +190,7 @@ class _Chooser:
 
     def _is_pinned(self, item: Item) -> bool:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
-        return item.call_id in self._calls or item.digest in self._digests
+        return item.call.id in self._calls or item.digest in self._digests
 
     def strategy_of(self, item: Item) -> str | None:
         """By what something that may go would go, whether that is wanted or not."""
@@ -212,7 +199,7 @@ class _Chooser:
         if item.kind == PROGRESS_ROW:
             return None if self._is_recent(item) or item.uuid in self._needed else PROGRESS
         is_present = item.is_main and item.segment >= self._survey.sent.segment
-        return OLD if is_present and item.call_id in self._cold else None
+        return OLD if is_present and item.call.id in self._cold else None
 
     def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
@@ -240,32 +227,40 @@ def _cold_calls(survey: Survey, options: Options) -> set[str]:
 
 
 def _add_to_plan(plan: Plan, item: Item) -> None:
-    """Note that something goes, unless what replaces a result is no shorter."""
-    disk_bytes, characters = item.disk_bytes, item.characters
+    """Note that something goes."""
+    saving = plan.savings[item.strategy]
     if item.kind == TEXT:
-        new = replacement(item)
-        disk_bytes -= len(json.encoder.encode_basestring(new).encode())
-        characters -= len(new)
-        if disk_bytes <= 0 or characters <= 0:
-            return
+        _add_text_to_plan(plan, item, saving)
+        return
     if item.kind == PROGRESS_ROW:
         plan.changes[item.mark] = _NOTHING
         plan.dropped.add(item.uuid or "")
     else:
         plan.changes.setdefault(item.mark, []).append(item)
-    saving = plan.savings[item.strategy]
+    saving.items += 1
+    saving.disk_bytes += item.disk_bytes
+
+
+def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
+    """Note that a text of a result goes, unless what replaces it is no shorter."""
+    new = replacement(item)
+    disk_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
+    characters = item.characters - len(new)
+    if disk_bytes <= 0 or characters <= 0:
+        return
+    plan.changes.setdefault(item.mark, []).append(item)
     saving.disk_bytes += disk_bytes
-    if item.kind == TEXT and item.call_id:
-        # A compaction writes a result again, and a resume sends it once.
-        item.is_again = (item.call_id, item.digest) in plan.results
-        plan.results.add((item.call_id, item.digest))
+    # A compaction writes a result again, and a resume sends it once.
+    result = (item.call.id, item.digest)
+    item.is_again = result in plan.results
     if item.is_again:
         return
+    plan.results.add(result)
     saving.items += 1
-    if item.kind == TEXT and item.call_id not in plan.survey.cleared:
+    if item.call.id not in plan.survey.cleared:
         saving.context_items += 1
         saving.context_characters += characters
-        plan.characters_of[item.call_id] += characters
+        plan.characters_of[item.call.id] += characters
 
 
 def replacement(item: Item) -> str:
@@ -279,12 +274,7 @@ def key_of(item: Item) -> str:
 
 
 def purge(
-    path: str,
-    plan: Plan,
-    home_dir: str,
-    *,
-    quiet_s: float = 1.0,
-    progress: Callable[[int], None] | None = None,
+    path: str, plan: Plan, home_dir: str, *, quiet_s: float = 1.0, progress: Progress = None
 ) -> Rewritten:
     """Do it.
 
@@ -294,7 +284,7 @@ def purge(
         RewrittenError: it was done, but the work after the swap was cut short.
         RewriteError: the copy is not sound, or the session changed; nothing was changed.
     """
-    purged = _PurgedCopy(plan, home_dir, find.session_id_of(path), progress)
+    purged = _PurgedCopy(plan, home_dir, path, progress)
     steps = (purged.make_new, purged.verify, purged.write_note)
     return rewrite(Order(path, home_dir, *steps, quiet_s))
 
@@ -302,11 +292,9 @@ def purge(
 class _PurgedCopy:
     """The steps of a purge in the order in which `rewrite` takes them."""
 
-    def __init__(
-        self, plan: Plan, home_dir: str, session: str, progress: Callable[[int], None] | None
-    ) -> None:
+    def __init__(self, plan: Plan, home_dir: str, path: str, progress: Progress) -> None:
         self._plan = plan
-        self._home_dir, self._session = home_dir, session
+        self._home_dir, self._path = home_dir, path
         self._progress = progress or (lambda _: None)
         self._keys: dict[str, None] = {}
 
@@ -324,7 +312,7 @@ class _PurgedCopy:
             raw = old.read(mark.length)
             at = mark.offset + mark.length
             if at > length or line_checksum(raw) != mark.check:
-                raise _changed_meanwhile_error()
+                raise changed_meanwhile_error(self._path)
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
@@ -349,7 +337,7 @@ class _PurgedCopy:
         while count > 0:
             block = old.read(min(count, BLOCK_BYTES))
             if not block:
-                raise _changed_meanwhile_error()
+                raise changed_meanwhile_error(self._path)
             new.write(block)
             self._progress(len(block))
             count -= len(block)
@@ -371,15 +359,12 @@ class _PurgedCopy:
             place = place[step]
         text = place[item.path[-1]]
         place[item.path[-1]] = replacement(item)
-        meta: dict[str, Any] = {
-            "tool": item.call.tool,
-            "source": item.call.subject,
-            "session": self._session,
-        }
-        meta = {name: value for name, value in meta.items() if value}
+        about = {"tool": item.call.tool, "source": item.call.subject}
+        about["session"] = find.session_id_of(self._path)
+        meta = {name: value for name, value in about.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
         if key != key_of(item):
-            raise _changed_meanwhile_error()
+            raise changed_meanwhile_error(self._path)
         self._keys[key] = None
 
     def write_note(self, done: Rewritten) -> str:
@@ -404,10 +389,3 @@ class _PurgedCopy:
                 raise RewriteError(
                     f"{key} did not arrive in the store: nothing was changed, try again"
                 )
-
-
-def _changed_meanwhile_error() -> RewriteError:
-    return RewriteError(
-        "the session was changed by another program while it was being read: nothing was changed, "
-        "try again"
-    )

@@ -8,8 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.session import faults
 from brimline.session.disk import RewriteError
@@ -19,25 +18,13 @@ from brimline.session.rewrite import Order, rewrite
 from brimline.session.survey import encode_row
 from brimline.store import put
 from brimline.store.stub import Stub, build_reference
-from brimline.transcript import read
-from brimline.transcript.row import (
-    PARENT_FIELD,
-    make_failed_answer,
-    message_of,
-    numbered_blocks,
-    uuid_of,
-    with_message_content,
-    with_preserved_rows,
-)
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
-    from brimline.transcript.read import Line
-
-    Progress = Callable[[int], None]
+    from brimline.transcript.read import Line, Progress
 
 MISSING_RESULT = (
     "[brimline] The result of this call is missing from the recorded session; whether the call ran "
@@ -48,8 +35,7 @@ _MOST_PASSES = 4
 ORPHAN_RESULT = "[brimline] The result of a call that is missing from the recorded session: {stub}"
 
 
-@dataclass(slots=True)
-class Report:
+class Report(NamedTuple):
     """What a repair found and did."""
 
     path: str
@@ -59,7 +45,7 @@ class Report:
     is_over: bool = True  # False when a program may still write to the file that was replaced
 
 
-def examine(path: str, progress: Progress | None = None) -> Findings:
+def examine(path: str, progress: Progress = None) -> Findings:
     """Say what is wrong with a session; changes nothing.
 
     Raises:
@@ -74,7 +60,7 @@ def repair(
     home_dir: str,
     dry_run: bool = False,
     quiet_s: float = 1.0,
-    progress: Progress | None = None,
+    progress: Progress = None,
 ) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
@@ -111,7 +97,7 @@ class _NotSoundError(RewriteError):
 class _MendedCopy:
     """The steps of a repair in the order in which `rewrite` takes them."""
 
-    def __init__(self, home_dir: str, progress: Progress | None, passes: int) -> None:
+    def __init__(self, home_dir: str, progress: Progress, passes: int) -> None:
         self.before = self.after = Findings()
         self._keys: list[str] = []
         self._home_dir, self._progress = home_dir, progress
@@ -171,19 +157,19 @@ class _MendedCopy:
     ) -> dict[str, Any]:
         """A row after one mend; an answer to its calls waits until its place comes."""
         if mend.action == faults.RELINK:
-            return value | {PARENT_FIELD: mend.parent}
+            return value | {row.PARENT_FIELD: mend.parent}
         if mend.action == faults.ANCHOR:
-            return with_preserved_rows(value, mend.calls)
+            return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return with_message_content(value, self._replace_orphan_results(value, mend))
+            return row.with_message_content(value, self._replace_orphan_results(value, mend))
         if mend.action == faults.ANSWER and mend.after:
             waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
         return value
 
     def _replace_orphan_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
-        content = list(message_of(value)["content"])
-        for index, block in numbered_blocks(value, "tool_result"):
+        content = list(row.message_of(value)["content"])
+        for index, block in row.numbered_blocks(value, "tool_result"):
             if block.get("tool_use_id") in mend.calls:
                 told = block.get("content")
                 text = told if isinstance(told, str) else encode_row(told).decode()
@@ -230,5 +216,5 @@ def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
 
 def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
-    name = faults.uuid_of_made_answer(uuid_of(value) or "")
-    return encode_row(make_failed_answer(value, calls, MISSING_RESULT, name))
+    name = faults.uuid_of_made_answer(row.uuid_of(value) or "")
+    return encode_row(row.make_failed_answer(value, calls, MISSING_RESULT, name))

@@ -36,10 +36,11 @@ from brimline.transcript import find
 from brimline.transcript.row import make_thinking_stripped, uuid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
+    from brimline.transcript.read import Progress
 
 # The first version noted every change on lines of its own, after the one that is still read.
 FORMATS = (1, 2)
@@ -240,9 +241,7 @@ class Restoration:
     pieces: list[Piece] = field(default_factory=list)
 
 
-def plan_restore(
-    path: str, home_dir: str, progress: Callable[[int], None] | None = None
-) -> Restoration:
+def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restoration:
     """Find out which rewrites of a session can be undone; changes nothing.
 
     Raises:
@@ -278,7 +277,7 @@ def plan_restore(
 
 
 def _pieces_begin_with(
-    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Callable[[int], None] | None
+    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress = None
 ) -> list[bool]:
     """Which contents some pieces begin with."""
     total = sum(piece.end - piece.start for piece in pieces)
@@ -302,7 +301,7 @@ def _backup_of(note: Note, session: str) -> str | None:
         for backup in backups_of(place):
             piece = Piece(backup.path, 0, backup.size_bytes)
             if backup.size_bytes == note.before.length and all(
-                _pieces_begin_with([piece], (note.before,), None)
+                _pieces_begin_with([piece], (note.before,))
             ):
                 return backup.path
     return None
@@ -336,11 +335,7 @@ def _piece_blocks(pieces: list[Piece], length: int) -> Iterator[bytes]:
 
 
 def restore(
-    found: Restoration,
-    *,
-    quiet_s: float = 1.0,
-    forgets: bool = True,
-    progress: Callable[[int], None] | None = None,
+    found: Restoration, *, quiet_s: float = 1.0, forgets: bool = True, progress: Progress = None
 ) -> Rewritten:
     """Put the session back and, unless told otherwise, forget the rewrites that were undone.
 
@@ -367,7 +362,7 @@ def restore(
 
     def verify(new_path: str) -> None:
         pieces = [Piece(new_path, 0, os.path.getsize(new_path))]
-        if not all(_pieces_begin_with(pieces, (found.undone[-1].before,), None)):
+        if not all(_pieces_begin_with(pieces, (found.undone[-1].before,))):
             raise RewriteError(
                 "the copy is not what the session was: nothing was changed, try again"
             )

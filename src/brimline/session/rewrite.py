@@ -13,7 +13,7 @@ import shlex
 import shutil
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.session import disk, in_use, recovery, swap
 from brimline.session.disk import Draft, Fingerprint, InUseError, RewriteError, RewrittenError
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _SPARE_BYTES = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(NamedTuple):
     """What one rewrite did."""
 
     path: str  # the session file that was swapped: the target where a link was named
@@ -87,7 +86,7 @@ def rewrite(order: Order) -> Rewritten:
             with contextlib.suppress(OSError):
                 SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
             recovery.merge_late_lines(chain, order.quiet_s)
-            return replace(done, late_lines=chain.late_lines, is_over=not chain.state.olds)
+            return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
             raise _after_swap_error(order, error) from error
@@ -119,14 +118,14 @@ def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
             order.make_new(source, length, sink)
         done = Rewritten(order.path, backup.content, new.content)
         if done.before == done.after:
-            return replace(done, swapped=False)
+            return done._replace(swapped=False)
         order.verify(new.path)
         # Both are read again: the session has to be what was copied, the copy what was written.
         before = disk.fingerprint_of(chain.descriptor, length)
         after = disk.fingerprint_of(new.descriptor, disk.size(new.descriptor))
         if (before, after) != (done.before, done.after):
             raise swap.changed_meanwhile_error(order.path)
-        return replace(done, backup=_note_and_swap(order, chain, backup, new, done))
+        return done._replace(backup=_note_and_swap(order, chain, backup, new, done))
 
 
 def _require_rewritable(order: Order, chain: Chain) -> None:

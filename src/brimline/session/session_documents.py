@@ -11,13 +11,12 @@ from brimline.session import faults, inspect, restore
 from brimline.session.purge import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from brimline.gauge.context import Context
     from brimline.session.faults import Fault, Findings
     from brimline.session.purge import Plan
     from brimline.session.repair import Report
     from brimline.session.restore import Backup
+    from brimline.transcript.read import Progress
 
 _DISK_NAMES = {
     "tool_result": "tool results",
@@ -37,9 +36,7 @@ _DISK_NAMES = {
 }
 
 
-def inspection(
-    path: str, home_dir: str, progress: Callable[[int], None] | None = None
-) -> dict[str, Any]:
+def inspection(path: str, home_dir: str, progress: Progress = None) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null.
 
     Raises:

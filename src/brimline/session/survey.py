@@ -15,16 +15,14 @@ from zlib import crc32
 
 from brimline import clienttools
 from brimline.compaction.cold import Call
-from brimline.store import stub
-from brimline.store.pins import Result, Said
+from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import BinaryIO
 
-    from brimline.transcript.read import Line
+    from brimline.transcript.read import Line, Progress
 
     Path = tuple[str | int, ...]
     Told = tuple[str, Path, str]
@@ -82,7 +80,6 @@ class Item:
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
     call: Call = _UNKNOWN
-    call_id: str = ""
     size_bytes: int = 0
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
@@ -132,10 +129,10 @@ class Survey:
     protected: set[str] = field(default_factory=set)
     # Calls whose results the client leaves out by itself.
     cleared: set[str] = field(default_factory=set)
-    conversation: list[Said | Result] = field(default_factory=list)
+    conversation: list[pins.Directive | pins.Result] = field(default_factory=list)
 
 
-def take_survey(stream: BinaryIO, length: int, progress: Callable[[int], None] | None) -> Survey:
+def take_survey(stream: BinaryIO, length: int, progress: Progress) -> Survey:
     """Read the first `length` bytes of a session.
 
     Raises:
@@ -162,10 +159,8 @@ class _Surveyor:
     def close(self) -> Survey:
         """Say what was found."""
         found = self.found
-        is_loaded_whole = found.length < LOADED_WHOLE_BYTES
-        found.sent = (
-            self._undone if is_loaded_whole and self._links.is_compaction_undone else self._now
-        )
+        is_undone = found.length < LOADED_WHOLE_BYTES and self._links.is_compaction_undone
+        found.sent = self._undone if is_undone else self._now
         found.last_mark = _mark_if_changeable(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
@@ -294,19 +289,17 @@ class _Surveyor:
 
     def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
-            self.found.conversation.append(Said(said))
+            self.found.conversation += pins.parse_directives(said)
 
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
         (call_id, path, content), survey = located, self.found
         replaced = replaced_result_bytes(content)
-        if replaced is None and len(content) * 4 < SMALLEST_TEXT_BYTES:
-            return
         data = b"" if replaced is not None else _utf8_or_nothing(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
-            survey.conversation.append(Result(call_id))
+            survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
         item = Item(
@@ -318,8 +311,7 @@ class _Surveyor:
             len(json.encoder.encode_basestring(content).encode()),
             self._now.segment,
             is_main,
-            self.calls.get(call_id, _UNKNOWN),
-            call_id,
+            self.calls.get(call_id, Call(call_id, "", "")),
             size_bytes,
             len(content),
             sha256(data).hexdigest(),
@@ -341,7 +333,7 @@ class _Surveyor:
             self.found.request_of.get(call.id, self.found.requests),
             row.uuid_of(value),
             size_bytes,
-            call_id=call.id,
+            call=call,
         )
         self.found.items.append(item)
 

@@ -21,10 +21,10 @@ from brimline.transcript import find, read, row
 from brimline.transcript.compactions import Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import BinaryIO
 
     from brimline.session.rewrite import Rewritten
+    from brimline.transcript.read import Progress
 
 
 class Undoing(NamedTuple):
@@ -39,7 +39,7 @@ class Undoing(NamedTuple):
     second: str
 
 
-def plan_undo(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Undoing:
+def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
     """Find the last compaction without a model; changes nothing.
 
     Raises:
@@ -48,12 +48,10 @@ def plan_undo(path: str, home_dir: str, progress: Callable[[int], None] | None =
     """
     session = os.path.realpath(path)
     length = os.path.getsize(session)
-    search = _Search()
-    for line in read.lines_of(session, progress):
-        search.read_line(line)
-    if not search.boundaries:
+    boundaries, links = _find_boundaries(session, progress)
+    if not boundaries:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
-    boundary, at, has_rows = search.boundaries[-1]
+    boundary, at, has_rows = boundaries[-1]
     if not has_rows:
         raise RewriteError(
             f"{session} no longer has the rows from before its compaction: nothing was changed"
@@ -65,34 +63,31 @@ def plan_undo(path: str, home_dir: str, progress: Callable[[int], None] | None =
             " `brimline session restore`; nothing was changed"
         )
     # Rows that another mod kept hang on those before the compaction, which come along then.
-    start = 0 if search.links.leads_back else boundary
+    start = 0 if links.leads_back else boundary
     second = _second_session_path(session, start, length)
     return Undoing(session, home_dir, boundary, start, length, at, second)
 
 
-class _Search:
-    """Follows the lines of a session to its last compaction without a summary."""
+def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, str, bool]], Links]:
+    """The compactions without a summary, and what leads back before the last one.
 
-    def __init__(self) -> None:
-        # Where each begins, when it was, and whether messages stand before it.
-        self.boundaries: list[tuple[int, str, bool]] = []
-        self.links = Links()
-        self._has_messages = False
-
-    def read_line(self, line: read.Line) -> None:
-        """Look at the next line."""
+    Of each where it begins, when it was, and whether messages stand before it.
+    """
+    found: list[tuple[int, str, bool]] = []
+    links, has_messages = Links(), False
+    for line in read.lines_of(session, progress):
         fields = line.only_row
         if fields is None or row.is_sidechain(fields):
-            return
+            continue
         if row.is_summary(fields):
             # The client's own way: the boundary before it is not one of those.
-            del self.boundaries[-1:]
+            del found[-1:]
         elif row.is_boundary(fields):
-            at = row.timestamp_of(fields) or ""
-            self.boundaries.append((line.offset, at, self._has_messages))
-            self._has_messages = False
-        self._has_messages |= row.is_message(fields)
-        self.links.read_row(fields)
+            found.append((line.offset, row.timestamp_of(fields) or "", has_messages))
+            has_messages = False
+        has_messages |= row.is_message(fields)
+        links.read_row(fields)
+    return found, links
 
 
 def _second_session_path(session: str, start: int, length: int) -> str:

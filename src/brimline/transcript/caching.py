@@ -10,7 +10,9 @@ from brimline import clock
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
+
+    from brimline.transcript.read import Progress
 
 # A prefix counts as broken when so much of the request before was not found again.
 _LEAST_TOKENS, _LEAST_SHARE = 2_000, 0.05
@@ -42,11 +44,7 @@ class Caching:
         return dict(Counter(each.cause for each in self.breaks).most_common())
 
 
-def scan_cache(
-    path: str,
-    edits: Mapping[float, str],
-    progress: Callable[[int], None] | None = None,
-) -> Caching:
+def scan_cache(path: str, edits: Mapping[float, str], progress: Progress = None) -> Caching:
     """Read a transcript's usage from its first reply to its last.
 
     Args:

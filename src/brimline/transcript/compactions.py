@@ -8,7 +8,7 @@ from brimline import clock
 from brimline.transcript import read, row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from brimline.transcript.read import Progress
 
 
 # Of a larger file the client loads what stands behind the last compaction, and nothing else.
@@ -35,7 +35,7 @@ class Recorded(NamedTuple):
     rewritten_tokens: int | None = None  # what the next request did not read from the cache
 
 
-def scan_session(path: str, progress: Callable[[int], None] | None = None) -> Scan:
+def scan_session(path: str, progress: Progress = None) -> Scan:
     """Read a transcript from its first line to its last.
 
     Args:

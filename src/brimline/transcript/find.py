@@ -9,16 +9,7 @@ from typing import TYPE_CHECKING
 
 from brimline.errors import SessionError
 from brimline.fast import io, json, paths
-from brimline.transcript import read
-from brimline.transcript.row import (
-    clients_first_session,
-    clients_first_session_mark,
-    content_blocks,
-    cwd_of,
-    is_boundary,
-    timestamp_mark,
-)
-from brimline.transcript.usage import is_message
+from brimline.transcript import read, row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -188,11 +179,11 @@ def _opening_mark(path: str) -> bytes | None:
     is_behind = False
     try:
         for fields in read.rows(path, length=_LOOK_BYTES):
-            if is_behind and is_message(fields):
-                return timestamp_mark(fields)
-            if content_blocks(fields) and not is_boundary(fields):
+            if is_behind and row.is_message(fields):
+                return row.timestamp_mark(fields)
+            if row.content_blocks(fields) and not row.is_boundary(fields):
                 return None
-            is_behind = is_behind or is_boundary(fields)
+            is_behind = is_behind or row.is_boundary(fields)
     except OSError:
         pass
     return None
@@ -234,7 +225,7 @@ def require_transcript(path: str) -> str:
 def folder_it_began_in(path: str) -> str | None:
     """The folder in which a session began; None where its file does not tell."""
     try:
-        folders = map(cwd_of, read.rows(path, length=_LOOK_BYTES))
+        folders = map(row.cwd_of, read.rows(path, length=_LOOK_BYTES))
         return next((folder for folder in folders if folder), None)
     except OSError:
         return None
@@ -246,10 +237,10 @@ def session_id_of(path: str) -> str:
 
 
 def _is_of_same_client(path: str, first_session: str) -> bool:
-    mark = clients_first_session_mark(first_session)
+    mark = row.clients_first_session_mark(first_session)
     try:
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
-        return any(clients_first_session(row) == first_session for row in found)
+        return any(row.clients_first_session(fields) == first_session for fields in found)
     except OSError:
         return False
 

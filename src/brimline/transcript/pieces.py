@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.transcript import read, row
 from brimline.transcript.read import Copies
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
+
+    from brimline.transcript.read import Progress
 
 OUR_MARK = "[brimline"
 # A reply's own pieces; everything else is what it was answered with.
@@ -41,8 +42,7 @@ _SIGNATURE_OVERHEAD_CHARACTERS = 180
 _COMMAND_WITHIN_CHARACTERS = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """One text in the context."""
 
     kind: str
@@ -55,8 +55,7 @@ class Piece:
     ours: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What one row means for the context."""
 
     pieces: tuple[Piece, ...] = ()
@@ -67,7 +66,7 @@ class Entry:
     is_summary: bool = False
 
 
-def entries(path: str, progress: Callable[[int], None] | None = None) -> Iterator[Entry]:
+def entries(path: str, progress: Progress = None) -> Iterator[Entry]:
     """Read a transcript forward, one entry per row that means anything.
 
     Raises:
@@ -101,7 +100,7 @@ class EntryReader:
         name = f"{row.kind_of(fields)} {calls}"
         entry = None if calls and name in self._copied else entry_of(row.without_model(fields))
         self._copied.add(name)
-        return replace(entry, prompt=None) if entry else None
+        return entry._replace(prompt=None) if entry else None
 
 
 def entry_of(fields: Any) -> Entry | None:

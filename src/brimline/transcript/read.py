@@ -93,10 +93,7 @@ class Line:
 
 
 def rows(
-    path: str,
-    marks: tuple[bytes, ...] = (),
-    progress: Progress = None,
-    length: int | None = None,
+    path: str, marks: tuple[bytes, ...] = (), progress: Progress = None, length: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The rows of a session, first to last.
 
@@ -192,34 +189,31 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
 
 def _parse_unusual(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
-    spans, values, problem = _objects_with_spans(text, 1 if text[:1] == "\ufeff" else 0)
-    if spans and len(raw) != len(text):
+    records, problem = _records_in(text, 1 if text[:1] == "\ufeff" else 0)
+    if records and len(raw) != len(text):
         # One character per byte: the structure of JSON is ASCII, so the same objects are found.
-        spans = _objects_with_spans(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)[0]
-    found = zip(spans, values, strict=True)
-    return tuple(Record(start, end, value) for (start, end), value in found), problem
+        placed, _ = _records_in(raw.decode("latin-1"), 3 if raw.startswith(BOM) else 0)
+        pairs = zip(placed, records, strict=True)
+        records = [place._replace(value=record.value) for place, record in pairs]
+    return tuple(records), problem
 
 
-def _objects_with_spans(
-    text: str, position: int
-) -> tuple[list[tuple[int, int]], list[dict[str, Any]], str | None]:
-    """Where each object begins and ends, the objects, and why there are no more."""
-    spans: list[tuple[int, int]] = []
-    values: list[dict[str, Any]] = []
+def _records_in(text: str, position: int) -> tuple[list[Record], str | None]:
+    """The objects in a text from a place on, and why there are no more."""
+    found: list[Record] = []
     position = _skip_whitespace(text, position)
     if position == len(text):
-        return spans, values, BLANK
+        return found, BLANK
     while position < len(text):
         if text[position] != "{":
-            return spans, values, INVALID
+            return found, INVALID
         try:
             value, end = json.scan(text, position)
         except ValueError:
-            return spans, values, TORN
-        spans.append((position, end))
-        values.append(value)
+            return found, TORN
+        found.append(Record(position, end, value))
         position = _skip_whitespace(text, end)
-    return spans, values, None
+    return found, None
 
 
 def _skip_whitespace(text: str, position: int) -> int:
