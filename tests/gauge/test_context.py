@@ -156,3 +156,42 @@ def test_a_compaction_without_a_model_can_be_taken_back(session: SessionBuilder)
     assert context.replaced_calls == {call}
     assert context.undone_calls == context.whole_calls == frozenset()
     assert context.next_tokens_if_uncompacted >= 37_000 > context.next_tokens >= 31_000
+
+
+def test_whoever_watches_is_told_of_each_request_once(session: SessionBuilder) -> None:
+    """With what it was the first to carry, and what all of the context consists of."""
+    seen: list[tuple[int, list[str], int]] = []
+    reader = ContextReader(
+        lambda usage, shares, parts: seen.append(
+            (usage.prompt_tokens, [share.kind for share in shares], parts.total())
+        )
+    )
+    session.prompt("one")
+    call = session.tool_call(20_000, command="ls")
+    session.tool_result(call, LONG)
+    session.reply(26_000)
+    session.prompt("two")
+    for value in read.rows(session.path):
+        reader.read_row(value)
+
+    assert seen == [(20_000, ["user"], 20_000)]
+    reader.close()
+    assert seen[1:] == [(26_000, ["tool_input", "tool_result"], 26_000)]
+
+
+@pytest.mark.parametrize(("is_rebuilt", "is_more"), [(False, True), (True, False)])
+def test_a_compaction_that_a_resume_undoes_leaves_all_that_was_before_it(
+    session: SessionBuilder, is_rebuilt: bool, is_more: bool
+) -> None:
+    """Where rows lead back before it, the next one does not begin from its smaller context."""
+    session.prompt("one")
+    call = session.tool_call(30_000, command="make")
+    session.tool_result(call, LONG)
+    session.reply(37_000)
+    compact_inside(session, is_rebuilt=is_rebuilt)
+    session.reply(31_000)
+    compact_inside(session, is_rebuilt=is_rebuilt)
+
+    _, context = followed(session)
+
+    assert (context.undone_tokens >= 37_000) is is_more
