@@ -251,8 +251,7 @@ def drop_thinking(
     thoughts = case.leave_out_thinking(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
-    fresh = outcome.fresh | thoughts
-    again = Outcome(body, outcome.report, fresh, outcome.former, outcome.originals)
+    again = replace(outcome, fresh=outcome.fresh | thoughts)
     case.write_body(again, outcome.marked)
     return again
 
