@@ -39,6 +39,18 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
     assert elsewhere.bash("make deploy", BUILD) is not None
 
 
+def test_a_recall_by_its_key_counts_where_the_output_was_replaced(player: Player) -> None:
+    """Also where it is asked for in another project, which learns nothing from it."""
+    elsewhere = Player(player.home_dir, "/other", "s2")
+    for number in range(3):
+        text = f"{BUILD}\n{number}"
+        assert player.bash(f"make deploy n={number}", text) is not None
+        elsewhere.bash(f"brimline store get {put.sha256(text.encode())}", text)
+
+    assert player.bash("make deploy", BUILD) is None
+    assert elsewhere.bash("make deploy", BUILD) is not None
+
+
 @pytest.mark.row("S3-27")
 @pytest.mark.parametrize(("days", "counts"), [(0, True), (29, True), (31, False), (-31, False)])
 def test_what_is_older_than_thirty_days_does_not_count(
