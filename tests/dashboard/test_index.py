@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any
+import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +15,6 @@ from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = [f"1f0c2d3e-aaaa-4bbb-8ccc-00000000000{number}" for number in range(5)]
 PROJECT = "/home/dev/other"
@@ -118,3 +117,51 @@ def test_what_is_forgotten_is_not_in_the_list(known: index.Index, home_dir: str)
 
     assert ids(known)[1] == 0
     assert rehearsed
+
+
+def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
+    known: index.Index, home_dir: str
+) -> None:
+    """Its file first, whose size counts for how long reading takes; one that went away has none."""
+    path = known.path_of(IDS[0])
+    stamps = [index.session_stamp(home_dir, path)]
+    own = Path(paths.session_dir(home_dir, IDS[0]))
+    own.mkdir(parents=True)
+    for name in ("statusline.json", "spool.jsonl"):
+        (own / name).write_text("{}\n")
+        stamps.append(index.session_stamp(home_dir, path))
+    with Path(path).open("a") as file:
+        file.write("{}\n")
+    stamps.append(index.session_stamp(home_dir, path))
+
+    assert len(set(stamps)) == len(stamps)
+    assert [index._stamped_size(stamp) for stamp in stamps[-2:]] == [
+        os.path.getsize(path) - 3,
+        os.path.getsize(path),
+    ]
+    Path(path).unlink()
+    assert index._stamped_size(index.session_stamp(home_dir, path)) == 0
+
+
+@pytest.mark.parametrize(("days", "age_s", "is_shown"), [(365, -180, True), (365, 180, False)])
+def test_sessions_within_the_days_are_shown(
+    world: Path, home_dir: str, days: int, age_s: int, is_shown: bool
+) -> None:
+    """Counted from now, by the last request."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
+    made.now = time.time() - 86_400 * days - age_s
+    made.reply(50_000)
+    sessions = index.Index(home_dir)
+    sessions.refresh()
+
+    assert ids(sessions, days=days) == ((["0"], 1) if is_shown else ([], 0))
+    assert ids(sessions) == (["0"], 1)
+
+
+def test_at_most_eight_words_are_looked_for(known: index.Index) -> None:
+    """In any order and case; all of them have to be there."""
+    assert ids(known, words="FOUR wish") == (["4"], 1)
+    assert ids(known, words="four three") == ([], 0)
+    assert ids(known, words="wish " * 8 + "nothing") == (["4", "3", "2", "1", "0"], 5)
+    assert ids(known, words="wish " * 7 + "nothing") == ([], 0)

@@ -126,3 +126,15 @@ def test_an_empty_first_line_is_counted_as_one() -> None:
     assert shown("\n" + "\n".join(f"INFO worker {n} finished" for n in range(900))).startswith(
         "1: "
     )
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("unit", ["~/", "</", "./a", "\r", "public" + " " * 900 + "\n"])
+@pytest.mark.parametrize("before", ["", "**"])
+def test_no_output_makes_its_preview_slow(unit: str, before: str) -> None:
+    """Lines that almost fit what is looked for, in every place: the client waits for the hook."""
+    text = "\n".join(
+        [before + unit * (39_000 // len(unit))] * 4 + [unit * (2_000_000 // len(unit))]
+    )
+
+    assert len(shown(text)) < 6_000

@@ -87,7 +87,8 @@ def memory_folder(project_dir: str) -> str:
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
         chosen = str(read_file(files[scope]).get("autoMemoryDirectory"))
-        if chosen.startswith(("/", "~/")):
+        is_ours = scope != "local" or is_trusted_folder(project_dir)  # an archive may hold it
+        if chosen.startswith(("/", "~/")) and is_ours:
             return paths.normalised_path(chosen, "/")
     return f"{paths.project_transcripts_dir(main_worktree(project_dir))}/memory"
 

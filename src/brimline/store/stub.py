@@ -28,7 +28,7 @@ _REFERENCE = re.compile(
     rf"(?:, pinned (?P<pinned>soft|hard))?(?:, tool (?P<tool>{_QUOTED}))?"
     rf"(?:, from (?P<source>{_QUOTED}))?(?:, in {_QUOTED})?"
     r": (?P<key>sha256:[0-9a-f]{64})\]"
-    r"|\[CCM_CACHED\]\n(?P<body>.*?)\n\[/CCM_CACHED\]",
+    r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
 _COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
