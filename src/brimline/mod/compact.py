@@ -159,13 +159,8 @@ class _Mover:
 
     def move_result(self, call: Call, text: str, image: str) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
-        note = ""
-        data = text.encode("utf-8", "surrogatepass")
-        if image:
-            # Beside a text it is in the session's file alone.
-            note = ", without its image" if data else ", an image"
-            note = ", an image: Read the file again" if call.tool == "Read" else note
-            data = data or binascii.a2b_base64(image)
+        note = _image_note(call, text) if image else ""
+        data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
         preview = self._key_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
@@ -217,6 +212,13 @@ class _Mover:
         except (OSError, StoreError) as error:
             self.problem = f"the originals could not be stored: {error}"
             return None
+
+
+def _image_note(call: Call, text: str) -> str:
+    """What a line says of an image; one beside a text is in the session's file alone."""
+    if call.tool == "Read":
+        return ", an image: Read the file again"
+    return ", without its image" if text else ", an image"
 
 
 def _image_in(value: Any) -> str:
