@@ -67,8 +67,7 @@ def move_out_cold(
         return {"pass": "a summary was asked for"}, 0
     conversation = read_conversation(request["messages"])
     results, inputs = _calls_to_move(conversation, values["offload.never"])
-    largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
-    largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
+    largest = _tokens_of(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     too_little += f", less than {share:.0%} (compaction.inside)"
@@ -83,6 +82,12 @@ def move_out_cold(
     if mover.freed_tokens < least or not mover.covers_images(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
+
+
+def _tokens_of(conversation: Conversation, results: list[Call], inputs: list[Call]) -> float:
+    """The tokens of some calls' results and of some calls' inputs."""
+    result_tokens = sum(_result_tokens(conversation.texts[call.id]) for call in results)
+    return result_tokens + sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
 
 
 def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
