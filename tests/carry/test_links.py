@@ -226,3 +226,18 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     assert links.adopt_origin_of_fork(home_dir, done, None) is False
     assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted
+
+
+def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
+    home_dir: str, tmp_path: Path
+) -> None:
+    """It is looked for once."""
+    copied, compacted = left_open(FIRST, tasks=1), left_open(FIRST)
+    copied.forked_from, compacted.compactions = FIRST, 1
+    transcript = tmp_path / f"{FIRST}.jsonl"
+    transcript.write_text("{}\n")
+
+    for record in (copied, compacted):
+        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is True
+        assert (record.previous, record.adopted) == (None, "-")
+        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is False
