@@ -165,3 +165,22 @@ def test_at_most_eight_words_are_looked_for(known: index.Index) -> None:
     assert ids(known, words="four three") == ([], 0)
     assert ids(known, words="wish " * 8 + "nothing") == (["4", "3", "2", "1", "0"], 5)
     assert ids(known, words="wish " * 7 + "nothing") == ([], 0)
+
+
+def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
+    """A title of eighty letters, a curve of forty steps that keeps the peaks."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
+    made.prompt("t" * 81)
+    for number in range(82):
+        made.reply(1_000 + number)
+    sessions = index.Index(home_dir)
+    sessions.refresh()
+
+    (row,) = sessions.all_rows()
+
+    assert row["title"] == "t" * 79 + "…"
+    assert (len(row["curve"]), max(row["curve"])) == (40, 1_081)
+    assert (row["requests"], row["peak"], row["folder"]) == (82, 1_081, "-home-dev-other")
+    assert (row["project"], row["window"]) == (PROJECT, 200_000)
+    assert row["tokens"] == sum(row["spent"].values())

@@ -354,3 +354,22 @@ def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
     found = story.hook_milliseconds(events)
 
     assert list(found.items()) == [("PreToolUse", [7.5]), ("Stop", [3.0, 9.0])]
+
+
+def test_of_two_requests_of_one_size_a_gateway_means_the_nearer(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Within a few seconds; one without a figure has saved nothing."""
+    for _ in range(2):
+        session.reply(50_000)
+    session.now += 3_600
+    session.reply(70_000)
+    first, second, third = story.tell_story(session.path, home_dir).moments
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    for at, saved in ((first.at - 0.5, {"saved": 10}), (second.at + 0.4, {"saved": 20})):
+        state.spool_event("Gateway", {"at": at, "prompt": 50_000, **saved})
+    state.spool_event("Gateway", {"at": third.at + 1, "prompt": 1})
+
+    told = story.tell_story(session.path, home_dir)
+
+    assert [moment.shorter_by for moment in told.moments] == [10, 20, 0]
