@@ -9,8 +9,8 @@ import json
 import os
 import random
 import re
-import socket
 import signal
+import socket
 import subprocess
 import sys
 import time
