@@ -10,8 +10,8 @@ from brimline.state import figures
 from brimline.state.figures import (
     Figures,
     add_up,
-    events_worth_keeping,
-    requests_from_events,
+    kept_events,
+    measured_requests,
     sound_fields,
 )
 from brimline.transcript.compactions import Recorded, Request
@@ -41,7 +41,7 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 def by_hooks(events: list[dict[str, Any]], *recorded: Recorded) -> Figures:
     """The figures of a session without requests in a transcript."""
-    return add_up(events_worth_keeping(events), requests_from_events(events), recorded)
+    return add_up(kept_events(events), measured_requests(events), recorded)
 
 
 @pytest.mark.row("S2-48")
@@ -233,8 +233,8 @@ def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
         reading("Stop", 3),
     )
 
-    assert [event["at"] for event in events_worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
-    assert events_worth_keeping([]) == []
+    assert [event["at"] for event in kept_events(events)] == [101.0, 102.0, 103.0, 105.0]
+    assert kept_events([]) == []
 
 
 def test_what_a_gateway_did_is_told_by_its_lines() -> None:
@@ -336,3 +336,27 @@ def test_requests_from_before_the_session_are_anothers() -> None:
     assert found.occupancies == [2, 5]
     (turn,) = found.turns
     assert (turn.occupancy_tokens, turn.growth_tokens, turn.requests) == (2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("at", "trigger", "begun_at"),
+    [
+        (94.9, None, 94.9),
+        (95.0, "auto", 100.0),
+        (100.0, "auto", 100.0),
+        (100.9, "auto", 100.0),
+        (101.0, "manual", 101.0),
+        (1_900.0, "manual", 101.0),
+        (1_901.0, "manual", 101.0),
+        (1_901.1, None, 1_901.1),
+    ],
+)
+def test_a_row_belongs_to_the_last_compaction_that_had_begun_by_then(
+    at: float, trigger: str | None, begun_at: float
+) -> None:
+    """Clocks may differ by five seconds, a summary may take half an hour; else it is another."""
+    events = story(("PreCompact", {"trigger": "auto"}), ("PreCompact", {"trigger": "manual"}))
+
+    (one,) = add_up(events, [], [row(at)]).compactions
+
+    assert (one.trigger, one.begun_at) == (trigger, begun_at)

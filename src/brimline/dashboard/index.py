@@ -90,7 +90,7 @@ class Index:
 
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.last_lines_by_session(self.home_dir)
+        forgot = forgotten.by_session(self.home_dir)
         files = [
             path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
         ]

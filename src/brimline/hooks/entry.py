@@ -89,7 +89,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
 def answer_turn(turn: Turn) -> bytes:
     """What the client reads as the answer to an event; empty where no room has decided anything."""
     event = turn.event
-    if event.name == "PostToolUse" and MOD_KEY in event.payload:
+    if MOD_KEY in event.payload:
         from brimline.hooks import mod_results
 
         return mod_results.respond(turn)
@@ -165,9 +165,8 @@ def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:
     """Have a function called in so many seconds, whatever is being done then; 0 takes it back."""
     import _signal  # type: ignore[import-not-found] # `signal` itself would load `enum`
 
-    if hasattr(_signal, "setitimer"):
-        _signal.signal(_signal.SIGALRM, handler)
-        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+    _signal.signal(_signal.SIGALRM, handler)
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def _raise_timeout(*_: object) -> None:

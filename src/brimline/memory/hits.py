@@ -150,7 +150,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
 
 def readable_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     for path in find.beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
         if not is_agent and not forgotten.has_nothing_new(gone, path):
