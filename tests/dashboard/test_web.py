@@ -11,6 +11,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
+from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
@@ -91,6 +93,18 @@ def test_a_key_enters_once_and_none_is_in_the_arguments_of_a_browser(served: Ser
     assert (again.status, "set-cookie" in again.headers) == (403, False)
     long = served.ask("POST", "/enter", f"key={key}" + "x" * 20_000, Cookie="")
     assert long.status == 403
+
+
+def test_a_long_form_is_not_read_however_its_length_is_written(served: Served) -> None:
+    """Zeros before a number make it no smaller; nobody has shown a key yet."""
+    host, port = served.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = (
+            f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 0000000100000\r\n\r\n"
+        )
+        connection.sendall(head.encode())  # and nothing of the form itself
+
+        assert connection.recv(4_096).startswith(b"HTTP/1.1 403 ")
 
 
 def test_nothing_is_left_of_it_when_it_ends(served: Served) -> None:
@@ -534,3 +548,22 @@ def test_a_port_that_cannot_be_is_refused(port: str) -> None:
 
     assert done.exit_code == 2
     assert "--port" in done.output
+
+
+def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
+    world: Path, home_dir: str
+) -> None:
+    """Until something changes; of a session that nobody knows it says so."""
+    session = placed(world)
+    session.reply(5_000)
+    pages = web.Dashboard(home_dir)
+    stamp = index.session_stamp(home_dir, session.path)
+
+    assert f"<title>Session {NAME[:8]} ·" in text_of(pages.session(asked(name=NAME)))
+    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
+    session.reply(6_000)
+    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200
+    with pytest.raises(SessionError):
+        pages.session(asked(name="99999999"))
+    with pytest.raises(SessionError, match="is in elsewhere"):
+        pages.session(asked("in=elsewhere", name=NAME))

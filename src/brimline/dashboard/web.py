@@ -363,4 +363,4 @@ def _read_filter(request: Request) -> Filter:
 
 
 def _number_or_zero(text: str) -> int:
-    return int(text[:6]) if text.isascii() and text.isdigit() else 0
+    return int(text.lstrip("0")[:6] or 0) if text.isascii() and text.isdigit() else 0
