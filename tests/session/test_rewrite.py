@@ -63,6 +63,25 @@ def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home
         assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
 
 
+def test_whatever_takes_a_name_is_on_the_disk_before(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Backup, way back and journal, in this order, come before the swap; the folder comes last."""
+    machine = machines.Machine()
+    machines.install(monkeypatch, machine)
+
+    machines.run(path, home_dir)
+
+    small_file = ["open", "write", "fsync", "replace"]
+    assert [name for name in machine.names if name != "unlink"] == [
+        *("open", "open", "write", "write"),  # the backup and the copy
+        *("fsync", "replace", "fsync"),  # the backup gets its name
+        *small_file,  # the way back
+        *("fsync", *small_file, "link", "write", "replace"),  # the copy, the journal, the swap
+        *("fsync", *small_file, "fsync"),  # what came meanwhile
+    ]
+
+
 def test_a_rewrite_that_changes_nothing_swaps_nothing(path: Path, home_dir: str) -> None:
     """The same bytes: no backup, the same file; an empty one stays empty."""
     before = path.stat()
