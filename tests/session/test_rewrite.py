@@ -82,6 +82,19 @@ def test_whatever_takes_a_name_is_on_the_disk_before(
     ]
 
 
+def test_what_came_late_is_merged_before_the_next_rewrite(path: Path, home_dir: str) -> None:
+    """Nobody has to run another command in between."""
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        held.write(line(40))
+
+    _replacing(path, home_dir, b'"old"', b'"new"')
+
+    assert machines.numbers(path) == list(range(41))
+    assert b'"old"' not in path.read_bytes()
+    assert machines.ours(path) == []
+
+
 def test_a_rewrite_that_changes_nothing_swaps_nothing(path: Path, home_dir: str) -> None:
     """The same bytes: no backup, the same file; an empty one stays empty."""
     before = path.stat()
