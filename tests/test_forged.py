@@ -11,7 +11,7 @@ from brimline import output
 from brimline.carry import card, checkpoint, ledger, links
 from brimline.cli.surface import program
 from brimline.mcp import remembered
-from brimline.offload import dumps, kinds, preview
+from brimline.offload import dumps, judge, kinds, preview
 from brimline.offload.preview import Excerpt
 from brimline.rules import cascade
 from brimline.search.turns import Hit
@@ -153,7 +153,7 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
     for given in (
         dumps.describe_dump(document, Excerpt(document), kinds.JSON, 900),
         preview.preview_diff(change),
-        preview.make_preview(lines, Excerpt(lines), kinds.LOG, "Bash", "make"),
+        preview.make_preview(judge.Case("Bash", {}, lines, len(lines)), "make"),
     ):
         assert is_free_of_forgery(given), given
 

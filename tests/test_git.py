@@ -87,3 +87,12 @@ def test_a_filter_is_switched_off_and_one_that_cannot_be_is_not_run() -> None:
     run("config", "filter.a=b.clean", "touch ran; cat")
     assert git.describe(os.getcwd())["dirty"] == [".gitattributes"]
     assert not Path("ran").exists()
+
+
+def test_nothing_is_fetched_whatever_the_repository_allows(repository: Path) -> None:
+    """A promised object may be fetched by a program that the repository names."""
+    run("config", "protocol.allow", "always")
+    run("config", "protocol.ext.allow", "always")
+
+    assert git.run_git(str(repository), ("ls-remote", "ext::sh -c touch% fetched")) is None
+    assert not Path("fetched").exists()

@@ -95,3 +95,12 @@ def test_of_all_controls_only_tabs_and_line_ends_are_left() -> None:
 
     assert {code: kept[code] for code in controls if kept[code]} == {9: "\t", 10: "\n", 13: "\n"}
     assert all(kept[code] == chr(code) for code in range(256) if code not in controls)
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("unit", ["token=", "secret", "TOKEN", "eyJ-", "PRIVATE KEY"])
+def test_a_text_of_nothing_but_beginnings_is_read_at_once(unit: str) -> None:
+    """Whoever writes it must not hold up a hook: twice the text takes twice the time."""
+    text = f"-----BEGIN {unit * (300_000 // len(unit))}"
+
+    assert clean(text) == text

@@ -48,7 +48,7 @@ def test_the_card_runs_its_command_and_is_left_out_without_one() -> None:
 
 @pytest.mark.parametrize("name", slashcommands.NAMES)
 def test_a_file_is_ours_until_somebody_changes_it(name: str) -> None:
-    """Its head has a digest of all else, once; one of an earlier version is known by its words."""
+    """Its head has a digest of all else, once; one without it is somebody's own."""
     raw = made()[name]
     head, _, rest = raw.partition(b"\n")
     signature, _, text = rest.partition(b"\n")
@@ -60,5 +60,5 @@ def test_a_file_is_ours_until_somebody_changes_it(name: str) -> None:
     assert slashcommands.is_ours(raw)
     assert not slashcommands.is_ours(raw + b"mine\n")
     assert not slashcommands.is_ours(raw.replace(b"description", b"Description"))
-    assert slashcommands.is_ours(head + b"\n" + text)
+    assert not slashcommands.is_ours(head + b"\n" + text)
     assert not slashcommands.is_ours(b"---\ndescription: mine\n---\nDo it.\n")

@@ -19,7 +19,7 @@ _MOST_FILES = 50
 _SAFE = (
     *("--no-optional-locks", "-c", "safe.bareRepository=explicit", "-c", "core.fsmonitor=false"),
     *("-c", "core.untrackedCache=false", "-c", "diff.external=", "-c", "core.attributesFile="),
-    *("-c", "protocol.allow=never", "-c", "core.hooksPath="),
+    *("-c", "core.hooksPath="),
 )
 _CHANGED = ("diff-files", "--name-only", "--ignore-submodules=all", "--no-ext-diff", "-z")
 _UNKNOWN = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
@@ -79,6 +79,8 @@ def run_git(
     # Inside a hook of git these name another repository than the folder does.
     environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    # A repository's own settings are weaker than this, and older versions know no other way.
+    environment["GIT_ALLOW_PROTOCOL"] = "none"
     try:
         done = subprocess.run(
             ["git", *_SAFE, *options, "-C", folder, *command],

@@ -10,8 +10,10 @@ _CONTROL = dict.fromkeys([*range(9), *range(11, 32), *range(127, 160)]) | {13: "
 # Each is recognised by its own beginning: private keys, tokens of well-known services (Anthropic,
 # OpenAI, Stripe, GitHub, GitLab, Slack, AWS, Google, npm, PyPI, Hugging Face, DigitalOcean,
 # SendGrid), JSON web tokens.
+# Nothing is looked for without a bound: a text of nothing but beginnings would take for ever.
 _TOKENS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
+    r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----"
+    r".*?(?:-----END [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,40}-----|\Z)"
     r"|\bsk-[A-Za-z0-9][\w-]{18,}"
     r"|\b[srp]k_(?:live|test)_\w{10,}"
     r"|\bwhsec_\w{16,}"
@@ -30,19 +32,19 @@ _TOKENS = re.compile(
     r"|\bAGE-SECRET-KEY-\w{20,}"
     r"|\bhooks\.slack\.com/services/[\w/]+"
     r"|\b(?:xapp|xai|tskey|gsk|shpat|dckr_pat|lin_api|glsa|hvs|ATATT)[-_.]?[\w.-]{20,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",
+    r"|(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*",
     re.DOTALL,
 )
 _IN_ADDRESS = re.compile(r"(://[^\s/:@'\"]*):[^\s/@'\"]+@")
 # A name that says so, then a value with a digit in it: "token: yes" is left alone.
 _NAMED = re.compile(
-    r"((?:passw(?:or)?d|passphrase|secret\w*|token|api[_-]?key|access[_-]?key|account[_-]?key"
-    r"|private[_-]?key)['\"]?\s*[:=]\s*['\"]?)(?=[^\s'\",;]*\d)[^\s'\",;]{8,}",
+    r"((?:passw(?:or)?d|passphrase|secret\w{0,40}|token|api[_-]?key|access[_-]?key|account[_-]?key"
+    r"|private[_-]?key)['\"]?\s*[:=]\s*['\"]?)(?=[^\s'\",;]{0,200}\d)[^\s'\",;]{8,}",
     re.IGNORECASE,
 )
 # Variables and options of commands: whatever their value looks like.
 _GIVEN = re.compile(
-    r"(\b[A-Z0-9_]*(?:PASSWORD|PASSWD|SECRET|TOKEN(?!S)|API_KEY)[A-Z0-9_]*="
+    r"(\b[A-Z0-9_]{0,80}(?:PASSWORD|PASSWD|SECRET|TOKEN(?!S)|API_KEY)[A-Z0-9_]{0,80}="
     r"|--(?:password|passwd|token|secret|api-key)[= ])(?:'[^']*'|\"[^\"]*\"|[^\s'\";|&]{4,})"
 )
 _LOGIN = re.compile(r"(\s-u\s+[\w.@-]+:)[^\s'\"]{3,}")

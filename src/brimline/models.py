@@ -69,8 +69,6 @@ class Model:
     def __init__(self, row: Row, name: str | None = None, *, is_assumed: bool = False) -> None:
         self.name = name
         self.row = row = UNKNOWN | row
-        self.families: list[str] = row["families"]
-        self.versions: list[str] = row["versions"]
         self.window_tokens: int = row["window_tokens"]
         self.output_tokens: int = row["output_tokens"]
         # The largest window in which the client compacts by itself; None where nobody has seen it.
@@ -79,7 +77,7 @@ class Model:
         self.characters_per_token: float = row["characters_per_token"]
         self.generation: str = row["generation"]
         # Whether any row is about the name, and whether it is that of another version.
-        self.is_known = bool(self.families)
+        self.is_known = bool(row["families"])
         self.is_assumed = is_assumed
         # How far below the window the client compacts.
         self.reserve_tokens: int = min(self.output_tokens, _SUMMARY_TOKENS) + _BUFFER_TOKENS
@@ -87,7 +85,7 @@ class Model:
     @property
     def label(self) -> str:
         """The newest model of the row, in words."""
-        return " ".join([*self.families[:1], *self.versions[:1]])
+        return " ".join([*self.row["families"][:1], *self.row["versions"][:1]])
 
     def prices(self, prompt_tokens: int = 0) -> Prices | None:
         """What a prompt of this size costs; None where nobody knows."""
@@ -125,9 +123,7 @@ def _nearest_older(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest_version, reverse=True)
     older = [
-        row
-        for row in newest_first
-        if not version or _newest_version(row) < _version_numbers(version)
+        row for row in newest_first if not version or _newest_version(row) < _as_numbers(version)
     ]
     return older[0] if older else newest_first[-1]
 
@@ -140,10 +136,10 @@ def version_of(name: str | None) -> str:
 
 
 def _newest_version(row: Row) -> list[int]:
-    return max(map(_version_numbers, row["versions"]))
+    return max(map(_as_numbers, row["versions"]))
 
 
-def _version_numbers(version: str) -> list[int]:
+def _as_numbers(version: str) -> list[int]:
     return [int(number) for number in version.split(".")]
 
 

@@ -22,7 +22,6 @@ from brimline.errors import BrimlineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from types import TracebackType
 
     import click
 
@@ -130,7 +129,7 @@ def say(text: str, *, err: bool = False) -> None:
     encoding = stream.encoding or "ascii"
     shown = printable(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
-    with reporting_write_errors():
+    with write_errors_told():
         stream.write(told)
         stream.flush()
 
@@ -156,7 +155,7 @@ def complain(text: str) -> None:
 
 
 @contextlib.contextmanager
-def reporting_write_errors() -> Iterator[None]:
+def write_errors_told() -> Iterator[None]:
     """Blame standard output, and nothing of ours, where it cannot be written.
 
     Raises:
@@ -340,26 +339,28 @@ def table(
 
     Args:
         head: what stands above the columns; empty for none.
-        rows: the cells; of a `Path` in the last one the end is shown.
+        rows: the cells; of a `Path` the end is shown.
         right: the columns that are aligned to the right.
         indent: how many blanks stand before each row.
     """
-    lines = [[_plain_row(cell) for cell in row] for row in ([head, *rows] if head else rows)]
-    ends = [isinstance(row[-1], Path) for row in ([head, *rows] if head else rows)]
+    given = [head, *rows] if head else rows
+    lines = [[_plain_row(cell) for cell in row] for row in given]
     widths = [max(map(_column_count, column)) for column in zip(*lines, strict=True)]
     room = width() - indent - len(_GAP) * (len(widths) - 1)
     widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), _LEAST_CELL))
     while sum(widths) > room:
         widths[widths.index(max(widths))] -= 1
     made = []
-    for (*cells, last), is_path in zip(lines, ends, strict=True):
-        shown = [_cell(cell, widths[at], right=at in right) for at, cell in enumerate(cells)]
-        shown.append(_cell(last, widths[-1], right=len(cells) in right, keeps_end=is_path))
+    for row, cells in zip(given, lines, strict=True):
+        shown = [
+            _cell(cell, widths[at], right=at in right, keeps_end=isinstance(row[at], Path))
+            for at, cell in enumerate(cells)
+        ]
         made.append((" " * indent + _GAP.join(shown)).rstrip())
     return "\n".join(made)
 
 
-def _cell(text: str, room: int, *, right: bool, keeps_end: bool = False) -> str:
+def _cell(text: str, room: int, *, right: bool, keeps_end: bool) -> str:
     """A text in exactly that many columns: filled up, or cut with a mark; of a path the end."""
     shown = text
     if _column_count(text) > room:
@@ -418,16 +419,11 @@ class Progress:
         """Start the clock."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         """Draw what is left, and leave the bar as it is."""
         if self._bar is not None:
             self._bar.update(self._undrawn)
-            self._bar.__exit__(kind, error, trace)
+            self._bar.__exit__(*failure)
 
     def update(self, amount: int) -> None:
         """That much more is done."""

@@ -18,8 +18,8 @@ class Pattern(NamedTuple):
     """One line; `!` before it takes back what lines before it meant."""
 
     text: str
+    # What the names of a path must be, from the root; `**` is any number of names.
     parts: tuple[str, ...]
-    """What the names of a path must be, from the root; `**` is any number of names."""
     folders_only: bool
 
     @property
@@ -29,10 +29,8 @@ class Pattern(NamedTuple):
 
     def matches(self, names: list[str], *, folder: bool = False) -> bool:
         """Whether a path, or a folder that it lies in, is meant."""
-        return any(
-            end < len(names) or folder or not self.folders_only
-            for end in self._matched_lengths(names)
-        )
+        ends = self._matched_lengths(names)
+        return any(end < len(names) or folder or not self.folders_only for end in ends)
 
     def matches_exactly(self, names: list[str]) -> bool:
         """Whether exactly this path is meant."""

@@ -124,43 +124,43 @@ _KEEPING = _KNOWN["keeps a log"] | _KNOWN["filter"] | _KNOWN["showing"]
 class Command(NamedTuple):
     """One simple command."""
 
+    # All of them without their quotes; redirections are apart.
     words: tuple[str, ...]
-    """All of them without their quotes; redirections are apart."""
+    # How many of them stand before the program: shell words, assignments, wrappers.
     before: int
-    """How many of them stand before the program: shell words, assignments, wrappers."""
+    # The program and what it is given; empty where there is only a word of the shell.
     own: tuple[str, ...]
-    """The program and what it is given; empty where there is only a word of the shell."""
+    # The program without its folder; one in the current folder keeps its `./`.
     program: str
-    """The program without its folder; one in the current folder keeps its `./`."""
+    # Its first two words, options left out: `git log`, `make test`, `cat app.log`.
     pattern: str
-    """Its first two words, options left out: `git log`, `make test`, `cat app.log`."""
+    # What stands behind it, such as `|` or `&&`; empty at the end of the line.
     operator: str
-    """What stands behind it, such as `|` or `&&`; empty at the end of the line."""
+    # As it was written.
     text: str
-    """As it was written."""
+    # Their operators and targets.
     redirections: tuple[tuple[str, str], ...]
-    """Their operators and targets."""
+    # Whether something of its output goes to a file.
     writes: bool
-    """Whether something of its output goes to a file."""
 
 
 class Line(NamedTuple):
     """A command line, and what its output can be."""
 
+    # In their order.
     commands: list[Command]
-    """In their order."""
+    # What most likely produced the output: of the last that prints, what feeds the filters.
     main: Command | None
-    """What most likely produced the output: of the last that prints, what feeds the filters."""
+    # The files whose content is printed, where that is all it does.
     files: list[str]
-    """The files whose content is printed, where that is all it does."""
+    # Whether it changes nothing, as far as the list of such commands knows.
     only_reads: bool
-    """Whether it changes nothing, as far as the list of such commands knows."""
+    # Whether it is one brief or interactive command.
     is_exempt: bool
-    """Whether it is one brief or interactive command."""
+    # `log` where it runs what prints one (tests, a build, a service), `paths` for a listing.
     prints: str
-    """`log` where it runs what prints one (tests, a build, a service), `paths` for a listing."""
+    # Whether failures in the output are its own, not those that a log or a file kept.
     ran_something: bool
-    """Whether failures in the output are its own, not those that a log or a file kept."""
 
 
 def read(text: str) -> Line:

@@ -23,12 +23,12 @@ class SlashCommand(NamedTuple):
 
     name: str
     description: str
+    # None: there is no such command for a shell.
     words: tuple[str, ...] = ()
-    """None: there is no such command for a shell."""
+    # What the client shows after the name while it is typed.
     hint: str = ""
-    """What the client shows after the name while it is typed."""
+    # Whether `--session` and the session's id go behind the words.
     about_session: bool = False
-    """Whether `--session` and the session's id go behind the words."""
 
     def shell_line(self) -> str:
         """What to type in a shell instead."""
@@ -113,9 +113,7 @@ def files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str
 def is_ours(raw: bytes) -> bool:
     """Whether a file is one that we wrote and nobody changed."""
     found = _SIGNATURE.search(raw)
-    if found is None:  # as an earlier version wrote it
-        return _UNANSWERED.encode() in raw or _CARD_TEXT.encode() in raw
-    return _digest(raw[: found.start()] + raw[found.end() :]) == found[1]
+    return found is not None and _digest(raw[: found.start()] + raw[found.end() :]) == found[1]
 
 
 def _signed(raw: bytes) -> bytes:

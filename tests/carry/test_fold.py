@@ -55,6 +55,17 @@ def test_messages_are_kept_word_for_word_in_any_language(session: SessionBuilder
     assert recorded(session).messages[-1]["kind"] == "refusing Bash `git push --force`"
 
 
+def test_a_long_command_that_was_refused_is_told_by_its_beginning(session: SessionBuilder) -> None:
+    """On the line of the words with which it was refused."""
+    kinds = []
+    for size in (60, 61):
+        call = session.tool_call(20_000, "Bash", command="x" * size)
+        answered(session, call, f"{REFUSED}not {size}", failed=True)
+        kinds.append(recorded(session).messages[-1]["kind"])
+
+    assert kinds == [f"refusing Bash `{'x' * 60}`", f"refusing Bash `{'x' * 59}…`"]
+
+
 @pytest.mark.parametrize(
     ("tool", "failed", "copy"),
     [

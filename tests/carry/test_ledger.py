@@ -133,21 +133,29 @@ def test_of_many_files_the_last_hundred_and_twenty_are_known(session: SessionBui
         call = session.tool_call(20_000, "Edit", file_path=f"/src/file {number}")
         session.tool_result(call, "ok")
 
-    changed = numbers(recorded(session).changed)
+    record = recorded(session)
+    changed = numbers(record.changed)
     assert len(changed) == 120
     assert (changed[0], changed[-1]) == (1, 5)
+    assert (record.changed["/src/file 4"], record.changed["/src/file 5"]) == (1, 2)
 
 
 def test_a_file_that_is_read_after_it_was_changed_is_one_that_was_changed(
     session: SessionBuilder,
 ) -> None:
     """And one that is changed after it was read is no longer one that was read."""
-    for tool, path in (("Read", "/a"), ("Edit", "/b"), ("Read", "/b"), ("Read", "/c")):
+    for tool, path in (
+        ("Read", "/a"),
+        ("Edit", "/b"),
+        ("Read", "/b"),
+        ("Read", "/c"),
+        ("Read", "/a"),
+    ):
         session.tool_result(session.tool_call(20_000, tool, file_path=path), "ok")
     session.tool_result(session.tool_call(20_000, "Write", file_path="/c"), "ok")
     record = recorded(session)
 
-    assert (list(record.read), list(record.changed)) == (["/a"], ["/b", "/c"])
+    assert (record.read, list(record.changed)) == ({"/a": 2}, ["/b", "/c"])
 
 
 @pytest.mark.parametrize(

@@ -113,3 +113,17 @@ def test_look_ups_are_counted_for_twenty_requests_around_a_compaction(
     ((_, loss),) = lost.losses_by_boundary(session.path).items()
 
     assert (loss["repeated_before"], loss["repeated_after"]) == (1, 1)
+
+
+def test_of_a_very_long_session_the_last_thousand_of_each_kind_are_compared(
+    session: SessionBuilder,
+) -> None:
+    """What comes again is the latest."""
+    for number in [*range(1_001), 5]:
+        session.prompt(f"message {number}.")
+    session.compact(150_000, summary="None of them.")
+
+    (loss,) = lost.losses_by_boundary(session.path).values()
+
+    told = [int(text[8:-1]) for text in loss["messages"]]
+    assert told == [1, 2, 3, 4, *range(6, 1_001), 5]

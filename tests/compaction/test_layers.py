@@ -27,7 +27,6 @@ def look(text: str = LOG, **fields: Any) -> Look:
         age=0,
         hot_requests=None,
         is_new=False,
-        is_repeated=False,
         is_near_brim=False,
         is_hard=False,
         clock=Clock(),
@@ -78,13 +77,12 @@ def test_a_long_result_is_for_one_layer_and_a_short_one_for_another(
     [
         ({"is_new": True}, True),
         ({"is_new": False}, False),
-        ({"is_new": True, "is_repeated": True}, False),
         ({"age": 3}, False),
         ({"age": 4}, True),
         ({"is_hard": True}, True),
         ({"is_new": True, "standing": StandIn(1, {"content": "x"}, "k", 1.0)}, False),
     ],
-    ids=["new", "sent", "asked for again", "three on", "four on", "refused", "has one"],
+    ids=["new", "sent", "three on", "four on", "refused", "has one"],
 )
 def test_bulk_is_a_preview_when_it_arrives_or_was_read(
     fields: dict[str, Any], is_previewed: bool

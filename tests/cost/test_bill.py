@@ -262,3 +262,116 @@ def test_a_pipe_among_the_transcripts_costs_nothing(home_dir: str, project_dir: 
     os.mkfifo(f"{os.path.dirname(session.path)}/{SECOND}.jsonl")
 
     assert [each.session_id for each in spent(home_dir)] == [FIRST]
+
+
+def row(name: str = FIRST, **fields: Any) -> dict[str, Any]:
+    """A row of a bill of nothing, with what is given."""
+    usual: dict[str, Any] = {"session": name, "dollars": 0.0, "subagent_dollars": 0.0}
+    usual |= {"is_assumed": False, "requests": 1, "unpriced_requests": 0}
+    return usual | dict.fromkeys(spending.TOKENS, 0) | fields
+
+
+def told(*rows: dict[str, Any], total: dict[str, Any], by: str = "session") -> list[str]:
+    """The lines that a person gets."""
+    document = {"by": by, "since": None, "total": row() | total, "rows": rows}
+    return bill.text(document).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [
+        (0.0, "$0.00"),
+        (0.000456, "$0.00046"),
+        (0.00999, "$0.01"),
+        (0.01, "$0.01"),
+        (0.015, "$0.01"),
+        (1.0, "$1.00"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_dollars_are_told_to_the_cent_and_smaller_ones_to_two_digits(
+    dollars: float, text: str
+) -> None:
+    """Nothing at all is no small amount."""
+    assert bill.format_dollars(dollars) == text
+
+
+def test_a_bill_has_a_row_each_with_its_price_and_its_share_of_the_cache() -> None:
+    """Sessions go by the first eight letters of their id, everything else by its name."""
+    tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:3], 1)
+    spent_row = row(dollars=1.5, requests=1_200, **tokens, cache_read_tokens=1, output_tokens=6)
+
+    shown = told(spent_row, row(SECOND, dollars=None), total={"dollars": 1.5, "requests": 1})
+
+    assert shown[0].split() == ["cost", "requests", "from", "cache", "session"]
+    assert [line.split() for line in shown[1:3]] == [
+        ["$1.50", "1,200", "25%", FIRST[:8]],
+        ["unknown", "1", "–", SECOND[:8]],
+    ]
+    assert shown[4] == "$1.50 at list price for 1 request."
+    assert shown[5:] == [
+        "What the client does not record, such as titles and its summaries, is not in it."
+    ]
+    named = told({**row(), "project": "/home/dev/a-project"}, total={}, by="project")
+    assert named[1].endswith(" /home/dev/a-project")
+
+
+@pytest.mark.parametrize(
+    ("total", "sentence"),
+    [
+        ({"requests": 2}, "$0.00 at list price for 2 requests."),
+        ({"dollars": 3.0, "is_assumed": True}, "about $3.00 at list price for 1 request."),
+        ({"is_assumed": True}, "About: a model is newer than the table of prices."),
+        ({"subagent_dollars": 0.5}, "Of that $0.50 for subagents."),
+        (
+            {"unpriced_requests": 1},
+            "Not in it: 1 request of models without a known price.",
+        ),
+    ],
+)
+def test_a_bill_says_what_else_is_known_of_it(total: dict[str, Any], sentence: str) -> None:
+    """And nothing of what is not the case."""
+    with_it, without = told(row(), total=total), told(row(), total={})
+
+    assert sentence in with_it
+    assert sentence not in without
+
+
+@pytest.mark.parametrize(("rows", "more"), [(30, None), (31, "… and 1 more: --json has them all")])
+def test_of_a_long_bill_thirty_rows_are_shown(rows: int, more: str | None) -> None:
+    """And how many there are beside."""
+    shown = told(*[row(f"{number:08}") for number in range(rows)], total={})
+
+    assert sum(line.endswith(f"{number:08}") for number, line in enumerate(shown[1:31])) == 30
+    assert (shown[31] or None) == more
+
+
+@pytest.mark.parametrize(
+    ("since", "text"),
+    [(None, "No request was recorded yet."), ("2026", "No request was recorded since then.")],
+)
+def test_a_bill_of_nothing_is_a_sentence(since: str | None, text: str) -> None:
+    """Which says since when."""
+    empty = bill.document([], "day")
+
+    assert bill.text(empty | {"since": since}) == text
+    assert (empty["total"]["dollars"], empty["total"]["first_at"]) == (0.0, None)
+    assert bill.document([], "day", since=60.0)["since"] == "1970-01-01T00:01:00.000Z"
+
+
+def test_a_row_tells_when_its_requests_began_and_ended(home_dir: str, project_dir: str) -> None:
+    """Whatever their order; the group that was heard of last comes first."""
+    early, late = "2026-11-01T10:00:00.000Z", "2026-11-02T12:30:00.000Z"
+    first, second = built(project_dir), built(project_dir, SECOND)
+    ask(first, "msg_1", usage(5, 0, 0, 0), timestamp=late)
+    ask(first, "msg_2", usage(7, 0, 0, 0), timestamp=early)
+    ask(second, "msg_3", usage(9, 0, 0, 0), timestamp="2026-11-01T11:00:00.000Z")
+
+    rows = bill.group_rows(spent(home_dir), ("session",))
+
+    assert [line["session"] for line in rows] == [FIRST, SECOND]
+    assert (rows[0]["first_at"], rows[0]["last_at"]) == (early, late)
+    assert [line["input_tokens"] for line in rows] == [12, 9]
+    since = datetime(2026, 11, 1, 11, tzinfo=UTC).timestamp()
+    total = bill.document(spent(home_dir), "day", since=since)["total"]
+    assert (total["requests"], total["input_tokens"]) == (2, 14)

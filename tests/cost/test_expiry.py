@@ -87,7 +87,13 @@ def test_it_is_told_once_per_pause(talk: Talk, monkeypatch: pytest.MonkeyPatch) 
         ("claude-opus-5-5", 3_600, 2 * 3_600, "expired 60 min ago: {}, about $1.70."),
         ("claude-opus-5-5", 300, 50 * 3_600, "expired 2 days ago: {}, about $1.06."),
         ("my-own-model", 300, 310, "expired just now: {}."),
+        ("my-own-model", 300, 359, "expired just now: {}."),
         ("my-own-model", 300, 360, "expired 1 min ago: {}."),
+        ("my-own-model", 300, 300 + 7_199, "expired 119 min ago: {}."),
+        ("my-own-model", 300, 300 + 7_200, "expired 2 h ago: {}."),
+        ("my-own-model", 300, 300 + 172_799, "expired 47 h ago: {}."),
+        ("my-own-model", 300, 300 + 172_800, "expired 2 days ago: {}."),
+        ("my-own-model", 300, 300 + 259_199, "expired 2 days ago: {}."),
     ],
 )
 def test_the_price_is_that_of_the_model_and_the_caches_lifetime(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 IDS = [f"1f0c2d3e-aaaa-4bbb-8ccc-00000000000{number}" for number in range(5)]
 PROJECT = "/home/dev/other"
@@ -118,3 +116,27 @@ def test_what_is_forgotten_is_not_in_the_list(known: index.Index, home_dir: str)
 
     assert ids(known)[1] == 0
     assert rehearsed
+
+
+def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
+    known: index.Index, home_dir: str
+) -> None:
+    """Its file first, whose size counts for how long reading takes; one that went away has none."""
+    path = known.path_of(IDS[0])
+    stamps = [index.session_stamp(home_dir, path)]
+    own = Path(paths.session_dir(home_dir, IDS[0]))
+    own.mkdir(parents=True)
+    for name in ("statusline.json", "spool.jsonl"):
+        (own / name).write_text("{}\n")
+        stamps.append(index.session_stamp(home_dir, path))
+    with Path(path).open("a") as file:
+        file.write("{}\n")
+    stamps.append(index.session_stamp(home_dir, path))
+
+    assert len(set(stamps)) == len(stamps)
+    assert [index._stamped_size(stamp) for stamp in stamps[-2:]] == [
+        os.path.getsize(path) - 3,
+        os.path.getsize(path),
+    ]
+    Path(path).unlink()
+    assert index._stamped_size(index.session_stamp(home_dir, path)) == 0

@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from click.testing import CliRunner
 from tests.dashboard.played import CODE, LOG, NAME
 
 from brimline.cli.surface import program
+from brimline.dashboard.replay import table_text
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -129,3 +131,45 @@ def test_wrong_words_are_named(session: SessionBuilder) -> None:
     both = ["--preset", "adr11", "--set", "guard.preset=off"]
     done = CliRunner().invoke(program, ["session", "replay", session.path, *both])
     assert "different presets" in str(done.exception)
+
+
+def replayed(events: int = 0, **fields: Any) -> dict[str, Any]:
+    """What came of a replay, with so many events."""
+    event = {"request": 3, "kind": "said", "tokens": 12_345, "text": "Next: ~1 of 2 tokens"}
+    usual = {"settings": {}, "requests": 1_200, "peak_tokens": 9_000, "peak_tokens_recorded": None}
+    usual |= {"kept_out_tokens": 4_500, "compactions": 2, "events": [event] * events}
+    return usual | fields
+
+
+def test_a_replay_is_told_in_figures_first() -> None:
+    """And under which settings it was played; what is unknown is said to be."""
+    shown = table_text(replayed()).splitlines()
+    chosen = table_text(replayed(settings={"guard.preset": "off", "a": "1"}))
+
+    assert [line.split("  ")[-1].strip() for line in shown] == [
+        "those in force",
+        "1,200",
+        "9,000; recorded unknown",
+        "~4,500 tokens",
+        "2",
+    ]
+    assert "guard.preset = off, a = 1" in chosen
+
+
+@pytest.mark.parametrize(
+    ("events", "last"),
+    [
+        (1, "After one that is put off, the session goes on by the growth that was recorded"),
+        (60, "After one that is put off, the session goes on by the growth that was recorded"),
+        (61, "… 1 more; --json has all of them"),
+    ],
+)
+def test_what_would_have_happened_is_a_table_of_at_most_sixty_rows(events: int, last: str) -> None:
+    """With what the figures mean below it."""
+    shown = table_text(replayed(events)).splitlines()
+
+    rows = [line.split() for line in shown if "said" in line]
+    assert rows == [["3", "said", "12,345", *("Next:", "~1", "of", "2", "tokens")]] * min(
+        events, 60
+    )
+    assert last in shown[-1]

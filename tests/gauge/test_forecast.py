@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brimline import models
@@ -105,6 +105,7 @@ def test_a_drop_is_not_taken_for_slow_growth() -> None:
     assert figures(fallen, 30_000, speed)[:2] == figures(unbroken, 30_000, speed)[:2]
 
 
+@example([1, 2], float("inf"), 1_000.0)
 @given(READINGS, st.integers() | st.floats(allow_nan=False), SPEEDS)
 def test_any_history_gives_figures(
     occupancies: list[int], tokens_left: float, speed: float
@@ -265,7 +266,7 @@ MEASURED: list[tuple[list[int], float, tuple[int, int, int, int]]] = [
     (uneven(3_000), 200_000, (143, 205, 269, 0)),
     (uneven(300), 800_000, (678, 817, 941, 0)),
     (uneven(9_000), 100_000, (50, 100, 145, 0)),
-    (uneven(1_000), 2_000_000_000, (1_992_521, 2_000_008, 2_005_766, 0)),
+    (uneven(1_000), 2_000_000_000, (994_718, 1_000_008, 1_004_082, 0)),
     ([80_000, 90_000, 70_000, 60_000], 100_000, (64, 104, 150, 0)),
     ([80_000, 82_000], 60_000, (30, 65, 101, 0)),
     ([80_000, 82_000, 84_000], 60_000, (19, 30, 41, 2)),

@@ -171,12 +171,25 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
+@pytest.mark.parametrize(
+    ("tokens", "history"), [(69_479, [69_479]), (69_480, [50_000, 69_480]), (140_000, None)]
+)
+def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
+    session: SessionBuilder, home_dir: str, tokens: int, history: list[int] | None
+) -> None:
+    """So is a tier; a calm session is read no further than its last request."""
+    session.reply(50_000)
+    session.reply(tokens)
+
+    assert _measured(session, home_dir).history == (history or [50_000, tokens])
+
+
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) is None
+    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -184,7 +197,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).largest_number_behind(WINDOW) == 1_000_000
+    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) == 1_000_000
 
 
 def _policy(**values: Any) -> Policy:

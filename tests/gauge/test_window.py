@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from brimline import models
 from brimline.fast.policy import Policy
 from brimline.gauge import window as brim
+from brimline.gauge.reading import Reading
 from brimline.gauge.window import CompactionPoint, Window, resolve_compaction, resolve_window
 
 SONNET = "claude-sonnet-4-5-20250929"
@@ -398,3 +399,74 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
     point = CompactionPoint(5, "x", 9)
     assert (point.expected_tokens, point.enforced, point.ending) == (5, None, "compaction")
     assert CompactionPoint(5, "x", 9, expected_tokens=0).expected_tokens == 0
+
+
+def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
+    """A reading of a window of 200,000 tokens that is compacted at 167,000."""
+    point = CompactionPoint(167_000, "window", 200_000)
+    reading = Reading(Window(200_000, "config"), point, models.lookup(SONNET))
+    reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
+    reading.margin_tokens = None if projected is None else 167_000 - projected
+    for name, value in known.items():
+        setattr(reading, name, value)
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("unit", "position"),
+    [("tokens", 110_000), ("to_compaction", 28.5), ("used", 40.0), ("remaining", 60.0)],
+)
+def test_a_reading_has_a_place_in_every_unit(unit: str, position: float) -> None:
+    """By what is in use, or by what the next request will hold; unknown without either."""
+    assert brim.position_in_unit(_at(), unit) == position
+    assert brim.position_in_unit(_at(occupancy=None), unit) is None
+    assert brim.position_in_unit(_at(projected=None), unit) is None
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "unit", "level", "tokens"),
+    [
+        ([3, 30, 15], "to_compaction", 1, 107_000),
+        ([3, 30, 15], "to_compaction", 3, 161_000),
+        ([20, 30], "remaining", 2, 160_000),
+        ([80, 70], "used", 1, 140_000),
+        ([90_000, 70_000], "tokens", 2, 90_000),
+    ],
+)
+def test_a_tier_begins_at_so_many_tokens(
+    thresholds: list[float], unit: str, level: int, tokens: int
+) -> None:
+    """In whichever order its threshold is written."""
+    assert brim.tokens_at_tier(_at(), level, thresholds, unit) == tokens
+
+
+@pytest.mark.parametrize(
+    ("tier", "history", "is_raised"),
+    [
+        # A calm session is raised by a pace of which five steps reach the brim: 11,400 tokens.
+        (0, [76_800, 88_200, 99_600], True),
+        (0, [76_801, 88_200, 99_600], False),
+        (0, [88_200, 99_600], False),
+        # Any other tier but the last by steps of five points of the window: 10,000 tokens.
+        (1, [90_000, 100_000], True),
+        (1, [90_001, 100_000], False),
+        (3, [90_000, 100_000], True),
+        (4, [90_000, 100_000], False),
+    ],
+)
+def test_steep_growth_raises_a_tier(tier: int, history: list[int], is_raised: bool) -> None:
+    """By one, and never above the last; one step alone is no pace."""
+    assert brim.is_raised(_at(history=history, tier_count=4), tier, 5) is is_raised
+
+
+def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
+    """Where the unit looks at something else, its distance is no pace to speak of."""
+    past = _at(projected=167_001, history=[1_000, 2_000, 3_000], tier_count=4)
+    exact = _at(projected=167_000, history=[1_000, 2_000, 3_000], tier_count=4)
+    assert (brim.is_raised(past, 0, 5), brim.is_raised(exact, 0, 5)) == (False, True)
+
+
+@pytest.mark.parametrize(("tier", "tokens"), [(0, 9_500), (1, 10_000)])
+def test_growth_below_so_many_tokens_raises_no_tier(tier: int, tokens: int) -> None:
+    """A sixth of the way that is left, or the points that the setting says."""
+    assert brim.steep_tokens(_at(tier=tier), 5) == tokens

@@ -115,6 +115,9 @@ def test_nothing_is_read_or_written_through_a_link(
     with pytest.raises(StateError, match="is a link"):
         add(linked, "new")
     assert hot.topic_file_names(str(linked)) == []
+    put(outside, "MEMORY.md", "- a secret")
+    assert hot.shown_index(str(linked), 1_000) == ""
+    (outside / "MEMORY.md").unlink()
     assert contents(outside) == {"secret.md": TOPIC.format("secret").encode()}
     own = place.parent / "own"
     own.symlink_to(outside)

@@ -183,7 +183,7 @@ def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> 
 
 def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, project_dir: str) -> None:
     """Topics are the user's own; without a search nothing is counted."""
-    assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {}
+    assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {"entries": 0}
     assert list(traces.sessions(home_dir)) == []
     memory = hits.open_memory(home_dir)
     memory.put(

@@ -148,12 +148,11 @@ def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir
     payload = full.request()
     folder = Path(paths.carry_session_dir(home_dir, payload["session"]))
 
-    def elapsed_s() -> float:
-        return 7.5 if (folder / "checkpoint.md").exists() else 0.1
-
-    answer = request.respond("compact", json.dumps(payload).encode(), home_dir, elapsed_s)
+    begun = time.monotonic() - 7.5
+    answer = request.respond("compact", json.dumps(payload).encode(), home_dir, begun)
 
     assert answer == {"pass": "it took too long"}
+    assert (folder / "checkpoint.md").exists()
     events = [line["event"] for line in history.read_spool(home_dir, payload["session"])]
     assert MOVED_OUT not in events
 

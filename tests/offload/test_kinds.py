@@ -337,3 +337,21 @@ def test_a_failure_is_seen_at_either_end_of_a_large_output(
     text = f"{'x' * before}\nFAILED tests/test_x.py\n{'y' * after}"
 
     assert kinds.says_failure(text) is fails
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        ("src/a.py:12: x", "src/a.py"),
+        ("src/a-2-b/c.py:12:x", "src/a-2-b/c.py"),
+        ("src/a-2-b/c.py-12-x = y.z", "src/a-2-b/c.py"),
+        ("C:\\\\d.e\\\\f.cs:7:3", "C:\\\\d.e\\\\f.cs"),
+        ("./7:7: digits", None),
+        ("a b.c:1:", None),
+    ],
+)
+def test_a_hit_is_told_from_its_path(line: str, path: str | None) -> None:
+    """Up to the number of its line, between colons or dashes."""
+    match = kinds._HIT.match(line)
+
+    assert (match and match["path"]) == path

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.offload import kinds, preview
+from brimline.offload import judge, kinds, preview
 
 from .conftest import LOG, SOURCE
 
@@ -51,9 +51,8 @@ OUTPUTS = {
 
 def shown(text: str, tool: str = "Bash", *files: str) -> str:
     """The preview of an output."""
-    source = preview.Excerpt(text)
-    kind = kinds.kind_of(text, source.lines, tool, list(files))
-    return preview.make_preview(text, source, kind, tool, "subject")
+    arguments = {"file_path": files[0]} if files else {}
+    return preview.make_preview(judge.Case(tool, arguments, text, len(text)), "subject")
 
 
 def assert_complete(found: str, text: str) -> None:
@@ -86,8 +85,9 @@ def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
     """Whatever the lines hold, and whatever they are taken for."""
     text = "\n".join(["2026-11-15 10:00:00 start", *lines, "2026-11-15 10:00:09 end"])
     for kind in (kinds.LOG, kinds.CODE, kinds.PROSE, kinds.FOUND):
-        found = preview.make_preview(text, preview.Excerpt(text), kind, "Bash", "x")
-        assert_complete(found, text)
+        case = judge.Case("Bash", {}, text, len(text))
+        case.kind = kind
+        assert_complete(preview.make_preview(case, "x"), text)
 
 
 @pytest.mark.row("S2-28")
@@ -126,3 +126,15 @@ def test_an_empty_first_line_is_counted_as_one() -> None:
     assert shown("\n" + "\n".join(f"INFO worker {n} finished" for n in range(900))).startswith(
         "1: "
     )
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("unit", ["~/", "</", "./a", "\r", "public" + " " * 900 + "\n"])
+@pytest.mark.parametrize("before", ["", "**"])
+def test_no_output_makes_its_preview_slow(unit: str, before: str) -> None:
+    """Lines that almost fit what is looked for, in every place: the client waits for the hook."""
+    text = "\n".join(
+        [before + unit * (39_000 // len(unit))] * 4 + [unit * (2_000_000 // len(unit))]
+    )
+
+    assert len(shown(text)) < 6_000

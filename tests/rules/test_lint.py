@@ -23,7 +23,7 @@ DAYS_AND_COMMITS = (90, 3)
 def check(tree: Tree, stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[Problem]:
     """All findings of a project, those of this world only."""
     walked = lint.walk_project(str(tree.project))
-    cascade = tree.gather(folders=walked.folders, all_scopes=True)
+    cascade = tree.gather(folders=walked.folders)
     findings, _ = lint.lint(cascade, walked, NOW, stale=stale)
     return [each for each in findings if tree.owns(each.path)]
 

@@ -135,7 +135,7 @@ def test_large_results_and_directives_are_the_conversation_of_pins(
     found = taken(session).conversation
 
     assert len(found) == 2
-    assert getattr(found[0], "text", None) == "brim:pin next"
+    assert getattr(found[0], "kind", None) == "next"
 
 
 def test_a_line_that_is_no_row_is_counted_and_let_be(session: SessionBuilder) -> None:

@@ -178,10 +178,28 @@ def test_the_memory_lies_where_the_user_says_and_not_where_a_repository_says(
     """A path that is not absolute does not count."""
     for scope, chosen in scopes.items():
         _write(project_dir, scope, {"autoMemoryDirectory": chosen})
+    _trust(project_dir)
     usual = f"{paths.project_transcripts_dir(project_dir)}/memory"
 
     wanted = folder.replace("{home}", os.environ["HOME"]) if folder else usual
     assert clientsettings.memory_folder(project_dir) == wanted
+
+
+def test_the_memory_lies_where_an_archive_says_once_the_user_trusts_it(project_dir: str) -> None:
+    """It may hold the file that is meant for the user's own settings there."""
+    _write(project_dir, "local", {"autoMemoryDirectory": "/strangers"})
+
+    before = clientsettings.memory_folder(project_dir)
+    _trust(project_dir)
+
+    assert before == f"{paths.project_transcripts_dir(project_dir)}/memory"
+    assert clientsettings.memory_folder(project_dir) == "/strangers"
+
+
+def _trust(project_dir: str) -> None:
+    notes = Path(os.environ["CLAUDE_CONFIG_DIR"], ".claude.json")
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.write_text(json.dumps({"projects": {project_dir: {"hasTrustDialogAccepted": True}}}))
 
 
 def _write(project_dir: str, scope: str, document: dict[str, Any]) -> None:

@@ -10,8 +10,8 @@ from brimline.state import figures
 from brimline.state.figures import (
     Figures,
     add_up,
-    events_worth_keeping,
-    requests_from_events,
+    kept_events,
+    measured_requests,
     sound_fields,
 )
 from brimline.transcript.compactions import Recorded, Request
@@ -41,7 +41,7 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 def by_hooks(events: list[dict[str, Any]], *recorded: Recorded) -> Figures:
     """The figures of a session without requests in a transcript."""
-    return add_up(events_worth_keeping(events), requests_from_events(events), recorded)
+    return add_up(kept_events(events), measured_requests(events), recorded)
 
 
 @pytest.mark.row("S2-48")
@@ -233,8 +233,8 @@ def test_events_that_only_measured_are_not_kept_but_for_the_last() -> None:
         reading("Stop", 3),
     )
 
-    assert [event["at"] for event in events_worth_keeping(events)] == [101.0, 102.0, 103.0, 105.0]
-    assert events_worth_keeping([]) == []
+    assert [event["at"] for event in kept_events(events)] == [101.0, 102.0, 103.0, 105.0]
+    assert kept_events([]) == []
 
 
 def test_what_a_gateway_did_is_told_by_its_lines() -> None:

@@ -48,7 +48,7 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.largest_number_behind(WINDOW), state.spoken_levels()) == (
+    assert (state.snapshot(), state.largest_behind(WINDOW), state.spoken_levels()) == (
         None,
         None,
         {},
@@ -61,7 +61,7 @@ def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> N
     for tokens in (1_000_000, 2_000_000, 1_000_000):
         state.remember_window(tokens)
 
-    assert SessionState(home_dir, "abc").largest_number_behind(WINDOW) == 2_000_000
+    assert SessionState(home_dir, "abc").largest_behind(WINDOW) == 2_000_000
     found = [Path(home_dir), *Path(home_dir).rglob("*")]
     assert len(found) == 8
     for path in found:
@@ -175,11 +175,11 @@ def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     assert SessionState(home_dir, "s").claim_level(2, 70) is True
     state = SessionState(home_dir, "s")
     assert state.claim_level(2, 80) is False
-    assert (state.largest_number_behind("compacted-"), state.largest_number_behind(WINDOW)) == (
+    assert (state.largest_behind("compacted-"), state.largest_behind(WINDOW)) == (
         5,
         30,
     )
-    assert state.largest_number_behind("none-") is None
+    assert state.largest_behind("none-") is None
     assert state.spoken_levels() == {2: 70}
     assert state.has_spoken is True
     state.release_level(2)

@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import zstandard
-
 from brimline.fast import io
 from brimline.store import contents, layout, put
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DAY_S = 86_400
-METHODS = ["none", "gzip", "zstd"]
+METHODS = ["none", "gzip"]
 # What changes something on the disk, or could fail on the way there.
 WRITING = ("open", "write", "fsync", "close", "utime", "replace", "mkdir")
 
@@ -53,12 +51,10 @@ def noise(number: int, size: int) -> bytes:
 
 
 def packed_by(data: bytes, method: str) -> bytes:
-    """A blob file in any method that was ever written."""
+    """A blob file, plain or as `put` makes it."""
     if method == "gzip":
         return put.pack_blob(data)
-    payload = zstandard.ZstdCompressor(level=9).compress(data) if method == "zstd" else data
-    mark = b"z" if method == "zstd" else b"n"
-    return put.MAGIC + mark + len(data).to_bytes(8, "big") + payload
+    return put.MAGIC + put.NONE + len(data).to_bytes(8, "big") + data
 
 
 def stored(home_dir: str, data: bytes, age_s: float = 0, **meta: Any) -> str:

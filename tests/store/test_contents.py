@@ -26,7 +26,7 @@ def test_a_blob_that_fails_its_hash_is_reported_and_never_returned(
     damaged[place or 0] ^= 0 if place is None else 4
     Path(layout.file_path(home_dir, key[7:])).write_bytes(damaged)
 
-    with pytest.raises(StoreError, match=f"{key} is damaged and was not returned"):
+    with pytest.raises(StoreError, match=f"{key} cannot be returned: it"):
         contents.get(home_dir, key)
 
 

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.store import layout, pins
-from brimline.store.pins import Directive, Result, Said, resolve_directives
+from brimline.store.pins import Directive, Result, parse_directives, resolve_directives
 
 from .shelves import golden, stored, text
 
 GOLDEN = golden("directives.json")
 TEXTS = st.text(max_size=40) | st.sampled_from([row["text"] for row in GOLDEN])
+DIRECTIVES = TEXTS.map(parse_directives)
 
 
 @pytest.mark.row("S3-70")
@@ -56,18 +57,19 @@ def test_directives_are_known_by_their_exact_form(row: dict[str, Any]) -> None:
 @pytest.mark.parametrize("row", golden("conversations.json"), ids=lambda row: row["conversation"])
 def test_a_conversation_pins_what_its_directives_mean(row: dict[str, Any]) -> None:
     """The last result, the next, a range; half a range pins nothing; the strongest counts."""
-    items: list[Said | Directive | Result] = []
+    items: list[Directive | Result] = []
     for number, part in enumerate(row["conversation"].split("'")):
-        items += [Said(part)] if number % 2 else [Result(name) for name in part.split()]
+        items += parse_directives(part) if number % 2 else map(Result, part.split())
 
     found = resolve_directives(items).wanted
 
     assert {name: f"{one.level} {one.reason}" for name, one in found.items()} == row["wanted"]
 
 
-@given(st.lists(TEXTS.map(Said) | st.text(max_size=3).map(Result), max_size=20))
-def test_no_conversation_is_an_error(conversation: list[Said | Result]) -> None:
+@given(st.lists(DIRECTIVES | st.text(max_size=3).map(lambda name: [Result(name)]), max_size=20))
+def test_no_conversation_is_an_error(parts: list[list[Directive | Result]]) -> None:
     """What users write is free text; only results are pinned."""
+    conversation = [item for part in parts for item in part]
     names = {item.name for item in conversation if isinstance(item, Result)}
     found = resolve_directives(conversation)
 

@@ -7,6 +7,7 @@ import math
 import os
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from brimline.compaction.stand_ins import StandIn
 from brimline.errors import StoreError
 from brimline.fast import paths
 from brimline.gateway.stickiness import Sent, Stickiness
-from brimline.store import contents, layout, pins, put, retention
+from brimline.store import contents, hook, layout, pins, put, retention
 from brimline.store.contents import Blob
 from brimline.store.retention import Holds, Limits, Pass, choose_removals, prune
 from brimline.testing import SessionBuilder
@@ -324,7 +325,9 @@ def test_the_limits_are_enforced_at_most_once_a_day(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By age, then by size; what was used within the hour stays; a large trail is put away."""
-    assert tidied(home_dir) is None
+    settings = {"store.max_mb": 1, "store.max_age_days": 30}
+    turn: Any = SimpleNamespace(home=home_dir, values=settings)
+    hook.tidy(turn, math.inf)
     assert not os.path.exists(home_dir)
     old = stored(home_dir, noise(1, 1_000), 31 * DAY_S)
     large = stored(home_dir, noise(2, 900_000), 2 * DAY_S)

@@ -64,3 +64,9 @@ def test_every_older_form_is_read(row: dict[str, Any]) -> None:
     told = row["stub"] and {"content_bytes": None} | row["stub"]
 
     assert stub.parse_reference(row["text"]) == (Stub(**told) if told else None)
+
+
+@pytest.mark.timeout(30)
+def test_blocks_that_nobody_closes_are_read_at_once() -> None:
+    """Any program can print any number of them."""
+    assert stub.parse_reference("[CCM_CACHED]\n" * 50_000) is None

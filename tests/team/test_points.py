@@ -143,7 +143,7 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
     assert (usual.author, usual.at) == ("the team", 1e11 - 1)
     assert usual.number >= 10**11
     assert len(taken("example.com/shop")) == 1
-    for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}):
+    for wrong in ({"source": "system"}, {"at": "soon"}, {"text": None}, {"text": "\ud800"}):
         assert taken(**wrong) == []
     assert taken("another") == []
 

@@ -52,6 +52,7 @@ def test_an_answer_is_its_result_or_all_of_it(
     ("status", "body", "said", "told_status"),
     [
         (400, b'{"status":{"error":"bad\\u001b"}}', "says 400: bad", 400),
+        (400, b'{"error":"a\n- b%s' % (b"c" * 400), f"says 400: a - b{'c' * 195}", 400),
         (401, b"", f"says 401: it refuses the key: is {place.KEY} right?", 401),
         (403, b"", f"says 403: it refuses the key: is {place.KEY} right?", 403),
         (402, b"", "says 402: no reason", 402),

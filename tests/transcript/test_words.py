@@ -162,3 +162,19 @@ def test_words_are_looked_for_at_the_beginning_of_a_failure(fill: int, holds: bo
     text = "x" * fill + "the user said: no"
 
     assert words.may_hold_words("Bash", text, is_error=True) is holds
+
+
+def test_what_the_client_put_around_the_users_words_goes() -> None:
+    """From the first tag to the next that closes it, whatever is in between; others stay."""
+    for text, own in (
+        ("a<system-reminder>x<ide_b></system-reminder> b</ide_b>", "a b</ide_b>"),
+        ("<ide_b>x<ide_b>y</ide_b>c", "c"),
+        ("</ide_b>d<ide_c>", "</ide_b>d<ide_c>"),
+    ):
+        assert words.without_added_text(text) == own
+
+
+@pytest.mark.timeout(30)
+def test_tags_that_nobody_closes_are_read_at_once() -> None:
+    """A command that the user ran may print any number of them."""
+    assert words.without_added_text(f"<bash-stdout>{'<ide_a>' * 100_000}</bash-stdout>") == ""

@@ -35,7 +35,6 @@ PREVIEW_CHARACTERS = 80
 # More is not read; the last part is kept for changes to what is there.
 _LARGEST_BYTES = 8 << 20
 _KEPT_BYTES = 1 << 20
-_ID_BYTES = 4
 
 
 class Budget:
@@ -91,7 +90,7 @@ def add_item(home_dir: str, session_id: str, item: dict[str, Any]) -> dict[str, 
     """
     made = {
         **item,
-        "id": io.system.urandom(_ID_BYTES).hex(),
+        "id": io.system.urandom(4).hex(),
         "at": round(time.time(), 3),
         "tokens": estimate_tokens(item["text"]),
         "pinned": item["pinned"] or item["compartment"] == SAFETY,

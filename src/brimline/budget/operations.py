@@ -141,8 +141,8 @@ def _load_budget(place: Place) -> items.Budget:
 
 
 def _require_compartment(given: dict[str, Any]) -> str:
-    name = given.get("compartment")
-    if not isinstance(name, str) or name not in items.SHARES:
+    name: str = given.get("compartment", "")
+    if name not in list(items.SHARES):
         raise StateError(f"a compartment is one of {', '.join(items.SHARES)}")
     return name
 
@@ -157,11 +157,11 @@ def _require_text(given: dict[str, Any]) -> str:
 
 
 def _find_item_by_id(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
-    name, by_id = arguments.get("id"), _load_budget(place).items
-    fitting = [each for each in by_id if isinstance(name, str) and name and each.startswith(name)]
+    name, by_id = str(arguments.get("id", "")), _load_budget(place).items
+    fitting = [each for each in by_id if name and each.startswith(name)]
     if len(fitting) != 1:
         some = "several items begin" if fitting else "no item begins"
-        raise StateError(f"{some} with the id {str(name)[:40]!r}: `list` names them")
+        raise StateError(f"{some} with the id {name[:40]!r}: `list` names them")
     return by_id[fitting[0]]
 
 

@@ -44,9 +44,6 @@ _STATE_CHARACTERS, _MESSAGES_CHARACTERS = 2_000, 6_000
 # Of one message, beside the ellipsis.
 _MESSAGE_CHARACTERS = 600
 _LINE_CHARACTERS = 130
-_MB = 1_000_000
-# What the client writes for a branch where none is checked out, or there is no repository.
-_NO_BRANCH = "HEAD"
 # A message that stands in a longer one that is shown is not shown again; short ones may by chance.
 _CONTAINED_CHARACTERS = 40
 
@@ -89,7 +86,7 @@ def card_text(
     """
     opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
-        opening += _UNREAD.format(max(1, ledger.unread_bytes / _MB))
+        opening += _UNREAD.format(max(1, ledger.unread_bytes / 1_000_000))
     notes = _section("Notes", _fitting(_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
     rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))
@@ -202,7 +199,8 @@ def _task_lines(ledger: Ledger) -> list[str]:
 
 
 def _git_lines(ledger: Ledger) -> list[str]:
-    lines = [f"- branch {flatten(ledger.branch)}"] if ledger.branch not in ("", _NO_BRANCH) else []
+    # The client writes `HEAD` where no branch is checked out, or there is no repository.
+    lines = [f"- branch {flatten(ledger.branch)}"] if ledger.branch not in ("", "HEAD") else []
     lines += [f"- pull request made here: {flatten(address)}" for address in reversed(ledger.pulls)]
     if ledger.commits:
         made = [

@@ -16,6 +16,7 @@ from brimline.carry import card, ledger
 from brimline.errors import StateError, StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten, quote
+from brimline.gauge.reading import file_time
 from brimline.store import put
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _LARGEST_FILE_BYTES = 8 << 20
 _TRIES = 2
 
 _MOMENT_CHARACTERS = 30
-_LINE_CHARACTERS = ledger.PASTE_CHARACTERS
 
 
 def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
@@ -88,6 +88,12 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
 
 
+def age_s(home_dir: str, session_id: str) -> float:
+    """How long ago the last checkpoint of a session was saved; very long ago without any."""
+    path = f"{paths.carry_session_dir(home_dir, session_id)}/{DOCUMENT}"
+    return time.time() - file_time(path)
+
+
 def compaction_refusal_text(error: StateError) -> str:
     """What the person is told where a manual compaction is refused."""
     return (
@@ -121,10 +127,8 @@ def _circumstance_lines(document: dict[str, Any]) -> list[str]:
     ]
     state = document["git"]
     if state:
-        dirty = len(state["dirty"])
-        lines.append(
-            _bullet("git: ", f"{state['branch']} at {state['head']}, {dirty} changed files")
-        )
+        told = f"{state['branch']} at {state['head']}, {len(state['dirty'])} changed files"
+        lines.append(_bullet("git: ", told))
     occupancy = document["reading"].get("occupancy")
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
@@ -150,7 +154,7 @@ def _work_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
 
 
 def _bullet(label: str, text: Any) -> str:
-    return f"- {label}{flatten(str(text), _LINE_CHARACTERS)}"
+    return f"- {label}{flatten(str(text), ledger.PASTE_CHARACTERS)}"
 
 
 def _message_text(message: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from brimline.masking import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brimline.carry.ledger import Ledger
 
 PASSED, FAILED, UNKNOWN = "passed", "failed", "result unknown"
@@ -51,7 +53,6 @@ _VERB = re.compile(
     r"(?:(?:unit|integration|e2e|ci|all|type|types)[-:_]?)?(?:tests?|lint|build|checks?|vet|clippy"
     r"|types|verify|analy[sz]e|compile|ci|unittest|pytest|mypy|ruff)(?:[-:_.]\S*)?"
 )
-_SUBCOMMAND = re.compile(r"[a-z][a-z-]*")
 _ONLY_ASKS = {
     *("version", "help", "--version", "--help", "-h", "-V", "linters", "cache", "config"),
     *("--collect-only", "--co", "--list", "--listTests", "--dry-run", "--just-print"),
@@ -88,7 +89,7 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
     if any(map(_is_opaque, steps)):
         mark_named_checks_unknown(ledger, command)
         return
-    checks = [place for place, step in enumerate(steps) if _check_name(step)]
+    checks = [place for place, step in enumerate(steps) if _is_check(step)]
     for place in checks:
         _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
@@ -118,25 +119,19 @@ def _is_opaque(step: shell.Command) -> bool:
     return step.operator in ("(", ")") or not _OPAQUE.isdisjoint(starters)
 
 
-def _check_name(step: shell.Command) -> str:
-    """Return the words by which a command is a check (test, lint, build, types); maybe none."""
-    if not _ONLY_ASKS.isdisjoint(step.own):
-        return ""
+def _is_check(step: shell.Command) -> bool:
+    """Tell whether a command tests, lints, builds or checks types."""
     program = step.program.removeprefix("./")
-    arguments = [word for word in step.own[1:] if not word.startswith("-")]
-    if program in _CHECKERS:
-        named = arguments[:1] if arguments and _SUBCOMMAND.fullmatch(arguments[0]) else []
-        return " ".join([program, *named])
-    return _runner_check(program, arguments[:3]) if program in _RUNNERS else ""
+    if not _ONLY_ASKS.isdisjoint(step.own) or program not in _CHECKERS | _RUNNERS:
+        return False
+    return program in _CHECKERS or _is_runner_asked_to_check(program, step.own[1:])
 
 
-def _runner_check(program: str, arguments: list[str]) -> str:
-    """Return what a task runner is asked to check, up to the word that says so; maybe nothing."""
-    for count, word in enumerate(arguments, 1):
-        is_install = word == "ci" and program in _INSTALLERS
-        if _VERB.fullmatch(word) and not is_install:
-            return " ".join([program, *arguments[:count]])
-    return ""
+def _is_runner_asked_to_check(program: str, words: Sequence[str]) -> bool:
+    """Tell whether one of a task runner's first words says so; to some of them `ci` does not."""
+    first = [word for word in words if not word.startswith("-")][:3]
+    verbs = [word for word in first if _VERB.fullmatch(word)]
+    return any(word != "ci" or program not in _INSTALLERS for word in verbs)
 
 
 def _step_result(steps: list[shell.Command], at: int, output: str, *, failed: bool) -> str:

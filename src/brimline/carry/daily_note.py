@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from brimline.carry.ledger import Ledger
 
 _DAILY_NOTES = ".obsidian/daily-notes.json"
-_DATE_FORMAT = "YYYY-MM-DD"
 _TOKENS = {"YYYY": "%Y", "MM": "%m", "DD": "%d"}
 _LARGEST_FILE_BYTES = 256 << 10
 _LARGEST_NOTE_BYTES = 16 << 20
@@ -73,7 +72,7 @@ def _obsidian_path_format(vault: str) -> str:
         settings = json.load_object(io.read_file(f"{vault}/{_DAILY_NOTES}", _LARGEST_FILE_BYTES))
     except (OSError, ValueError):
         settings = {}
-    date, folder = settings.get("format") or _DATE_FORMAT, settings.get("folder") or ""
+    date, folder = settings.get("format") or "YYYY-MM-DD", settings.get("folder") or ""
     if not isinstance(date, str) or not isinstance(folder, str):
         raise StateError(f"{vault}/{_DAILY_NOTES} has no folder and format of the usual kind")
     form = re.sub("YYYY|MM|DD", lambda token: _TOKENS[token.group()], date.replace("%", "%%"))

@@ -88,10 +88,8 @@ def post_compact(turn: Turn) -> None:
 
     record = notes.merge_notes_into(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.is_held_by_summary(message, summary) for message in record.messages)
-    characters = turn.state.last_spooled("Carded").get("characters", 0)
-    turn.spool_event(
-        "Carried", messages=len(record.messages), held=held, card_characters=characters
-    )
+    size = turn.state.last_spooled("Carded").get("characters", 0)
+    turn.spool_event("Carried", messages=len(record.messages), held=held, card_characters=size)
 
 
 def post_tool_use(turn: Turn) -> None:
@@ -99,12 +97,12 @@ def post_tool_use(turn: Turn) -> None:
     size = turn.reading.offset
     if size < _FOLD_EVERY_BYTES or not turn.values["carry.enabled"]:
         return
-    marks = [name for name in turn.state.names if name.startswith(FOLDED)]
-    sizes = [int(name[len(FOLDED) :]) for name in marks if name[len(FOLDED) :].isdecimal()]
-    if size - max(sizes, default=0) < _FOLD_EVERY_BYTES:
-        return
     from brimline.fast import io
 
+    marks = [name for name in turn.state.names if name.startswith(FOLDED)]
+    sizes = [io.positive_number(name.removeprefix(FOLDED)) or 0 for name in marks]
+    if size - max(sizes, default=0) < _FOLD_EVERY_BYTES:
+        return
     for name in marks:
         io.remove(f"{turn.state.folder}/{name}")
     io.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
@@ -179,8 +177,10 @@ def _current_ledger(turn: Turn) -> Ledger:
 
 
 def _make_card(turn: Turn) -> str:
-    from brimline.carry import card
+    from brimline.carry import card, checkpoint
 
+    # A disk that is full keeps no mark either.
+    age_s = checkpoint.age_s(turn.home, turn.state.session_id)
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
     moved = turn.state.just_moved_out()
     if moved:
@@ -189,8 +189,8 @@ def _make_card(turn: Turn) -> str:
         _current_ledger(turn),
         turn.policy.marked,
         pinned=pinned,
-        budget=min(card.BUDGET_CHARACTERS, turn.note_characters_left() - 2),
-        incomplete=_INCOMPLETE in turn.state.names or not _has_recent_checkpoint(turn),
+        budget=turn.note_characters_left() - 2,
+        incomplete=_INCOMPLETE in turn.state.names or age_s > _COMPACTION_S,
         outdated=turn.state.has_spoken,
     )
     if text:
@@ -208,18 +208,6 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
     from brimline.budget import items
 
     return items.pinned_safety_and_task_texts(turn.home, turn.state.session_id)
-
-
-def _has_recent_checkpoint(turn: Turn) -> bool:
-    """Whether the checkpoint of this compaction is there; a disk that is full keeps no mark."""
-    import time
-
-    from brimline.carry import checkpoint
-    from brimline.fast import paths
-    from brimline.gauge.reading import file_time
-
-    folder = paths.carry_session_dir(turn.home, turn.state.session_id)
-    return time.time() - file_time(f"{folder}/{checkpoint.DOCUMENT}") < _COMPACTION_S
 
 
 def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:

@@ -11,6 +11,7 @@ from brimline.carry import fold, ledger, notes
 from brimline.carry.commands import FAILED
 from brimline.fast import io, json, paths
 from brimline.foreign import flatten
+from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -152,9 +153,7 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
         files = [f"{folder}/{file}" for file in io.names_in(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
             remove_links_to_session(home_dir, name)
-            for path in files:
-                io.remove(path)
-            os.rmdir(folder)
+            forgotten.delete_folder(folder, dry_run=False)
 
 
 def _open_ends(record: ledger.Ledger) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class _Reader:
         self._outputs: dict[str, str] = {}
         self._looked_up: set[tuple[str, ...]] = set()
         # How many look-ups each of the last requests repeated.
-        self._repeated: deque[int] = deque([0], maxlen=NEAR_REQUESTS)
+        self._repeated: deque[int] = deque(maxlen=NEAR_REQUESTS)
         self._boundary = ""
         self._open: dict[str, Any] | None = None
         self._requests_since = 0
@@ -112,9 +112,8 @@ class _Reader:
             self._repeated.append(0)
             self._requests_since += 1
         for call in calls:
-            if call.name in clienttools.FILE_TOOLS and (
-                path := clienttools.file_of(call.arguments)
-            ):
+            path = clienttools.file_of(call.arguments)
+            if path and call.name in clienttools.FILE_TOOLS:
                 put_last(self._files, path, None, _MOST_KEPT)
             if call.name in clienttools.LOOKING_UP:
                 self._count_if_repeated((call.name, *map(str, sorted(call.arguments.items()))))

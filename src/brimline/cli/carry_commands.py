@@ -209,18 +209,16 @@ def _sections_by_title(record: Ledger) -> dict[str, list[str]]:
         ],
         "Files changed": [output.one_line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            _line_with_id(message, message["text"], card.paste_size_text(message))
+            _with_id(message, message["text"], card.paste_size_text(message))
             for message in record.messages
         ],
     }
 
 
 def _note_line(note: dict[str, Any]) -> str:
-    return _line_with_id(
-        note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else ""
-    )
+    return _with_id(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
 
 
-def _line_with_id(one: dict[str, Any], text: str, end: str) -> str:
+def _with_id(one: dict[str, Any], text: str, end: str) -> str:
     """A note or a message with its id, and what stands behind it."""
     return f"{one['id']}  {output.one_line(text, _ROOM - len(one['id']) - len(end) - 2)}{end}"

@@ -58,11 +58,11 @@ _LOG = "\n".join(
 class Step(NamedTuple):
     """One thing that happens in the session."""
 
+    # `prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`
     kind: str
-    """`prompt`, a tool, `bulk` (a result that is kept out), `recall` (a part of it) or `compact`"""
     label: str
+    # What it adds to the context.
     tokens: int = 0
-    """What it adds to the context."""
 
 
 STORY = (
@@ -137,8 +137,8 @@ class Moment(NamedTuple):
     step: Step
     reading: Reading
     note: str
+    # What the model got instead of a result, or what it fetched back of it.
     instead: str
-    """What the model got instead of a result, or what it fetched back of it."""
 
 
 class Player:
@@ -212,15 +212,13 @@ class Player:
         use = {"tool_use_id": call_id, "tool": tool, "input": tool_input}
         result = {"tool_use_id": call_id, "text": result_text}
         self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
-        self._run_process(
-            "statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None)
-        )
+        self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
         return answer.get("additionalContext", ""), result_text
 
     def _compact(self) -> str:
         """What the mod does: old results become lines; returns those and what comes after them."""
         request = {"session": self.session.session_id, "cwd": self.session.cwd, "trigger": "auto"}
-        answer = json.loads(self._run_process("mod compact", request | {"messages": self.messages}))
+        answer = json.loads(self._run("mod compact", request | {"messages": self.messages}))
         lines: dict[str, str] = answer["results"]
         card: str = self._run_hook("SessionStart", source="compact").get("additionalContext", "")
         self._run_hook("PostCompact", trigger="auto", compact_summary=card)
@@ -234,11 +232,11 @@ class Player:
 
     def _run_hook(self, name: str, **fields: Any) -> dict[str, Any]:
         """One hook process; returns what it answers."""
-        answer = self._run_process(name, testing.event(name, self.session, **fields))
+        answer = self._run(name, testing.event(name, self.session, **fields))
         found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
         return found
 
-    def _run_process(self, name: str, payload: dict[str, Any]) -> bytes:
+    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), *name.split()],

@@ -45,7 +45,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
-    _tell_search_was_renewed()
+    _tell_if_renewed()
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
@@ -196,7 +196,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
-    _tell_search_was_renewed()
+    _tell_if_renewed()
     if not vectors.load():
         output.note(vectors.words_alone_text())
     total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
@@ -241,7 +241,7 @@ def status_command(as_json: bool) -> None:
       brimline memory status
     """
     document = overview.status(paths.home(), _memory_folder())
-    _tell_search_was_renewed()
+    _tell_if_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
@@ -315,7 +315,7 @@ def _choose_sessions(
     return Asked(tuple(inside), project=place)
 
 
-def _tell_search_was_renewed() -> None:
+def _tell_if_renewed() -> None:
     """Say that a damaged search file was replaced, and what that costs."""
     if documents.renewed:
         output.note(

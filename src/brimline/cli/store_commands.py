@@ -88,7 +88,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
-        with output.reporting_write_errors():
+        with output.write_errors_told():
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 

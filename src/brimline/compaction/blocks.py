@@ -98,18 +98,12 @@ def _message_parts(message: Any) -> list[dict[str, Any]] | None:
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
-def rebuild_with_fields(
-    body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]
-) -> dict[str, Any]:
+def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
     """The request with other fields in some blocks, by message and place; the rest is shared."""
     messages = list(body["messages"])
-    by_message: dict[int, dict[int, Any]] = {}
     for (number, place), fields in standing.items():
-        by_message.setdefault(number, {})[place] = fields
-    for number, places in by_message.items():
         content = list(messages[number]["content"])
-        for place, fields in places.items():
-            content[place] = {**_as_dict(content[place]), **fields}
+        content[place] = {**_as_dict(content[place]), **fields}
         messages[number] = {**messages[number], "content": content}
     return {**body, "messages": messages}
 
@@ -142,11 +136,11 @@ def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> 
             if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
                 return body
             place = block.message, block.place
-            marked = rebuild_with_fields(body, {place: {_MARKER: {"type": "ephemeral"}}})
+            marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
             # A longer lifetime may not come behind a shorter one: ours is as the next marker.
             places = [where for where, _ in _cache_markers(marked)]
             nearest = _cache_markers(body)[min(places.index(place), len(places) - 2)][1]
-            return rebuild_with_fields(marked, {place: {_MARKER: nearest}})
+            return rebuild(marked, {place: {_MARKER: nearest}})
     return body
 
 
@@ -180,16 +174,13 @@ def stand_in_fields(block: Block, text: str, shortened: Mapping[str, Any] | None
 
 def session_of(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
-    metadata = body.get("metadata")
-    told = metadata.get("user_id") if isinstance(metadata, dict) else None
     try:
-        named = json.loads(told).get("session_id") if isinstance(told, str) else None
-    except (ValueError, AttributeError):
+        named = json.loads(body["metadata"]["user_id"])["session_id"]
+    except (KeyError, TypeError, ValueError):
         named = None
     if isinstance(named, str) and named:
         return named
-    messages = body.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
+    first = _as_list(body.get("messages"))[:1]
     return _hash_parts(_to_json(body.get("system")), _to_json(first))
 
 
@@ -224,14 +215,14 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
     markers = [marker for _, marker in _cache_markers(body)]
-    hour = markers and isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
-    return _LIFETIMES_S["1h" if hour else "5m"] if markers else None
+    if not markers:
+        return None
+    is_hour = isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
+    return _LIFETIMES_S["1h" if is_hour else "5m"]
 
 
-def estimate_block_tokens(block: Block, fields: Mapping[str, Any] | None) -> float:
-    """Tokens of a block, or of the same block with other fields."""
-    if fields is None:
-        return block.tokens
+def estimate_block_tokens(block: Block, fields: Mapping[str, Any]) -> float:
+    """Tokens of a block with other fields."""
     if block.kind == CALL:
         return len(_to_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
     if block.kind == RESULT:
@@ -342,14 +333,15 @@ def _result_text(content: Any) -> str | None:
     """What a result says; None where it says it in more than text."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list):
+    if not isinstance(content, list) or not all(map(_is_text, content)):
         return None
-    texts = [
-        part.get("text") if isinstance(part, dict) and part.get("type") == "text" else None
-        for part in content
-    ]
-    known = [text for text in texts if isinstance(text, str)]
-    return "\n".join(known) if len(known) == len(texts) else None
+    return "\n".join(part["text"] for part in content)
+
+
+def _is_text(part: Any) -> bool:
+    return (
+        isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+    )
 
 
 def _hash_parts(*parts: object) -> str:

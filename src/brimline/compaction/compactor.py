@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
@@ -208,12 +207,10 @@ def compact_harder(
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    history = (
-        blocks.read_blocks(body)
-        if refusal and not is_open and not blocks.is_helper_request(body)
-        else None
-    )
-    if refusal is None or history is None:
+    if refusal is None or is_open or blocks.is_helper_request(body):
+        return None
+    history = blocks.read_blocks(body)
+    if history is None:
         return None
     _look_up_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
@@ -225,7 +222,7 @@ def compact_harder(
         wanted = before - (used - allowed * _ROOM_RATIO) * min(1.0, before / used)
     for hot in _REACTIVE_HOT:
         case.draft_stand_ins(hot)
-        if before - case.drafted_savings() <= wanted:
+        if before - sum(map(case.saved_tokens, case.drafts)) <= wanted:
             break
     outcome = case.make_outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
@@ -233,8 +230,7 @@ def compact_harder(
 
 def note_second_refusal(state: State, body: Any) -> None:
     """The harder request was refused too: not again before the conversation has shrunk."""
-    found = blocks.read_blocks(body)
-    state.refused_tokens = sum(block.tokens for block in found) if found else 0.0
+    state.refused_tokens = sum(block.tokens for block in blocks.read_blocks(body) or ())
 
 
 def undo_stand_ins(state: State, outcome: Outcome) -> None:
@@ -251,9 +247,8 @@ def drop_thinking(
     None where nothing of ours is in it, or no thinking is left.
     """
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
-    first = 0 if all_of_it or not edited else edited[0]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_thinking(first)
+    thoughts = case.leave_out_thinking(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
     fresh = outcome.fresh | thoughts
@@ -283,10 +278,7 @@ class _Case:
     def __init__(self, body: Any, found: list[Block], state: State, settings: Settings) -> None:
         self.body, self.found, self.state, self.settings = body, found, state, settings
         self.steps = found[-1].step + (found[-1].role == "assistant") if found else 0
-        self.tokens = []
-        for block in found:
-            standing = state.standing.get(block.id)
-            self.tokens.append(standing.tokens if standing else block.tokens)
+        self.tokens = [(state.standing.get(block.id) or block).tokens for block in found]
         self.sent_tokens = sum(self.tokens)
         self.warm = 0
         self.drafts: dict[int, StandIn] = {}
@@ -300,11 +292,12 @@ class _Case:
         self.warm = self._count_warm_blocks()
         self.drafts = {}
         settings, is_near = self.settings, self._is_near_brim()
-        is_hard = hot is not None
-        if not is_hard and settings.is_bound and is_near:
-            hot = settings.bound_hot_requests
-        past_counts = not settings.is_bound or is_near or is_hard
-        first = 0 if past_counts else self._first_behind_sent_and_thinking()
+        is_hard, first = hot is not None, 0
+        if settings.is_bound and not is_hard:
+            if is_near:
+                hot = settings.bound_hot_requests
+            else:
+                first = self._first_behind_sent_and_thinking()
         for position in filter(self._may_be_changed, range(first, len(self.found))):
             look = self._make_look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
@@ -324,24 +317,21 @@ class _Case:
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
     ) -> Look:
         block, state = self.found[position], self.state
-        is_new = position >= self.warm
+        standing, clock = state.standing.get(block.id), state.clock
+        age = self.steps - clock.last_step(block)
+        is_new = position >= self.warm and not self._repeats_replaced_call(position)
         return Look(
             block,
-            state.standing.get(block.id),
-            self.steps - state.clock.last_step(block),
+            standing,
+            age,
             hot,
             is_new,
-            is_new and self._repeats_replaced_call(position),
             is_near_brim,
             is_hard,
-            state.clock,
+            clock,
             self.rules,
             state.drafts,
         )
-
-    def drafted_savings(self) -> float:
-        """What all drafts together would save."""
-        return sum(self._saved_tokens(position) for position in self.drafts)
 
     def choose_cut(self, now: float | None) -> tuple[str, int]:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
@@ -356,15 +346,13 @@ class _Case:
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
             return "brim", pending[0].position
-        break_price = partial(settings.prices.of_cache_break, lifetime_s=state.lifetime_s)
-        due = timing.first_due_position(
-            pending, self.tokens, self.warm, break_price, settings.waiting_weight
-        )
+        price, weight = settings.prices.of_cache_break(state.lifetime_s), settings.waiting_weight
+        due = timing.first_due_position(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
     def _note_waiting(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
-        name, saved = self.found[position].id, self._saved_tokens(position)
+        name, saved = self.found[position].id, self.saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
@@ -378,22 +366,15 @@ class _Case:
         waiting = [position for position in self.drafts if position < free]
         if not waiting or not self._is_near_brim():
             return "", free
-        freed = sum(map(self._saved_tokens, waiting)) + sum(
-            self._thinking_tokens_behind(waiting[0])
-        )
+        freed = sum(map(self.saved_tokens, waiting))
+        for at in range(waiting[0], len(self.found)):
+            freed += self.tokens[at] if self.found[at].is_thinking else 0
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
         return ("brim", waiting[0]) if is_worth_it else ("", free)
 
     def _first_behind_sent_and_thinking(self) -> int:
         """The first block behind what was sent, and behind all thinking."""
         return max(self.warm, blocks.first_behind_thinking(self.found))
-
-    def _thinking_tokens_behind(self, first: int) -> list[float]:
-        return [
-            self.tokens[at]
-            for at, block in enumerate(self.found)
-            if at > first and block.is_thinking
-        ]
 
     def leave_out_thinking(self, first: int) -> dict[str, StandIn]:
         """Let go of thinking that is made invalid by an edit of this block."""
@@ -405,12 +386,12 @@ class _Case:
         return thoughts
 
     def make_outcome(
-        self, kind: str, reason: str = "", cut: int | None = None, only: Layer | None = None
+        self, kind: str, reason: str = "", cut: int = 0, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
         report = Report(kind, original_tokens=sum(block.tokens for block in self.found))
         outcome = Outcome(self.body, report)
-        applied = [at for at in self.drafts if cut is not None and at >= cut]
+        applied = [at for at in self.drafts if at >= cut]
         first = min(applied, default=self.warm)
         report.layers = list(self._layer_outcomes(applied, only))
         for at in applied:
@@ -418,10 +399,8 @@ class _Case:
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_thinking(first)
         report.sent_tokens = sum(self.tokens)
-        if first < self.warm:
-            report.reason = reason
-            report.rewritten_tokens = sum(self.tokens[first : self.warm])
-        elif reason == "expired" and applied:
+        report.rewritten_tokens = sum(self.tokens[first : self.warm])
+        if first < self.warm or (applied and reason == "expired"):
             report.reason = reason
         self.write_body(outcome, first if first < self.warm else None)
         return outcome
@@ -446,7 +425,7 @@ class _Case:
                 fields[block.message, block.place] = standing.fields
         if not fields and not thoughts:
             return
-        outcome.body, outcome.is_changed = blocks.rebuild_with_fields(self.body, fields), True
+        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
                 blocks.add_cache_marker(outcome.body, self.found, marked),
@@ -460,10 +439,10 @@ class _Case:
         numbers = [only.number] if only else [layer.number for layer in LAYERS if layer.draft]
         for number in sorted(numbers):
             done = [at for at in applied if only or self.drafts[at].layer == number]
-            saved = sum(map(self._saved_tokens, done))
+            saved = sum(map(self.saved_tokens, done))
             yield LayerOutcome(number, "applied" if done else "nothing", len(done), saved)
 
-    def _saved_tokens(self, position: int) -> float:
+    def saved_tokens(self, position: int) -> float:
         return self.tokens[position] - self.drafts[position].tokens
 
     def _count_warm_blocks(self) -> int:
@@ -471,10 +450,8 @@ class _Case:
         sent = self.state.sent
         if sent is None:
             # Nothing is known of earlier requests: all but what followed the last reply.
-            at = len(self.found)
-            while at and self.found[at - 1].role != "assistant":
-                at -= 1
-            return at
+            replies = [at for at, block in enumerate(self.found) if block.role == "assistant"]
+            return replies[-1] + 1 if replies else 0
         return count_alike_at_start([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
@@ -482,17 +459,15 @@ class _Case:
         if state.prompt_tokens is None or settings.brim_tokens is None:
             return False
         grown = (self.sent_tokens - state.estimated_tokens) * settings.token_factor
-        is_bound = settings.is_bound
-        ratio = settings.bound_near_brim_ratio if is_bound else settings.near_brim_ratio
+        ratio = settings.near_brim_ratio
+        if settings.is_bound:
+            ratio = settings.bound_near_brim_ratio
         return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
     def _repeats_replaced_call(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""
-        block = self.found[position]
+        call = self.found[position].tool, self.found[position].arguments
         for earlier in reversed(self.found[:position]):
-            if earlier.kind == blocks.RESULT and (earlier.tool, earlier.arguments) == (
-                block.tool,
-                block.arguments,
-            ):
+            if earlier.kind == blocks.RESULT and (earlier.tool, earlier.arguments) == call:
                 return self.state.standing.get(earlier.id) is not None
         return False

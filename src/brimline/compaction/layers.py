@@ -34,9 +34,7 @@ class Look(NamedTuple):
     hot_requests: int | None
     """What was referred to so recently is hot, where that is not left to the layer."""
     is_new: bool
-    """Whether it was never sent before."""
-    is_repeated: bool
-    """Whether it is the same call again, right after its preview."""
+    """Whether it was never sent before, and is not the same call again after its preview."""
     is_near_brim: bool
     is_hard: bool
     """Whether the service has refused the request for its length."""
@@ -91,7 +89,7 @@ def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
     make = partial(stand_ins.preview_of, block, look.clock, look.rules, layer.number)
     if look.is_hard or look.age >= layer.hot_requests:
         return layer.draft_once(look, partial(make, was_read=True))
-    return make(was_read=False) if look.is_new and not look.is_repeated else None
+    return make(was_read=False) if look.is_new else None
 
 
 RESULTS = Layer(2, "lines for results", partial(_draft_line, of_large_results=True))

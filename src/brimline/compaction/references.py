@@ -68,9 +68,7 @@ class Clock:
     def _follow_message(self, message: list[Block]) -> None:
         """Follow the names in one message; references first: a call does not refer to itself."""
         items = [block for block in message if block.kind != blocks.OTHER]
-        named = {
-            block.id: names.names_mentioned(_text_without_parameter_names(block)) for block in items
-        }
+        named = {block.id: names.names_mentioned(_text_of_block(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
                 self._note_reference(block, named[block.id])
@@ -116,7 +114,7 @@ class Clock:
             self._files.setdefault(path.rpartition("/")[2], []).append((path, item))
 
 
-def _text_without_parameter_names(block: Block) -> str:
+def _text_of_block(block: Block) -> str:
     """What a block says; of a call, without the names of its parameters."""
     if block.kind != blocks.CALL:
         return block.text

@@ -27,7 +27,6 @@ _SENTENCE_CHARACTERS = 200
 _LONG_ARGUMENT_CHARACTERS = 240
 _KEPT_CHARACTERS = 60
 _LEAST_NAMES, _MOST_NAMES, _NAMES_SHARE = 100, 500, 0.1
-_SHORT_KEY = len(layout.PREFIX) + layout.SHORT_DIGITS
 _SENTENCE = re.compile(r"(.+?[.!?:])(?:\s|$)|(.+?)\n", re.DOTALL)
 # What the client puts before each line of a file.
 _NUMBERED = re.compile(r"^ *(\d+)(?:→|\t)", re.MULTILINE)
@@ -70,17 +69,12 @@ def preview_of(
     if judge.reason_to_stay(case, rules, clock.was_changed):
         return None
     subject = subject_of(block)
-    shown = preview.make_preview(text, case.source, case.kind, case.tool, subject)
+    shown = preview.make_preview(case, subject)
     if not judge.is_preview_worth_it(case, shown):
         return None
     key = key_of(block.text)
-    stored = stub.Stub(
-        key,
-        sent_bytes,
-        case.source.total,
-        tool=block.tool or None,
-        source=subject[:_SUBJECT_CHARACTERS] or None,
-    )
+    tool, source = block.tool or None, subject[:_SUBJECT_CHARACTERS] or None
+    stored = stub.Stub(key, sent_bytes, case.source.total, tool=tool, source=source)
     rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
     instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
@@ -93,18 +87,20 @@ def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = key_of(block.text)
     kept = _names_to_append(block.text, clock.names_used_later(block))
+    recall = f"recall {layout.short_key(key)}]"
+    mark = f"[brimline: {len(block.text):,} characters, {recall}"
+    text, shortened = "", None
     if block.kind == blocks.CALL:
-        shortened = _shorten_arguments(block.arguments, f"recall {key[:_SHORT_KEY]}]", [kept])
-        fields = blocks.stand_in_fields(block, "", shortened)
+        shortened = _shorten_arguments(block.arguments, recall, [kept])
     elif block.kind == blocks.RESULT:
-        fields = blocks.stand_in_fields(block, f"{_describe_result(block, key)}{kept}")
+        size = len(to_bytes(block.text))
+        text = stub.build_line(block.tool, subject_of(block), size, key) + kept
     elif block.kind == blocks.PROSE:
-        mark = f"[brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stand_in_fields(block, f"{_first_sentence(block.text)} {mark}{kept}")
+        text = f"{_first_sentence(block.text)} {mark}{kept}"
     else:
         head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
-        mark = f"… [brimline: {len(block.text):,} characters, recall {key[:_SHORT_KEY]}]"
-        fields = blocks.stand_in_fields(block, f"{head}{mark}{kept}{blocks.REMINDER_END}")
+        text = f"{head}… {mark}{kept}{blocks.REMINDER_END}"
+    fields = blocks.stand_in_fields(block, text, shortened)
     tokens = blocks.estimate_block_tokens(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
@@ -130,14 +126,6 @@ def _without_line_numbers(text: str) -> str:
     """A file as it is, where the client numbered its lines from 1."""
     first = _NUMBERED.match(text)
     return _NUMBERED.sub("", text) if first and first[1] == "1" else text
-
-
-def _describe_result(block: Block, key: str) -> str:
-    """What a result was: call, size and key."""
-    subject = flatten(subject_of(block), _SUBJECT_CHARACTERS, keep_end=block.tool == "Read")
-    called = f"{flatten(block.tool)} {subject}".strip()
-    size = len(to_bytes(block.text))
-    return f"[brimline: {called}: {size:,} bytes, recall {key[:_SHORT_KEY]}]"
 
 
 def _names_to_append(text: str, used: list[str]) -> str:

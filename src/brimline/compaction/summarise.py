@@ -74,8 +74,7 @@ def summarise(
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
     shorter = blocks.replace_beginning(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
-    before, after = (
-        sum(block.tokens for block in blocks.read_blocks(b) or ()) for b in (body, shorter)
-    )
+    before = sum(block.tokens for block in conversation or ())
+    after = sum(block.tokens for block in blocks.read_blocks(shorter) or ())
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)
     return Summarised(shorter, layer, summary.strip(), tuple(filter(None, memories)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 _SHORT_LIFETIME_S = 300
 
@@ -22,10 +22,10 @@ class Prices(NamedTuple):
     write_5m: float = 1.25
     write_1h: float = 2.0
 
-    def of_cache_break(self, tokens_behind: float, lifetime_s: int) -> float:
-        """What it costs that so many tokens are written again instead of read."""
+    def of_cache_break(self, lifetime_s: int) -> float:
+        """What it costs that a token is written again instead of read."""
         write = self.write_5m if lifetime_s <= _SHORT_LIFETIME_S else self.write_1h
-        return tokens_behind * (write - self.read)
+        return write - self.read
 
 
 USUAL_PRICES = Prices()
@@ -42,11 +42,7 @@ class Pending(NamedTuple):
 
 
 def first_due_position(
-    pending: Sequence[Pending],
-    tokens: Sequence[float],
-    warm: int,
-    break_price: Callable[[float], float],
-    waiting_weight: float,
+    pending: Sequence[Pending], warm_tokens: Sequence[float], price: float, waiting_weight: float
 ) -> int | None:
     """The position from which on changes are due, or None.
 
@@ -55,20 +51,19 @@ def first_due_position(
 
     Args:
         pending: changes, the first one first.
-        tokens: of each block as it is sent now.
-        warm: how many blocks the cache holds.
-        break_price: of so many tokens that are written again.
+        warm_tokens: of each block that the cache holds, as it is sent now.
+        price: of a token that is written again.
         waiting_weight: how much waiting counts: it fills the window too, which no price tells.
     """
     best, due = 0.0, None
     behind = waited = saved = 0.0
-    at = warm
+    at = len(warm_tokens)
     for change in reversed(pending):
-        behind += sum(tokens[change.position : at])
+        behind += sum(warm_tokens[change.position : at])
         at = change.position
         waited += change.waited
         saved += change.saved_tokens
-        gain = waiting_weight * waited - break_price(max(0.0, behind - saved))
+        gain = waiting_weight * waited - price * max(0.0, behind - saved)
         if gain >= best:
             best, due = gain, change.position
     return due

@@ -150,7 +150,7 @@ def text(document: dict[str, Any]) -> str:
         lines.append("About: a model is newer than the table of prices.")
     if total["unpriced_requests"]:
         unpriced = output.count(total["unpriced_requests"], "request")
-        lines.append(f"{unpriced} of models without a known price are not in it.")
+        lines.append(f"Not in it: {unpriced} of models without a known price.")
     lines.append("What the client does not record, such as titles and its summaries, is not in it.")
     return "\n".join(lines)
 

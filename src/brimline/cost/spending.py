@@ -85,7 +85,7 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:

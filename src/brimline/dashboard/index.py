@@ -17,6 +17,7 @@ from brimline import output
 from brimline.dashboard import story
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import io, paths
+from brimline.gauge.reading import file_size, file_time
 from brimline.search import documents
 from brimline.state import forgotten, history
 from brimline.transcript import find
@@ -89,7 +90,7 @@ class Index:
 
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.last_lines_by_session(self.home_dir)
+        forgot = forgotten.by_session(self.home_dir)
         files = [
             path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
         ]
@@ -229,10 +230,10 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
 def session_stamp(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
-    files = map(os.stat, filter(os.path.exists, (path, f"{own}/statusline.json")))
-    parts = [f"{status.st_size}.{status.st_mtime_ns}" for status in files]
+    files = (path, f"{own}/statusline.json")
+    parts = [f"{file_size(file)}:{file_time(file)}" for file in files]
     return " ".join([*parts, *map(str, history.spool_stamp(own))])
 
 
 def _stamped_size(stamp: str) -> int:
-    return int(stamp.partition(".")[0] or 0)
+    return int(stamp.partition(":")[0])

@@ -328,7 +328,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest_number_behind(WINDOW) or 0
+    observed = state.largest_behind(WINDOW) or 0
     for moment in story.moments:
         observed = max(observed, proved_window(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)

@@ -1,6 +1,6 @@
 """Where brimline and Claude Code keep their files. No other module spells these paths.
 
-Fast path: imports only `brimline.fast.io`. Paths are strings with `/`, also on Windows.
+Fast path: imports only `brimline.fast.io`. Paths are strings.
 """
 
 from __future__ import annotations
@@ -163,9 +163,9 @@ def project_transcripts_dir(project_dir: str) -> str:
 
 
 def _user_home() -> str:
-    chosen = io.env("HOME") or io.env("USERPROFILE")
+    chosen = io.env("HOME")
     if chosen:
-        return chosen.replace("\\", "/") if chosen[1:3] == ":\\" else chosen
+        return chosen
     import pwd
 
     return pwd.getpwuid(io.system.getuid()).pw_dir
@@ -175,12 +175,12 @@ def _link_at(path: str) -> str | None:
     """Where a link points; None for everything that is none."""
     try:
         return io.system.readlink(io.path_bytes(path)).decode("utf-8", "surrogateescape")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError):
         return None
 
 
 def _absolute(path: str, base: Callable[[], str]) -> str:
     stripped = path.rstrip("/") or "/"
-    if stripped.startswith("/") or stripped[1:2] == ":":
+    if stripped.startswith("/"):
         return stripped
     return base().rstrip("/") + "/" + stripped

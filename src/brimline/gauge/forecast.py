@@ -22,6 +22,7 @@ _UNKNOWN_LOG_SPEED = 7.08
 _SHIPPED_WEIGHT = 15
 
 _E = 2.718281828459045
+_LARGEST_TOKENS = 10**9
 
 # A session's last steps are a pace of its own where they do not deviate too far from their mean:
 # further where they are larger than usual, because whoever divides then fears the nearer end.
@@ -92,6 +93,7 @@ def forecast(
         return None
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
+    tokens_left = min(tokens_left, _LARGEST_TOKENS)
     speed_tokens = usual_speed_tokens or usual_speed("")
     usual = _usual_forecast(occupancies, tokens_left, speed_tokens)
     pace = _steady_own_pace(occupancies, speed_tokens)

@@ -1,12 +1,14 @@
 """The ceiling: an economy gate on what loads more into the context (skills; agents if asked).
 
-Fast path: imports only `fast.io`, `guard.hook` and `guard.monitor`; loaded for the few tool calls
-it gates. It looks at occupancy, not at the projection: what counts is what is already in use.
+Fast path: imports only `decision`, `fast.io`, `guard.hook` and `guard.monitor`; loaded for the few
+tool calls it gates. It looks at occupancy, not at the projection: what counts is what is already in
+use.
 """
 
 from __future__ import annotations
 
 from brimline import clienttools
+from brimline.decision import Decision
 from brimline.fast import io
 from brimline.foreign import flatten
 from brimline.guard import monitor
@@ -16,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.decision import Decision
     from brimline.gauge.reading import Reading
     from brimline.hooks.turn import Turn
     from brimline.state.session import SessionState
@@ -63,8 +64,6 @@ def decide(turn: Turn) -> Decision | None:
 
     A refusal every time; advice once per bucket of five points, and again when the band rises.
     """
-    from brimline.decision import Decision
-
     preset, values, reading = turn.policy.preset, turn.values, turn.reading
     load = Load(turn.event.tool, turn.event.tool_input)
     if preset["quiet"]:
@@ -90,8 +89,6 @@ def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
 
 def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
     """Refuse a load over the ceiling where that was asked for, else advise where it is news."""
-    from brimline.decision import Decision
-
     preset, reading = turn.policy.preset, turn.reading
     excuse = None
     if turn.values["guard.ceiling"] == "strict":
@@ -106,10 +103,11 @@ def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int)
     return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
 
 
-def forget_advice(state: SessionState) -> None:
-    """Every advice may be given again."""
+def forget_advice(state: SessionState, above: int = -1) -> None:
+    """Advice in every bucket above one may be given again."""
     for bucket, band in _list_given_advice(state):
-        _release_advice(state, bucket, band)
+        if bucket > above:
+            io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")
 
 
 def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
@@ -119,8 +117,8 @@ def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
 
 def _how_tool_is_gated(tool: str, gated: list[str]) -> str | None:
     """How a tool is gated: None for not at all, `warn` where it is never refused."""
-    found = [entry.partition(":")[2] for entry in gated if entry.partition(":")[0] == tool]
-    return found[0] if found else None
+    modes = dict(entry.partition(":")[::2] for entry in gated)
+    return modes.get(tool)
 
 
 def _why_not_refused(reading: Reading, gate: str, *, verified: bool) -> str:
@@ -168,9 +166,7 @@ def _claim_advice(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
     known = _list_given_advice(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
-    for old, worn in known:
-        if old > bucket:
-            _release_advice(state, old, worn)
+    forget_advice(state, above=bucket)
     return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
 
 
@@ -182,7 +178,3 @@ def _list_given_advice(state: SessionState) -> list[tuple[int, int]]:
         if name.startswith(CEILING_MARK) and bucket.isdecimal() and band.isdecimal():
             found.append((int(bucket), int(band)))
     return found
-
-
-def _release_advice(state: SessionState, bucket: int, band: int) -> None:
-    io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")

@@ -100,7 +100,7 @@ def _last_fingerprint_and_prompts(state: SessionState) -> tuple[str, int]:
     except OSError:
         return "", 0
     fingerprint, _, prompts = text.partition(" ")
-    return fingerprint, int(prompts) if prompts.isdecimal() else 0
+    return fingerprint, io.positive_number(prompts) or 0
 
 
 def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
@@ -110,13 +110,9 @@ def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
 def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
-    entered = [_claim_band(turn.state, *found) for found in limit_bands(rate_limits, now).items()]
+    known = _limit_shares(rate_limits, now)
+    entered = [_claim_band(turn.state, name, band) for name, band, *_ in known]
     return Decision(model_notes=(limits_line(rate_limits, now),)) if any(entered) else None
-
-
-def limit_bands(rate_limits: Any, now: float) -> dict[str, int]:
-    """The band of each limit that is known: 0 calm, also once it was reset, then 1 and 2."""
-    return {name: band for name, band, *_ in _limit_shares(rate_limits, now)}
 
 
 def limits_line(rate_limits: Any, now: float) -> str:
@@ -130,7 +126,10 @@ def limits_line(rate_limits: Any, now: float) -> str:
 
 
 def _limit_shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
-    """Name, band, share in use and time of the reset of every limit that tells its share."""
+    """Name, band, share in use and time of the reset of every limit that tells its share.
+
+    The bands are 0, calm, also once it was reset, then 1 and 2.
+    """
     for key, name in _LIMITS:
         limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
         percent = limit.get("used_percentage") if isinstance(limit, dict) else None

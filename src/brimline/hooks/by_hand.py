@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import click
 
-_HELP = {"help_option_names": ["-h", "--help"]}
+from brimline import output
+
+_ANY_WORDS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
-@click.command(context_settings=_HELP | {"allow_extra_args": True, "ignore_unknown_options": True})
+@click.command(context_settings=output.HELP | _ANY_WORDS)
 @click.argument("event", default="")
 def hook(event: str) -> None:
     """Answer one hook EVENT given as JSON on standard input, exactly as the installed hook does.
@@ -21,7 +23,7 @@ def hook(event: str) -> None:
     main([event])
 
 
-@click.command(context_settings=_HELP)
+@click.command(context_settings=output.HELP)
 @click.argument("wrapped", required=False, default="")
 def statusline(wrapped: str) -> None:
     """Print the status line for the client's JSON on standard input.

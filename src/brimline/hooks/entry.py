@@ -165,9 +165,8 @@ def _set_alarm(seconds: float, handler: Callable[..., None]) -> None:
     """Have a function called in so many seconds, whatever is being done then; 0 takes it back."""
     import _signal  # type: ignore[import-not-found] # `signal` itself would load `enum`
 
-    if hasattr(_signal, "setitimer"):
-        _signal.signal(_signal.SIGALRM, handler)
-        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+    _signal.signal(_signal.SIGALRM, handler)
+    _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
 def _raise_timeout(*_: object) -> None:

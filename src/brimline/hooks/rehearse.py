@@ -151,14 +151,12 @@ class Rehearsal:
         happenings = []
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
-            texts = [
-                result.text
-                if (result := tool_results.read_result(tool, arguments, response))
-                else ""
+            results = [
+                tool_results.read_result(tool, arguments, response)
                 for response in (fields["tool_response"], made.replacement)
             ]
-            per_token = turn.reading.known_model.characters_per_token
-            saved = (len(texts[0]) - len(texts[1])) / per_token
+            before, after = [len(result.text) if result else 0 for result in results]
+            saved = (before - after) / turn.reading.known_model.characters_per_token
             self.shift -= round(saved)
             subject = " ".join(clienttools.subject_of(arguments).split())
             happenings.append(self._happening("offloaded", f"{tool} {subject}", round(saved)))

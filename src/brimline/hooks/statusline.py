@@ -11,7 +11,7 @@ from brimline.gauge import wording
 from brimline.gauge.reading import Reading, file_time, measure
 from brimline.hooks.entry import log_failure
 from brimline.state import logs
-from brimline.state.session import GATEWAY_SAVED, MOD_READING, SPOOL, SessionState, Snapshot
+from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
 from brimline.transcript.usage import PROMPT_FIELDS
 
 TYPE_CHECKING = False
@@ -53,6 +53,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     parts = [_as_token_count(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _as_dict(payload.get("model")).get("id")
+    cost = _as_dict(payload.get("cost")).get("total_cost_usd")
     return Snapshot(
         at=at,
         window_tokens=_as_token_count(context.get("context_window_size")) or None,
@@ -60,7 +61,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
         output_tokens=_as_token_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_as_dict(payload.get("rate_limits")) or None,
-        cost_usd=_session_cost(payload),
+        cost_usd=cost if isinstance(cost, int | float) else None,
     )
 
 
@@ -75,7 +76,9 @@ def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> 
             log_failure(home_dir, "statusline", error)
     reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = wording.status_line_parts(reading.document()) | _client_parts(payload)
+    fields = wording.status_line_parts(reading.document()) | _client_parts(
+        payload, snapshot.cost_usd
+    )
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
     if errors:
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
@@ -92,9 +95,8 @@ def _parts_about_us(state: SessionState, snapshot: Snapshot, reading: Reading) -
         parts.append("off: /brim:on")
     elif snapshot.silence[1] >= _SILENT_REQUESTS:
         parts.append("hooks are silent: brimline doctor")
-    if GATEWAY_SAVED in state.names and (
-        saved := state.gateway_saved_tokens(reading.occupancy_tokens)
-    ):
+    saved = state.gateway_saved_tokens(reading.occupancy_tokens)
+    if saved:
         parts.append(f"gateway −{wording.short_count(saved)}")
     return parts
 
@@ -122,9 +124,9 @@ def _count_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
     snapshot.silence = [heard_at, requests]
 
 
-def _client_parts(payload: dict[str, Any]) -> dict[str, str]:
+def _client_parts(payload: dict[str, Any], cost: float | None) -> dict[str, str]:
     """What the client tells besides, each where it does."""
-    model, cost = _as_dict(payload.get("model")), _session_cost(payload)
+    model = _as_dict(payload.get("model"))
     limits = _as_dict(payload.get("rate_limits"))
     shares = [(name, _as_dict(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
     return {
@@ -135,12 +137,6 @@ def _client_parts(payload: dict[str, Any]) -> dict[str, str]:
             [f"{name} {share:.0f}%" for name, share in shares if isinstance(share, int | float)]
         ),
     }
-
-
-def _session_cost(payload: dict[str, Any]) -> float | None:
-    """What the session has cost, by the client's own count."""
-    cost = _as_dict(payload.get("cost")).get("total_cost_usd")
-    return cost if isinstance(cost, int | float) else None
 
 
 def _git_branch(project_dir: str) -> str:
@@ -188,37 +184,25 @@ def _project_dir(payload: dict[str, Any]) -> str:
 
 
 def _run_wrapped(command: str, raw: bytes) -> bytes:
-    """The status line that was there before ours, fed with the same input."""
-    import subprocess
-
-    try:
-        child = subprocess.Popen(  # noqa: S602 - the client runs this same string through a shell
-            command,
-            shell=True,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError:
-        return b""
-    try:
-        return child.communicate(raw, timeout=_WRAPPED_TIMEOUT_S)[0]
-    except subprocess.TimeoutExpired:
-        _kill_process_group(child.pid)
-        return child.communicate()[0]
-    except OSError:
-        return b""
-
-
-def _kill_process_group(pid: int) -> None:
-    """End a command and whatever it started."""
+    """The status line that was there before ours, fed with the same input; ended if it hangs."""
+    import contextlib
     import os
     import signal
+    import subprocess
 
+    pipe = subprocess.PIPE
     try:
-        os.killpg(pid, signal.SIGKILL)
-    except (OSError, AttributeError):
-        pass
+        child = subprocess.Popen(  # noqa: S602 - the client runs this same string through a shell
+            command, shell=True, stdin=pipe, stdout=pipe, start_new_session=True
+        )
+        try:
+            return child.communicate(raw, timeout=_WRAPPED_TIMEOUT_S)[0]
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):
+                os.killpg(child.pid, signal.SIGKILL)  # with whatever it started
+            return child.communicate()[0]
+    except OSError:
+        return b""
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

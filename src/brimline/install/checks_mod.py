@@ -77,12 +77,9 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
 
 def _foreign_precompact_commands(settings: list[dict[str, Any]]) -> list[str]:
     """Commands under PreCompact that are not ours: a compaction without a model runs none."""
-    hooks = [found.get("hooks") for found in settings]
-    groups = [
-        group for held in hooks if isinstance(held, dict) for group in held.get("PreCompact") or ()
-    ]
-    found = [entry for group in groups for entry in entries.entries_of_group(group)]
-    return [str(entry.get("command")) for entry in found if not entries.parse_hook(entry)]
+    found = [hook for each in settings for hook in entries.hooks_in(each)]
+    held = [entry for event, entry in found if event == "PreCompact" and isinstance(entry, dict)]
+    return [str(entry.get("command")) for entry in held if not entries.parse_hook(entry)]
 
 
 def _rival_mods(settings: list[dict[str, Any]]) -> list[str]:

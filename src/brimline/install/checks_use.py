@@ -38,7 +38,7 @@ LEAST_WINDOW_TOKENS = 100_000
 _FEW_CLEANUP_DAYS = 7
 
 
-def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_data_folder(home_dir: str, _project_dir: str) -> list[Said]:
     is_new = not os.path.lexists(home_dir)
     said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
     probe = f"{_nearest_folder(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
@@ -46,19 +46,16 @@ def _check_data_folder(home_dir: str, _project_dir: str) -> Iterator[Said]:
         io.create_exclusively(probe, b"doctor\n")
         io.remove(probe)
     except OSError as error:
-        yield "data-unwritable", said | {"problem": reason(error)}
-        return
+        return [("data-unwritable", said | {"problem": reason(error)})]
     if is_new:
-        yield "no-data-folder", said
-        return
+        return [("no-data-folder", said)]
     kept = [*datafolder.our_folders(home_dir), *datafolder.our_files(home_dir)]
     loose = [path for path in kept if _mode_of(path) & _FOR_OTHERS]
     if not loose:
-        yield "data-folder", said
-        return
+        return [("data-folder", said)]
     # Behind a closed folder nobody gets at them; the user's own editor made them so.
     said["level"] = "broken" if _mode_of(home_dir) & _FOR_OTHERS else "warning"
-    yield "data-readable", said | {"first": loose[0]}
+    return [("data-readable", said | {"first": loose[0]})]
 
 
 def _nearest_folder(path: str) -> str:
@@ -75,15 +72,14 @@ def _mode_of(path: str) -> int:
         return 0
 
 
-def _check_own_errors(home_dir: str, _project_dir: str) -> Iterator[Said]:
+def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
     recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
     if not recent:
-        yield "no-hook-errors", {}
-        return
+        return [("no-hook-errors", {})]
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
-    log = shlex.quote(paths.error_log(home_dir))
-    yield "hook-errors", {"count": output.count(len(recent), "failure"), "told": told, "log": log}
+    count, log = output.count(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
+    return [("hook-errors", {"count": count, "told": told, "log": log})]
 
 
 def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
@@ -96,26 +92,24 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "switched-off", {}
 
 
-def _check_store(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     if not os.path.isdir(layout.root(home_dir)):
-        return
+        return []
     try:
         layout.refuse_newer_format(home_dir)
         kept = contents.blobs(home_dir)
     except (StoreError, OSError) as error:
-        yield "store-unreadable", {"problem": error}
-        return
+        return [("store-unreadable", {"problem": error})]
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
     said["outputs"] = output.count(len(kept), "output")
     if used_mb <= limit_mb:
-        yield "store", said
-        return
+        return [("store", said)]
     moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
     said["moved"] = f"{sum(blob.disk_bytes for blob in moved) / retention.MEGABYTE:,.1f}"
-    yield "store-full", said
+    return [("store-full", said)]
 
 
 def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:

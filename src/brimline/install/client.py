@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from brimline.errors import reason
 from brimline.fast import paths
 from brimline.settings import clientsettings
 
@@ -69,14 +70,13 @@ def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT
     if program is None:
         return "there is no `claude` on PATH"
     # Not in a project, whose settings and plugins it would read.
-    folder = paths.client_config_dir()
-    folder = folder if os.path.isdir(folder) else os.path.abspath(os.sep)
+    folder = next(filter(os.path.isdir, (paths.client_config_dir(), "/")))
     try:
         code, told = _run_command([program, *arguments], folder, dict(os.environ), timeout_s)
     except subprocess.TimeoutExpired:
         return f"it did not end within {timeout_s:g} seconds"
     except OSError as error:
-        return error.strerror or str(error)
+        return reason(error)
     lines = [text.strip() for text in told.splitlines() if text.strip()]
     said = lines[-1][:_REASON_LENGTH] if lines else f"it ended with code {code}"
     return said if code else None

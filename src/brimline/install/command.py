@@ -140,8 +140,8 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     whole = Plan.joined(done)
     whole.files += parts.drop_launcher(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(whole) | {"restored_sessions": restored} | _delete_data(data, problems)
-    report |= {"problems": problems} if problems else {}
+    report |= _outcome(whole) | {"restored_sessions": restored, "problems": problems}
+    report |= _delete_data(data, problems)
     text = "\n".join([*_uninstall_lines(out, report, home_dir), *_remarks(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
@@ -169,8 +169,8 @@ def _delete_data(data: datafolder.Stored | None, problems: list[str]) -> dict[st
     if data is None:
         return report
     if problems:
-        home_dir = data.home_dir
-        problems.append(f"the data in {home_dir} was kept: putting these files back needs it")
+        kept = f"the data in {data.home_dir} was kept"
+        problems.append(f"{kept}: putting these files back needs it")
         return report
     left = data.delete()
     return report | {"data_deleted": True, "backups_deleted": data.backups, "left": left}

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from brimline import output
-from brimline.errors import BrimlineError, InstallError
+from brimline.errors import BrimlineError, InstallError, reason
 from brimline.fast import io, paths
 from brimline.hooks import table
 from brimline.session import restore
@@ -126,13 +126,13 @@ class Stored:
                     done = restore.restore(plan, forgets=False)
                     io.remove(done.backup or "")  # of what the purge had left
                     restored.append(path)
-                reason = _why_session_needs_data(path, plan, keys)
+                why = _why_session_needs_data(path, plan, keys)
             except InUseError:
-                reason = "it is in use: end its client, then run this again"
+                why = "it is in use: end its client, then run this again"
             except (BrimlineError, OSError) as error:
-                reason = str(error)
-            if reason is not None:
-                self.problems.append(f"{path} could not be restored: {reason}")
+                why = str(error)
+            if why is not None:
+                self.problems.append(f"{path} could not be restored: {why}")
         return restored
 
     def delete(self) -> list[str]:
@@ -147,8 +147,7 @@ class Stored:
                 if file != kept:
                     io.remove(file)
         except OSError as error:
-            reason = error.strerror or error
-            raise InstallError(f"not everything could be deleted: {reason}") from error
+            raise InstallError(f"not everything could be deleted: {reason(error)}") from error
         for folder in reversed(our_folders(self.home_dir)):
             if not os.path.islink(folder):  # whoever made the link may still want it
                 with contextlib.suppress(OSError):  # something in there is not ours

@@ -18,11 +18,11 @@ from brimline.install import client, entries, parts, pythons, settingsfile, wiri
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     # The name of a text, and what is filled into it.
     Said = tuple[str, dict[str, Any]]
-    Check = Callable[[str, str], Iterator[Said]]
+    Check = Callable[[str, str], Iterable[Said]]
 
 _WIDTH = len("warning  ")
 _INSTALL = "brimline install"
@@ -94,12 +94,11 @@ def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
             settings[path] = wiring.parse_settings(settingsfile.read(path).text)
         except InstallError as error:
             yield "settings-unreadable", {"path": path, "problem": error}
-    for path, values in settings.items():
-        if values.get("disableAllHooks") is True:
-            yield "hooks-disabled", {"path": path, "key": "disableAllHooks"}
-    # Elsewhere the client takes no notice of it.
-    if settings.get(files["managed"], {}).get("allowManagedHooksOnly") is True:
-        yield "hooks-disabled", {"path": files["managed"], "key": "allowManagedHooksOnly"}
+    switches = [(path, "disableAllHooks") for path in settings]
+    # Of the latter the client takes no notice elsewhere.
+    for path, key in [*switches, (files["managed"], "allowManagedHooksOnly")]:
+        if settings.get(path, {}).get(key) is True:
+            yield "hooks-disabled", {"path": path, "key": key}
     found = {path: entries.our_hooks_in(values) for path, values in settings.items()}
     found = {path: ours for path, ours in found.items() if ours}
     if not found:

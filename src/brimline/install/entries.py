@@ -146,14 +146,19 @@ def _launcher_text(launcher: str) -> str:
 
 def our_hooks_in(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
+    found = [(event, parse_hook(entry)) for event, entry in hooks_in(settings)]
+    return [entry._replace(event=event) for event, entry in found if entry]
+
+
+def hooks_in(settings: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Every hook entry in a settings object of any shape, with the event it is under."""
     hooks = settings.get("hooks")
-    found = [
-        (event, parse_hook(entry))
+    return [
+        (event, entry)
         for event, groups in (hooks.items() if isinstance(hooks, dict) else ())
         for group in (groups if isinstance(groups, list) else ())
         for entry in entries_of_group(group)
     ]
-    return [entry._replace(event=event) for event, entry in found if entry]
 
 
 def entries_of_group(group: Any) -> list[Any]:
@@ -185,10 +190,9 @@ def recall_rules(line: str | None) -> tuple[str, ...]:
 
 def is_our_rule(rule: Any) -> bool:
     """Whether a permission rule is one that we write: for our own command or tool, and no other."""
-    if not isinstance(rule, str):
-        return False
-    started = rule.startswith("Bash(") and rule.endswith("brimline store get:*)")
-    return started or rule in clientsettings.RECALL_RULES
+    text = str(rule)
+    started = text.startswith("Bash(") and text.endswith("brimline store get:*)")
+    return started or text in clientsettings.RECALL_RULES
 
 
 def _event_group(event: str, wiring: Wiring) -> dict[str, Any]:

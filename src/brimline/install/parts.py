@@ -352,7 +352,9 @@ class McpServer:
         if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
-            return Plan(to_do=[sdk_remedy(self.started, "brimline install")])
+            why = f"the MCP server needs its SDK beside {self.started.interpreter}"
+            again = f"{extras.COMMAND} && brimline install    # in brimline's clone; {why}"
+            return Plan(to_do=[again])
         if registered == wanted:
             return Plan()
         env_options = [word for item in wanted["env"].items() for word in ("-e", "=".join(item))]
@@ -378,9 +380,3 @@ _REMOVAL = ("mcp", "remove", "-s", "user", client.SERVER)
 def commands_folder() -> str:
     """Where the client looks for the user's commands of our namespace."""
     return f"{paths.client_config_dir()}/commands/{slashcommands.NAMESPACE}"
-
-
-def sdk_remedy(started: pythons.Program, again: str) -> str:
-    """What the user runs where the MCP server's library is missing."""
-    why = f"in brimline's clone; the MCP server needs its SDK beside {started.interpreter}"
-    return f"{extras.COMMAND} && {again}    # {why}"

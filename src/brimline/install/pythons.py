@@ -56,11 +56,9 @@ def choose_interpreter(asked: str | None = None, installed: str | None = None) -
         if problem:
             raise InstallError(f"{asked} cannot run the hooks: {problem}")
         return path
-    if installed and not problem_with(installed):
-        return installed
     # A binary of the system outlives one of a version manager.
     own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
-    for path in (*_CANDIDATES, own):
+    for path in (installed or "", *_CANDIDATES, own):
         if not problem_with(path):
             return path
     raise InstallError("no Python 3.11 or newer was found: name one with --interpreter")
@@ -179,11 +177,7 @@ def _run_program(command: list[str]) -> subprocess.CompletedProcess[bytes] | Non
     """What a program did; None where it does not start or does not end."""
     try:
         return subprocess.run(
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            check=False,
-            timeout=_TIMEOUT_S,
+            command, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=_TIMEOUT_S
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -9,8 +9,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import stat
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,8 +20,7 @@ from brimline.launch import LAUNCHER
 FORMAT = 2
 
 
-@dataclass
-class Record:
+class Record(NamedTuple):
     """One changed settings file."""
 
     path: str
@@ -59,7 +56,7 @@ def save_record(home_dir: str, record: Record) -> None:
     """
     # Every byte is a character of its own in Latin 1.
     original = None if record.original is None else record.original.decode("latin-1")
-    document = {"v": FORMAT} | asdict(record) | {"original": original}
+    document = {"v": FORMAT} | record._asdict() | {"original": original}
     data = json.dumps(document, indent=1).encode()
     Change(_record_file(home_dir, record.path), None, data).carry_out()
 
@@ -97,7 +94,7 @@ class Change(NamedTuple):
 def read_plain_file(path: str) -> bytes | None:
     """The content of a plain file; None for everything else, a link too: that is somebody's."""
     try:
-        if not stat.S_ISREG(os.lstat(path).st_mode):
+        if os.path.islink(path) or not os.path.isfile(path):
             return None
         return Path(path).read_bytes()
     except OSError:

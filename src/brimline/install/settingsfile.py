@@ -75,11 +75,9 @@ def require_writable(file: SettingsFile) -> None:
     Raises:
         ReadOnlyError: it is read-only, or its folder is.
     """
-    for path in (file.target, os.path.dirname(file.target)):
+    for path in filter(os.path.exists, (file.target, os.path.dirname(file.target))):
         # As root every file is writable; the owner's wish counts all the same.
-        if os.path.exists(path) and not (
-            os.stat(path).st_mode & _ANY_WRITE and os.access(path, os.W_OK)
-        ):
+        if not (os.stat(path).st_mode & _ANY_WRITE and os.access(path, os.W_OK)):
             raise ReadOnlyError(f"{path} is read-only: chmod u+w it first; nothing was changed")
 
 
@@ -189,7 +187,7 @@ def _write_like(path: str, data: bytes, like: os.stat_result | None) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    if like is not None and hasattr(os, "chown"):
+    if like is not None:
         with contextlib.suppress(PermissionError):
             os.chown(path, like.st_uid, like.st_gid)
     os.chmod(path, mode)

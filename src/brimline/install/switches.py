@@ -9,7 +9,7 @@ import click
 
 from brimline import output
 from brimline.errors import InstallError
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, LARGE_WINDOW_TOKENS
 from brimline.install import jsontext, parts, settingsfile, wiring
 from brimline.install.checks_use import LEAST_WINDOW_TOKENS
@@ -54,11 +54,11 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
 
 
 def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
-    digits = tokens.replace("_", "").replace(",", "")
-    if not digits.isascii() or not digits.isdigit():
+    wanted = io.positive_number(tokens.replace("_", "").replace(",", ""))
+    if wanted is None:
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
     known = config.current_policy(home_dir, project_dir).values["context_window"]
-    wanted, largest = int(digits), known or LARGE_WINDOW_TOKENS
+    largest = known or LARGE_WINDOW_TOKENS
     if wanted > largest:
         raise InstallError(f"{wanted:,} is above the window of {largest:,} tokens")
     if wanted < LEAST_WINDOW_TOKENS:

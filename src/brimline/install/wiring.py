@@ -14,8 +14,6 @@ from brimline.install import client, entries, jsontext
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    Path = tuple[str | int, ...]
-
 
 def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
     """Add or renew our entries.
@@ -63,11 +61,9 @@ def has_entries(text: str) -> bool:
 
 def statusline_command_of(settings: dict[str, Any]) -> str | None:
     """The status-line command of a settings object, or None where it has none of a kind we know."""
-    line = settings.get("statusLine")
-    if not isinstance(line, dict) or line.get("type", "command") != "command":
-        return None
-    command = line.get("command")
-    return command if isinstance(command, str) else None
+    command = _value_at(settings, ("statusLine", "command"))
+    is_command = _value_at(settings, ("statusLine", "type")) in (None, "command")
+    return command if is_command and isinstance(command, str) else None
 
 
 @functools.lru_cache(maxsize=4)
@@ -186,13 +182,13 @@ def _unwire_mod(text: str, before: dict[str, Any]) -> str:
     return text
 
 
-def _drop_if_empty(text: str, path: Path, before: dict[str, Any]) -> str:
+def _drop_if_empty(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
     if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
     return jsontext.remove(text, path)
 
 
-def _value_at(settings: dict[str, Any], path: Path) -> Any:
+def _value_at(settings: dict[str, Any], path: jsontext.Path) -> Any:
     value: Any = settings
     for step in path:
         value = value.get(step) if isinstance(value, dict) else None

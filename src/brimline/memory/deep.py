@@ -258,19 +258,16 @@ def _join_steps(steps: Iterable[Entry]) -> list[Entry]:
 
 def split_entry(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
-    parts, current = list[str](), ""
+    parts: list[str] = []
     for paragraph in _BREAK.split(clean(entry.text).strip()):
         for start in range(0, len(paragraph), _PIECE_CHARACTERS):
             part = paragraph[start : start + _PIECE_CHARACTERS]
-            if current and len(current) + len(part) > _PIECE_CHARACTERS:
-                parts.append(current)
-                current = ""
-            current = f"{current}\n{part}" if current else part
-    for number, part in enumerate([*parts, current][:_MOST_PIECES]):
-        if part.strip():
-            yield entry._replace(
-                ref=f"{entry.ref}#{number + 1}" if number else entry.ref, text=part
-            )
+            if parts and len(parts[-1]) + len(part) <= _PIECE_CHARACTERS:
+                parts[-1] += f"\n{part}"
+            else:
+                parts.append(part)
+    for number, part in enumerate(parts[:_MOST_PIECES]):
+        yield entry._replace(ref=f"{entry.ref}#{number + 1}" if number else entry.ref, text=part)
 
 
 class Refused:
@@ -352,12 +349,12 @@ class _Intake:
 
     def index_source(self, source: Source, known: str, until: float) -> int:
         """Take in what is new in one source; how many entries that is."""
-        stamp, offset = source.stamp, 0
+        stamp = source.stamp
         try:
             if source.kind == SESSION:
                 begun = int(known.partition("@")[2] or 0)
                 made, offset, is_whole = _session_entries(source.path, begun, until)
-                stamp = stamp if is_whole else "cut"
+                stamp = f"{stamp if is_whole else 'cut'}@{offset}"
             elif source.kind == TOPIC:
                 made = [_topic_entry(source, self._project)]
             else:
@@ -369,7 +366,7 @@ class _Intake:
         def finish(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):
                 _drop_outdated_parts(connection, source.path, {entry.ref for entry in fitting})
-            values = (f"file:{source.path}", f"{stamp}@{offset}")
+            values = (f"file:{source.path}", stamp)
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
         added = self.memory.put(fitting)
@@ -439,10 +436,9 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
         return
     text = io.read_file(source.path, _LARGEST_FILE).decode("utf-8", "replace")
     sections = [part for part in text.split("\n## ") if not part.startswith(_ELSEWHERE)]
-    group = f"{session}/checkpoint"
     if len(sections) > 1:
-        whole = "\n## ".join(sections)
-        yield Entry(source.path, whole, group, source.changed, CHECKPOINT, project)
+        text = "\n## ".join(sections)
+        yield Entry(source.path, text, f"{session}/checkpoint", source.changed, CHECKPOINT, project)
 
 
 def _add_missing_vectors(connection: sqlite3.Connection) -> int:

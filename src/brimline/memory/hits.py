@@ -17,7 +17,8 @@ from brimline.state import forgotten
 from brimline.transcript import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    import sqlite3
+    from collections.abc import Callable, Iterator, Sequence
 
 NOTHING = "No matches."
 _SHOWN_LINES = 3
@@ -31,6 +32,12 @@ _FILES = "SELECT name, value FROM facts WHERE name GLOB 'file:*'"
 def open_memory(home_dir: str) -> turns.Memory:
     """The search over all that sessions said, and over what was kept of them."""
     return turns.Memory(stored.search_folder(home_dir), derived=True)
+
+
+def ask_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
+    """What a task finds in the memory; where there is none yet, none is made."""
+    is_there = os.path.isdir(stored.search_folder(home_dir))
+    return open_memory(home_dir).use(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -111,9 +118,7 @@ def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    near = []
-    if os.path.isdir(stored.search_folder(home_dir)):
-        near = open_memory(home_dir).use(lambda base: turns.entries_around(base, number))
+    near = ask_memory(home_dir, lambda base: turns.entries_around(base, number), [])
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -134,9 +139,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
 
     None where all were.
     """
-    facts: dict[str, str] = {}
-    if os.path.isdir(stored.search_folder(home_dir)):
-        facts = open_memory(home_dir).use(lambda base: dict(base.execute(_FILES).fetchall()))
+    facts = ask_memory(home_dir, lambda base: dict(base.execute(_FILES).fetchall()), {})
     own = list(readable_session_files(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
@@ -147,7 +150,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
 
 def readable_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     for path in find.beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
         if not is_agent and not forgotten.has_nothing_new(gone, path):

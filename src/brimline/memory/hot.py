@@ -7,7 +7,6 @@ moment: where it was changed meanwhile, the change is made again from there, or 
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -145,7 +144,9 @@ def edit(
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
     before = textfile.read(topic.path) if seen is None else seen
-    _check_changed_parts(kind, text, description)
+    _check_type(topic.type if kind is None else kind)
+    if any(part is not None and not part.strip() for part in (text, description)):
+        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
     _check_indexes_readable(place)
     changed = topic._replace(
         type=kind or topic.type,
@@ -179,7 +180,7 @@ def remove(place: str, name: str) -> Topic:
     _check_indexes_readable(place, besides=topic.file)
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
-        if topic.file != index and os.path.lexists(f"{place}/{index}"):
+        if topic.file != index:
             textfile.change(f"{place}/{index}", lambda lines: hotindex.without(lines, topic.file))
     io.remove(topic.path)
     return topic
@@ -244,9 +245,8 @@ def shown_index(place: str, room: int) -> str:
         raw = textfile.read_beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
     except StateError:
         return ""
-    # This decoder leaves out a character that the limit cuts in two.
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    text = decoder.decode(raw[: hotindex.MOST_BYTES]).strip()
+    # A character that the limit cuts in two is left out.
+    text = raw[: hotindex.MOST_BYTES].decode("utf-8", "ignore").strip()
     cut = "\n".join(text.split("\n")[: hotindex.MOST_LINES])
     if len(cut) > room:
         cut = cut[: max(0, room - len("\n[truncated]"))]
@@ -254,14 +254,6 @@ def shown_index(place: str, room: int) -> str:
         if whole and len(cut) - len(whole) <= hotindex.LINE_CHARACTERS:
             cut = whole
     return cut if cut == text and len(raw) <= hotindex.MOST_BYTES else f"{cut}\n[truncated]"
-
-
-def _check_changed_parts(kind: str | None, *texts: str | None) -> None:
-    """Refuse a type that there is none of, and a part that would be empty."""
-    if kind is not None:
-        _check_type(kind)
-    if any(part is not None and not part.strip() for part in texts):
-        raise StateError("a topic needs a description and a text: `brimline memory remove` it")
 
 
 def parse_topic(path: str, raw: bytes) -> Topic:
@@ -381,7 +373,7 @@ def _put_in_index(place: str, topic: Topic) -> None:
         return kept
 
     textfile.change(f"{place}/{INDEX}", fitting)
-    if topic.file != ARCHIVE and os.path.lexists(f"{place}/{ARCHIVE}"):
+    if topic.file != ARCHIVE:
         textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.without(lines, topic.file))
 
 

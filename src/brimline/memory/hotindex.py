@@ -9,6 +9,8 @@ import itertools
 import re
 from typing import NamedTuple
 
+from brimline.foreign import flatten
+
 INDEX, ARCHIVE = "MEMORY.md", "archive.md"
 # The client loads no more than this of the index.
 MOST_LINES, MOST_BYTES = 200, 25_000
@@ -36,10 +38,8 @@ def linked_file(line: str) -> str:
 
 def with_topic(lines: list[str], file: str, name: str, description: str) -> list[str]:
     """The index with the line of a topic: in its place, else before all other entries."""
-    shown = name if len(name) <= _NAME_CHARACTERS else f"{name[: _NAME_CHARACTERS - 1]}…"
-    label = re.sub(r"([\[\]\\])", r"\\\1", shown)
-    said = f"- [{label}]({file}) — {description}"
-    own = said if len(said) <= LINE_CHARACTERS else said[: LINE_CHARACTERS - 1] + "…"
+    label = re.sub(r"([\[\]\\])", r"\\\1", flatten(name, _NAME_CHARACTERS))
+    own = flatten(f"- [{label}]({file}) — {description}", LINE_CHARACTERS)
     for at, line in enumerate(lines):
         if linked_file(line) == file:
             return [*lines[:at], own, *lines[at + 1 :]]

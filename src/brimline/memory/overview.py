@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.memory import hits, hot
-from brimline.search import stored, vectors
+from brimline.search import vectors
 
 if TYPE_CHECKING:
     import sqlite3
@@ -51,8 +51,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
         "entries": {},
         "sessions": 0,
     }
-    if os.path.isdir(stored.search_folder(home_dir)):
-        document |= hits.open_memory(home_dir).use(count_entries)
+    document |= hits.ask_memory(home_dir, count_entries, {})
     return document | {"vectors": vectors.load() is not None}
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 from brimline.memory import hits
-from brimline.search import stored, turns
+from brimline.search import turns
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,9 +20,7 @@ _SESSIONS = "SELECT session, max(project), max(at) FROM entries GROUP BY session
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that entries are from."""
-    if not os.path.isdir(stored.search_folder(home)):
-        return
-    rows = hits.open_memory(home).use(lambda base: base.execute(_SESSIONS).fetchall())
+    rows = hits.ask_memory(home, lambda base: base.execute(_SESSIONS).fetchall(), [])
     for group, project, at in rows:
         if not group.startswith("/"):  # a topic
             yield group.partition("/")[0], project, at
@@ -31,11 +28,8 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete entries of the search."""
-    if not os.path.isdir(stored.search_folder(home)):
-        return {}
-
     work = _count_entries if dry_run else _delete_entries
-    return {"entries": hits.open_memory(home).use(lambda base: work(base, asked))}
+    return {"entries": hits.ask_memory(home, lambda base: work(base, asked), 0)}
 
 
 def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:

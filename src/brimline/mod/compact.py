@@ -6,6 +6,7 @@ At the slightest doubt the answer is to pass, so that the client makes its own s
 
 from __future__ import annotations
 
+import binascii
 import hashlib  # noqa: F401 - the store hashes by it where it is loaded; there is much to hash
 from typing import Any, NamedTuple
 
@@ -164,7 +165,7 @@ class _Mover:
             # Beside a text it is in the session's file alone.
             note = ", without its image" if data else ", an image"
             note = ", an image: Read the file again" if call.tool == "Read" else note
-            data = data or _image_bytes(image)
+            data = data or binascii.a2b_base64(image)
         preview = self._key_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
@@ -228,16 +229,6 @@ def _image_in(value: Any) -> str:
     holder = source if isinstance(source, dict) else value
     data = holder.get("base64") or (holder.get("data") if value.get("type") == "image" else None)
     return data if isinstance(data, str) else _image_in(value.get("content"))
-
-
-def _image_bytes(image: str) -> bytes:
-    """The bytes of an image; its text where that is no base64."""
-    import binascii
-
-    try:
-        return binascii.a2b_base64(image)
-    except ValueError:
-        return image.encode("utf-8", "surrogatepass")
 
 
 def _result_tokens(text: str) -> float:

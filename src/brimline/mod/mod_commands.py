@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import click
 
+from brimline import output
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.command(context_settings=output.HELP)
 @click.argument("name")
 def mod(name: str) -> None:
     """Answer what the mod inside Claude Code asks by NAME, given as JSON on standard input.

@@ -60,10 +60,8 @@ def _draw_session(
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    head = _plain_rows(
-        output.pairs([*_present_pairs(now), *_past_pairs(state.session_id, path, home_dir, now)])
-    )
-    tokens = _occupancies(scan, now)
+    pairs = _now_pairs(now) + _past_pairs(state.session_id, path, home_dir, now)
+    head, tokens = _plain_rows(output.pairs(pairs)), _occupancies(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
@@ -101,7 +99,7 @@ def _read_session(path: str) -> tuple[compactions.Scan, ContextReader]:
     return scan, context
 
 
-def _present_pairs(now: reading.Reading) -> list[tuple[str, str]]:
+def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     """Say where the session stands, in the words of `status`."""
     document = now.document()
     if now.occupancy_tokens is None:
@@ -122,12 +120,9 @@ def _past_pairs(
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
     saved = savings.document(home_dir, [session])
     has_saved = saved["references"] or saved["gateway_tokens"]
-    kept_out = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
+    pairs = [("kept out", lookback.kept_out_text(saved))] if has_saved else []
     compactions_made = history.read_session(home_dir, session, [path]).figures.compactions
-    return [
-        *kept_out,
-        *[("compacted", _compaction_text(last, now)) for last in compactions_made[-1:]],
-    ]
+    return pairs + [("compacted", _compaction_text(last, now)) for last in compactions_made[-1:]]
 
 
 def _compaction_text(last: Compaction, now: reading.Reading) -> str:
@@ -171,13 +166,12 @@ def _draw_chart(
     wide = min(_WIDEST_BAR, columns // len(shown))
     cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)
-    is_far = brim > _FAR * peak
-    top = peak if is_far else brim
-    rows = [
-        [(f"How it filled; {_brim_text(now)} is far above" if is_far else "How it filled", "bold")]
-    ]
-    if not is_far:
-        rows.append([(f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}", "dim")])
+    if brim > _FAR * peak:
+        far = f"{window.goal_of(now.compaction.ending)}, at {brim:,}, is far above"
+        top, rows = peak, [[(f"How it filled; {far}", "bold")]]
+    else:
+        edge = f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}"
+        top, rows = brim, [[("How it filled", "bold")], [(edge, "dim")]]
     colours = [_tier_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
         last = wording.colour(now.tier, now.tier_count)
@@ -190,16 +184,10 @@ def _draw_chart(
     return [*rows, [(f"{'':{_LABEL}}{_request_numbers(len(tokens), len(cells))}", "dim")]]
 
 
-def _brim_text(now: reading.Reading) -> str:
-    return f"{window.goal_of(now.compaction.ending)}, at {now.compaction.tokens:,},"
-
-
 def _height_label(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
-    text = {
-        height // 2: wording.short_count(top * (height - height // 2) // height),
-        height - 1: "0",
-    }
+    half = top * (height - height // 2) // height
+    text = {height // 2: wording.short_count(half), height - 1: "0"}
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 

@@ -24,14 +24,11 @@ from __future__ import annotations
 
 import importlib
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from brimline import models
 from brimline.fast import io, json, paths, policy
 from brimline.state.session import MOVED_OUT, SessionState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 # The mod waits for eight seconds; of an answer that it no longer hears nobody may be told.
 _LONGEST_S = 7.0
@@ -49,11 +46,10 @@ def main(name: str, installed_home: str = "") -> None:
         name: what it asks for, one of the names above.
         installed_home: the data folder that the installer wrote into the launcher, if any.
     """
-    elapsed_s = _stopwatch()
-    home_dir = None
+    begun, home_dir = time.monotonic(), None
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, io.read_all(0, _STDIN_LIMIT_BYTES), home_dir, elapsed_s)
+        answer = respond(name, io.read_all(0, _STDIN_LIMIT_BYTES), home_dir, begun)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
@@ -61,21 +57,14 @@ def main(name: str, installed_home: str = "") -> None:
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
-def _stopwatch() -> Callable[[], float]:
-    start = time.monotonic()
-    return lambda: time.monotonic() - start
-
-
-def respond(
-    name: str, raw: bytes, home_dir: str, elapsed_s: Callable[[], float] | None = None
-) -> dict[str, Any]:
+def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) -> dict[str, Any]:
     """The answer to one request.
 
     Args:
         name: what is asked for.
         raw: the request.
         home_dir: the data folder.
-        elapsed_s: tells for how long the mod has been waiting; from now on where there is none.
+        begun: since when the mod has been waiting, by the monotonic clock; now, unless given.
 
     Raises:
         ValueError, KeyError, TypeError, AttributeError: it is not a request of the mod's.
@@ -84,7 +73,7 @@ def respond(
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
     if policy.switched_off():
         return {"pass": "brimline is switched off"}
-    elapsed_s = elapsed_s or _stopwatch()
+    begun = time.monotonic() if begun is None else begun
     request = json.load_object(raw)
     del raw
     if name == "failed":
@@ -93,11 +82,11 @@ def respond(
         module = importlib.import_module(f"brimline.mod.{_MODULES[name]}")
         answer: dict[str, Any] = module.respond(request, home_dir)
         return answer
-    return _compact(request, home_dir, policy.load(home_dir, request["cwd"]), elapsed_s)
+    return _compact(request, home_dir, policy.load(home_dir, request["cwd"]), begun)
 
 
 def _compact(
-    request: dict[str, Any], home_dir: str, settings: policy.Policy, elapsed_s: Callable[[], float]
+    request: dict[str, Any], home_dir: str, settings: policy.Policy, begun: float
 ) -> dict[str, Any]:
     """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""
     from brimline.mod import compact
@@ -107,7 +96,7 @@ def _compact(
         return answer
     answer["thoughts"] = _keeps_thinking_as_text(request.get("model"), settings.models)
     _save_checkpoint(home_dir, request, settings.values)
-    seconds = elapsed_s()
+    seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     answer["freed_tokens"] = round(freed_tokens)

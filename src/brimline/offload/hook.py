@@ -41,9 +41,8 @@ def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     if any(name.startswith(OFFER) for name in turn.state.names):
         age_repeat_offers(turn)
-    arguments = turn.event.tool_input
-    path = arguments.get("file_path") or arguments.get("notebook_path")
-    if turn.event.tool in clienttools.EDITING and isinstance(path, str):
+    is_edit = turn.event.tool in clienttools.EDITING
+    if is_edit and (path := clienttools.file_of(turn.event.tool_input)):
         note_edit(turn, path)
     if not _is_worth_a_look(turn):
         return None

@@ -86,13 +86,12 @@ class _Arrival:
         self.case = case = judge.Case(event.tool, event.tool_input, result.text, sent_bytes)
         case.failed = result.failed
         # A command's output is whole, or in the file that the client keeps it in.
-        case.is_cut = result.was_persisted or (
-            event.tool != "Bash" and len(result.text) > clienttools.most_shown_whole(event.tool)
-        )
+        case.is_cut = result.was_persisted
+        if event.tool != "Bash":
+            case.is_cut |= len(result.text) > clienttools.most_shown_whole(event.tool)
         # How many characters the client shows of the result by itself.
-        self.client_shown_characters = (
-            clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
-        )
+        shown_characters = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
+        self.client_shown_characters = shown_characters
         agent = str(event.agent_id or "")
         self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
@@ -136,9 +135,7 @@ class _Arrival:
     def replace_by_reference(self) -> Decision | None:
         """Make the reference, unless it would save too little."""
         turn, case = self.turn, self.case
-        shown = preview.make_preview(
-            case.text, case.source, case.kind, case.tool, self.result.subject
-        )
+        shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
         key = self._store()
@@ -151,15 +148,11 @@ class _Arrival:
         while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        _learn_event(turn.home, _STUB, self.learned_as, self.size_bytes, key)
+        size, would = self.size_bytes, self.client_shown_characters
+        _learn_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._reference(key, shown)
         turn.spool_event(
-            "Offloaded",
-            tool=case.tool,
-            key=key,
-            bytes=self.size_bytes,
-            would=self.client_shown_characters,
-            shown=len(text),
+            "Offloaded", tool=case.tool, key=key, bytes=size, would=would, shown=len(text)
         )
         return Decision(replacement=self.result.replaced(text))
 
@@ -175,13 +168,8 @@ class _Arrival:
     def _store(self) -> str:
         """Keep the content, pinned where that waits; returns its key."""
         turn, result = self.turn, self.result
-        meta = {
-            "tool": self.tool,
-            "source": result.subject or None,
-            "exit": result.exit_code,
-            "session": turn.state.session_id,
-            "cwd": turn.event.cwd,
-        }
+        meta = {"tool": self.tool, "source": result.subject or None, "exit": result.exit_code}
+        meta |= {"session": turn.state.session_id, "cwd": turn.event.cwd}
         key = put.put(turn.home, result.data, meta)
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
@@ -326,11 +314,8 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
 def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
-        try:
-            if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
-                return "brimline"
-        except (OSError, ValueError):
-            continue
+        if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
+            return "brimline"
     try:
         noted = io.read_file(paths.command_file(home_dir), 4_096)
     except OSError:
@@ -343,13 +328,11 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     from brimline.offload import looks
 
     event = turn.event
-    for key, meta, size, lines in looks.recalled_contents(
-        turn.home, event.tool, event.tool_input, result
-    ):
+    recalled = looks.recalled_contents(turn.home, event.tool, event.tool_input, result)
+    for key, meta, size, lines in recalled:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
-        call = _hashes_for_learning(
-            turn.project, tool, judge.pattern_for_learning(tool, meta.get("source"))
-        )
+        pattern = judge.pattern_for_learning(tool, meta.get("source"))
+        call = _hashes_for_learning(turn.project, tool, pattern)
         _learn_event(turn.home, _RECALL, call, size, key)
         turn.spool_event("Recalled", tool=tool, key=key, shown=size)

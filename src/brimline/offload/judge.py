@@ -26,7 +26,6 @@ _LARGEST_CONFIGURATION_BYTES = 100_000
 # What a reference has to save of the text, and what it takes beside its preview.
 _LEAST_TOKENS, _LEAST_SHARE = 1_000, 0.5
 _FRAME_CHARACTERS = 400
-_LONGEST_HOST = 80
 _FETCHING = ("get", "grep")
 
 
@@ -46,13 +45,8 @@ class Case:
         self.tool, self.arguments, self.text = tool, arguments, text
         # As the model would be sent it: a file with the numbers of its lines.
         self.sent_bytes = sent_bytes
-        self.line: Line | None = None
-        self.files: list[str] = []
-        if tool == "Bash":
-            self.line = shell.read(str(arguments.get("command") or ""))
-            self.files = self.line.files
-        elif tool == "Read":
-            self.files = list(filter(None, [clienttools.file_of(arguments)]))
+        self.line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
+        self.files = self.line.files if self.line else files_shown_by(tool, arguments)
         self.source = preview.Excerpt(text)
         self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
@@ -68,8 +62,9 @@ class Case:
 
     def has_failed(self) -> bool:
         """Tell whether the call failed, also where a pipe lost its exit code."""
-        ran_something = bool(self.line and self.line.ran_something)
-        return self.failed or (ran_something and kinds.says_failure(self.text))
+        if self.line and self.line.ran_something:
+            return self.failed or kinds.says_failure(self.text)
+        return self.failed
 
 
 def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
@@ -77,9 +72,8 @@ def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) 
 
     Is it ours, do the user's lists name it, is it small, or is there another reason?
     """
-    if case.text.startswith(stub.BEGINNINGS[0]) and stub.parse_reference(
-        case.text.partition("\n")[0]
-    ):
+    looks_ours = case.text.startswith(stub.BEGINNINGS[0])
+    if looks_ours and stub.parse_reference(case.text.partition("\n")[0]):
         return OURS  # a program may print what looks like a reference, but for its form
     if recalls_asked_for(case.tool, case.arguments) is not None:
         return OURS
@@ -112,11 +106,9 @@ def is_on_users_list(
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
     line = line or shell.read(command)
     texts = [tool, command, clienttools.file_of(arguments), *line.files]
-    commands = [
-        words
-        for each in line.commands
-        for words in (each.words, each.own, (each.program, *each.own[1:]))
-    ]
+    commands = []
+    for each in line.commands:
+        commands += [each.words, each.own, (each.program, *each.own[1:])]
     return any(
         _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
         for pattern in patterns
@@ -170,7 +162,7 @@ def pattern_for_learning(tool: str, subject: Any) -> str:
         return command.pattern if command else tool
     if tool == "Read":
         return f"Read {subject}"
-    host = subject.partition("://")[2].partition("/")[0].lower()[:_LONGEST_HOST]
+    host = subject.partition("://")[2].partition("/")[0].lower()
     return f"WebFetch {host}" if tool == "WebFetch" else tool
 
 
@@ -188,12 +180,8 @@ def recalls_asked_for(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str
     None where it does not ask us; the tools are those of our MCP server, under whatever name.
     """
     if tool == "Bash":
-        text = arguments.get("command")
-        return (
-            _recalls_in_command(text) or None
-            if isinstance(text, str) and "brimline" in text
-            else None
-        )
+        text = str(arguments.get("command") or "")
+        return _recalls_in_command(text) or None if "brimline" in text else None
     if not tool.startswith(clienttools.MCP_PREFIX) or "brimline" not in tool.lower():
         return None
     key, lines = arguments.get("key"), arguments.get("lines")

@@ -26,6 +26,8 @@ BULK = frozenset({BINARY, DUMP, JSON, LOG, PATHS})
 # Fewer hits than this are an answer, not bulk.
 FEWEST_HITS = 1_000
 _SAMPLE_LINES = 400
+# What a line is shows at its beginning; patterns take long for a longer one that means them harm.
+_SHAPE_CHARACTERS = 500
 _FEWEST_LINES = 30
 # Shares of the sampled lines from which on a text is taken for one of its kind.
 _PATHS_SHARE = 0.9
@@ -87,7 +89,7 @@ _DEFINITION = re.compile(
 # `public Task<Foo> Bar(int baz)`, `static void main(String[] args) {`: a type, a name, parameters.
 _METHOD = re.compile(
     r"\s*(?:(?:public|private|protected|internal|static|final|async|virtual|override|unsigned|void|"
-    r"int|bool|char|double|float|size_t|auto|const)\s+)+[\w<>\[\],*&:?]*\s*[*&]?[\w:~]+\([^;]*$"
+    r"int|bool|char|double|float|size_t|auto|const)\s++)+[\w<>\[\],*&:?]*\s*[*&]?[\w:~]+\([^;]*$"
 )
 _BINDING = re.compile(r"(?:export\s+)?(?:const|let|var)\s+\w+\s*[=:]|[A-Z][A-Z0-9_]{3,}\s*[:=]")
 _STATEMENT = re.compile(r".*[;{})\]:,]\s*$|\s*(?://|#|\*|/\*|--)")
@@ -95,7 +97,11 @@ _HEADING = re.compile(r"#{1,5}\s+\S|\*\*[^*]+\*\*:?\s*$|[^\s#|>-].{2,80}:\s*$|<h
 _TITLE = re.compile(r"#{1,5}\s+\S")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _DIFF = re.compile(r"diff --git |@@ -\d+(?:,\d+)? \+\d|Index: ")
-_HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:]*[./][^\s:]*?[A-Za-z_][^\s:]*?)[:-]\d+[:-]")
+# In two forms, each of which reads a line once: up to a colon, or to a dash behind the last name.
+_HIT = re.compile(
+    r"(?P<path>(?:[A-Za-z]:)?(?:[^\s:./]*[./][^\s:A-Za-z_]*[A-Za-z_][^\s:]*(?=:)"
+    r"|[^\s:]*[./][^\s:./A-Za-z_]*[A-Za-z_][^\s:./]*?(?=-\d)))[:-]\d+[:-]"
+)
 _ROOTED = re.compile(r"\.{0,2}/|~/|[A-Za-z]:[\\/]")
 _PATH = re.compile(r"(?:[A-Za-z]:)?[\w.~@/\\+-][\w .~@/\\+()\[\]$=,-]*")
 _TIME = re.compile(r".{0,60}?\d{1,4}[-/:]\d\d[-/:]\d\d")
@@ -138,7 +144,8 @@ def kind_of(
     """
     if _is_binary(text[:_BINARY_SAMPLE_CHARACTERS]):
         return BINARY
-    sample = list(islice((line for line in lines if line.strip()), _SAMPLE_LINES))
+    filled = (line[:_SHAPE_CHARACTERS] for line in lines if line.strip())
+    sample = list(islice(filled, _SAMPLE_LINES))
     if not sample:
         return LOG
     kind = _kind_by_names(files) if files else ""
@@ -160,9 +167,9 @@ def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
         return DIFF
-    if PATHS in (prints, usual) or _share_of_lines(sample, _looks_like_path) > _PATHS_SHARE:
+    if PATHS in (prints, usual) or _share(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
-    if tool == "Grep" or _share_of_lines(sample, _HIT.match) > _FOUND_SHARE:
+    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
     return JSON if json_documents(text) else usual or prints
 
@@ -185,6 +192,7 @@ def is_settings_or_instructions(path: str) -> bool:
 
 def heading_indices(lines: list[str], kind: str) -> list[int]:
     """The indices of lines under which the others can be filed, the outer ones first."""
+    lines = [line[:_SHAPE_CHARACTERS] for line in lines]
     if kind == CODE:
         places = [at for at, line in enumerate(lines) if _is_definition(line)]
     elif kind == PROSE:
@@ -264,10 +272,7 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return otherwise
     if sum(map(bool, map(_TITLE.match, sample))) >= _FEWEST_HEADINGS:
         return PROSE
-    if (
-        _share_of_lines(sample, _TIME.match) > _TIMES_SHARE
-        or _share_of_lines(sample, _PASSED.match) > _PASSED_SHARE
-    ):
+    if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
     if _is_table(sample):
         return DUMP
@@ -286,14 +291,11 @@ def _is_minified(text: str, lines: list[str]) -> bool:
 
 
 def _is_code(sample: list[str]) -> bool:
-    definitions = _share_of_lines(sample, _is_definition)
-    return (
-        definitions > _DEFINITIONS_SHARE
-        and _share_of_lines(sample, _STATEMENT.match) > _STATEMENTS_SHARE
-    )
+    definitions = _share(sample, _is_definition)
+    return definitions > _DEFINITIONS_SHARE and _share(sample, _STATEMENT.match) > _STATEMENTS_SHARE
 
 
-def _share_of_lines(sample: list[str], test: Callable[[str], object]) -> float:
+def _share(sample: list[str], test: Callable[[str], object]) -> float:
     return sum(1 for line in sample if test(line)) / len(sample)
 
 

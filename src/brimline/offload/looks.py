@@ -61,9 +61,8 @@ def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
 def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
     if _was_previewed(turn, path):
-        io.append_line(
-            f"{turn.state.folder}/{_mark_name(turn, _LINES, path)}", "{} {} {}".format(*lines)
-        )
+        seen = f"{turn.state.folder}/{_mark_name(turn, _LINES, path)}"
+        io.append_line(seen, "{} {} {}".format(*lines))
 
 
 def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
@@ -90,8 +89,7 @@ def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
 
 
 def _was_previewed(turn: Turn, path: str) -> bool:
-    marked = any(name.startswith(PREVIEWED) for name in turn.state.names)
-    return marked and _mark_name(turn, PREVIEWED, path) in turn.state.names
+    return _mark_name(turn, PREVIEWED, path) in turn.state.names
 
 
 def _mark_name(turn: Turn, kind: str, path: str) -> str:
@@ -108,9 +106,8 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     if not _claim_overwrite_refusal(turn, path):
         return None
     # However long ago the preview was: who is told to read the file again shall see it.
-    intercept.create_repeat_offer(
-        turn, intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
-    )
+    call = intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
+    intercept.create_repeat_offer(turn, call)
     return Decision(permission="deny", reason=_refusal_text(path))
 
 
@@ -186,12 +183,10 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         turn: the event at hand.
         waits: whether to wait for the call, and to leave it at that if it does not come.
     """
-    written = _is_call_in_transcript(turn)
-    for _ in range(_ATTEMPTS if waits and not written else 0):
+    attempts = _ATTEMPTS if waits else 0
+    while not (written := _is_call_in_transcript(turn)) and attempts:
+        attempts -= 1
         time.sleep(_PAUSE_S)
-        written = _is_call_in_transcript(turn)
-        if written:
-            break
     try:
         _replay_transcript(turn)
     except OSError:
@@ -228,9 +223,8 @@ def _replay_transcript(turn: Turn) -> None:
             open_offers[call] = answer
     for answer in open_offers.values():
         files = judge.files_shown_by(answer.tool, answer.arguments)
-        intercept.create_repeat_offer(
-            turn, intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
-        )
+        call = intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
+        intercept.create_repeat_offer(turn, call)
 
 
 def _note_answer(turn: Turn, answer: _Answer) -> None:
@@ -247,16 +241,18 @@ def _note_answer(turn: Turn, answer: _Answer) -> None:
         total = tool_results.file_lines_by_reference(answer.head, reference.lines or 0)
         note_preview(turn, path, reference.key, total)
     elif tool == "Read" or judge.recalls_asked_for(tool, arguments):
-        result = tool_results.read_result(tool, arguments, answer.response)
-        if result:
-            _note_lines_of_answer(turn, answer, path, result)
+        _note_lines_of_answer(turn, answer, path)
 
 
-def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str, result: ToolResult) -> None:
-    """Mark the lines of a file, or of stored content, that a result showed."""
+def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str) -> None:
+    """Mark the lines of a file, or of stored content, that an answer showed."""
+    tool, arguments = answer.tool, answer.arguments
+    result = tool_results.read_result(tool, arguments, answer.response)
+    if result is None:
+        return
     if result.lines:
         note_lines_shown(turn, path, result.lines)
-    for key, _, _, lines in recalled_contents(turn.home, answer.tool, answer.arguments, result):
+    for key, _, _, lines in recalled_contents(turn.home, tool, arguments, result):
         note_recalled_lines(turn, key, lines)
 
 
@@ -295,14 +291,12 @@ def _lines_with_calls_or_results(path: str) -> list[bytes]:
     """Lines with results, recent calls and older ones that name a mark, the last one first."""
     wanted: list[bytes] = []
     for _, line in io.lines_backward(path):
-        is_recent = len(wanted) < _RECENT_LINES
-        if _RESULT in line or (_CALL in line and (is_recent or _names_a_mark(line))):
+        is_call = _CALL in line
+        if is_call and len(wanted) >= _RECENT_LINES:
+            is_call = any(mark in line for mark in _MARKS)
+        if is_call or _RESULT in line:
             wanted.append(line)
     return wanted
-
-
-def _names_a_mark(line: bytes) -> bool:
-    return any(mark in line for mark in _MARKS)
 
 
 def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:

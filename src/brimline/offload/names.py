@@ -27,7 +27,10 @@ _LONGEST_MENTION = 200
 # Several times what the largest preview has room for.
 _MOST_RUNS = 3_000
 
-_RUN = re.compile(r"(?:(?<![\w)\]}])\.)?[A-Za-z0-9_~][A-Za-z0-9_./~-]*[A-Za-z0-9_]")
+_RUN = re.compile(
+    r"(?:(?<![\w)\]}])\.)?(?:[A-Za-z0-9_]|~(?=[./~-]{0,9}[A-Za-z0-9_]))"
+    r"[A-Za-z0-9_./~-]*[A-Za-z0-9_]"
+)
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]{5,}")
 # A capital inside, an underscore, letters next to digits: nobody writes prose like that.
 _CODED = re.compile(r"[a-z0-9][A-Z]|_|[A-Za-z]\d|\d[A-Za-z]|[A-Z]{2}")
@@ -89,12 +92,8 @@ def clean_line(line: str) -> str:
 
 def last_redraw(line: str) -> str:
     """Return a line as it looked in the end: a progress bar draws over what stood there before."""
-    rest, mark = line, "\r"
-    while mark:
-        rest, mark, state = rest.rpartition("\r")
-        if mark and _without_escapes(state):
-            return state
-    return line.partition("\r")[0]
+    first, *states = line.split("\r")
+    return next(filter(_without_escapes, reversed(states)), first)
 
 
 def clip(text: str, width: int, beyond: int = 0) -> str:

@@ -27,17 +27,22 @@ _OWN_ANSWER = "[brimline recall"
 
 def obey_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
-    notes = tuple(
-        [obey_directive(directive, turn) for directive in pins.parse_directives(turn.event.prompt)]
-    )
+    directives = pins.parse_directives(turn.event.prompt)
+    notes = tuple([obey_directive(directive, turn) for directive in directives])
     return Decision(person_notes=notes) if notes else None
 
 
 def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
-    if directive.kind == pins.LAST:
-        return _pin_last(directive, turn)
-    return _note_directive_for_later(directive, turn.state, turn.home)
+    if directive.kind != pins.LAST:
+        return _note_directive_for_later(directive, turn.state, turn.home)
+    try:
+        key = key_of_last_large_result(turn)
+    except StoreError as error:
+        return f"brimline: {error}"
+    if key is None:
+        return "brimline: there is no large result to pin yet."
+    return _pin(turn.home, key, directive)
 
 
 def key_of_last_large_result(turn: Turn) -> str | None:
@@ -60,27 +65,13 @@ def note_large_result(key: str, state: SessionState, home_dir: str) -> None:
     _pin_what_notes_ask(state, home_dir)
 
 
-def pin_open_ranges(state: SessionState, home_dir: str) -> int:
-    """Pin what open ranges have gathered so far; returns how many results that are.
+def pin_open_ranges(state: SessionState, home_dir: str) -> None:
+    """Pin what open ranges have gathered so far.
 
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    if PINS_WAIT not in state.names:
-        return 0
-    gathered = pins.resolve_directives(_read_notes(state)).gathered
-    _pin_all(home_dir, gathered)
-    return len(gathered)
-
-
-def _pin_last(directive: pins.Directive, turn: Turn) -> str:
-    try:
-        key = key_of_last_large_result(turn)
-    except StoreError as error:
-        return f"brimline: {error}"
-    if key is None:
-        return "brimline: there is no large result to pin yet."
-    return _pin(turn.home, key, directive)
+    _pin_all(home_dir, pins.resolve_directives(_read_notes(state)).gathered)
 
 
 def _key_of_shown_result(text: str, sessions: set[str | None], turn: Turn) -> str | None:
@@ -139,15 +130,10 @@ def _pin_what_notes_ask(state: SessionState, home_dir: str) -> int:
     return len(resolved.wanted)
 
 
-def _read_notes(state: SessionState) -> list[pins.Said | pins.Directive | pins.Result]:
+def _read_notes(state: SessionState) -> list[pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
-    items: list[pins.Said | pins.Directive | pins.Result] = []
-    for note in [note for line in raw.split("\n") for note in json.loads_all(line)]:
-        if "key" in note:
-            items.append(pins.Result(note["key"]))
-        else:
-            items.append(pins.Directive(**note))
-    return items
+    notes = [note for line in raw.split("\n") for note in json.loads_all(line)]
+    return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
 
 
 def _pin_all(home_dir: str, wanted: dict[str, pins.Directive]) -> None:

@@ -25,6 +25,8 @@ from brimline.store import stub
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from brimline.offload.judge import Case
+
 DIFF_CHARACTERS = 25_000
 _FILES_CHARACTERS = 1_000
 # How much is shown: of source code and prose a fifth, because names in them are often used next,
@@ -56,16 +58,9 @@ _CHANGES = ("+", "-", "@")
 _CHANGED_FILE = re.compile(r"diff --git .* b/(.*)|\+\+\+ (?:b/)?(\S+)|Index: (.*)")
 
 
-def make_preview(text: str, source: Excerpt, kind: str, tool: str, subject: str) -> str:
-    """Choose what to show of an output.
-
-    Args:
-        text: the output as the tool gave it.
-        source: its lines.
-        kind: what `kinds.kind_of` takes it for.
-        tool: the tool's name.
-        subject: the file that was read, or the command that ran.
-    """
+def make_preview(case: Case, subject: str) -> str:
+    """Choose what to show of a result; its subject is the file read, or the command that ran."""
+    text, source, kind = case.text, case.source, case.kind
     if kind == kinds.BINARY:
         return f"Binary data, not shown ({len(text):,} characters)."
     if kind == kinds.DIFF:
@@ -75,7 +70,7 @@ def make_preview(text: str, source: Excerpt, kind: str, tool: str, subject: str)
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
     # Where the client would show 2,000 characters, more than that would make matters worse.
-    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_shown_whole(tool):
+    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_shown_whole(case.tool):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):
@@ -151,9 +146,8 @@ def _pick_lines_and_names(
             break
     shown = "\n".join([subject, *source.picks.values()])
     named = names.find_names(source.unseen.items(), shown)
-    return names.choose_names_that_fit(
-        named if share else _fill_room_with_lines(source, named), source.left
-    )
+    named = named if share else _fill_room_with_lines(source, named)
+    return names.choose_names_that_fit(named, source.left)
 
 
 def _pick_alarms(source: Excerpt, limit: int) -> None:
@@ -180,7 +174,8 @@ def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[name
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
     shown = {kinds.zero_numbers(source.lines[position]) for position in source.picks}
-    free = deque(source.lines_not_shown())
+    filled = [at for at, line in source.unseen.items() if line.strip()]
+    free = deque(at for at in filled if at not in source.picks)
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
@@ -236,11 +231,6 @@ class Excerpt:
         if text == line:
             del self.unseen[position]
         return True
-
-    def lines_not_shown(self) -> list[int]:
-        """Lines with something in them of which nothing is shown yet."""
-        unseen = [at for at, line in self.unseen.items() if line.strip()]
-        return [at for at in unseen if at not in self.picks]
 
     def render(self, named: list[names.Name]) -> str:
         """Lines and names in their order; what comes before the first line has a row of its own."""

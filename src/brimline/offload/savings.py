@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from brimline.fast import io, json, paths
 from brimline.models import MOST_CHARACTERS_PER_TOKEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-_SPOOLED = ('"Offloaded"', '"Recalled"')
+    from collections.abc import Iterable
 
 
 class Saved(NamedTuple):
@@ -44,24 +41,8 @@ class Saved(NamedTuple):
 
 
 def saved_by(home_dir: str, session_id: str) -> Saved:
-    """Add up what the spool of one session tells, as far as it can be read."""
-    folder = paths.session_dir(home_dir, session_id)
-    names = [name for name in sorted(io.names_in(folder)) if name.startswith("spool")]
-    rows = [row for name in names for row in _rows_in_spool_file(f"{folder}/{name}")]
-    # What a compaction moved out, or another session, and is fetched back was not kept out here.
-    replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
-    return add_up(_saved_by_row(row) for row in rows if row.get("key") in replaced)
-
-
-def _rows_in_spool_file(path: str) -> Iterator[dict[str, Any]]:
-    """Read the rows of one file that count here; none of one that cannot be read."""
-    try:
-        raw = io.read_file(path).decode("utf-8", "replace")
-    except OSError:
-        return
-    for line in raw.split("\n"):
-        if any(mark in line for mark in _SPOOLED):
-            yield from (row for row in json.loads_all(line) if isinstance(row, dict))
+    """Add up what the spool of one session tells."""
+    return _saved_by_rows(_read_spool(home_dir, session_id))
 
 
 def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
@@ -69,8 +50,11 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
 
     `gateway_tokens` is the most that a gateway kept out of one request.
     """
-    saved = add_up(saved_by(home_dir, name) for name in sessions)
-    by_gateway = (_tokens_kept_out_by_gateway(home_dir, name) for name in sessions)
+    from brimline.state import figures
+
+    spools = [_read_spool(home_dir, name) for name in sessions]
+    saved = add_up(map(_saved_by_rows, spools))
+    by_gateway = (figures.gateway_saved_and_rewritten(rows)[0] or 0 for rows in spools)
     return {
         "references": saved.references,
         "stored_bytes": saved.stored_bytes,
@@ -83,18 +67,24 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
     }
 
 
-def _tokens_kept_out_by_gateway(home_dir: str, session_id: str) -> int:
-    from brimline.state import figures, history
+def _read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+    from brimline.state import history
 
     try:
-        return figures.gateway_saved_and_rewritten(history.read_spool(home_dir, session_id))[0] or 0
-    except OSError:  # its spool cannot be read, which a note says
-        return 0
+        return history.read_spool(home_dir, session_id)
+    except OSError:  # it cannot be read, which a note says
+        return []
 
 
 def add_up(savings: Iterable[Saved]) -> Saved:
     """All of them together."""
     return Saved(*map(sum, zip(*savings, strict=True)))
+
+
+def _saved_by_rows(rows: list[dict[str, Any]]) -> Saved:
+    # What a compaction moved out, or another session, and is fetched back was not kept out here.
+    replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
+    return add_up(_saved_by_row(row) for row in rows if row.get("key") in replaced)
 
 
 def _saved_by_row(row: dict[str, Any]) -> Saved:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline import patterns
+from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.rules.lines import body, imports, read
@@ -119,8 +120,7 @@ def gather(
     active_path: str = "",
     *,
     organisation_file: str | None = None,
-    folders: Iterable[str] = (),
-    all_scopes: bool = False,
+    folders: Iterable[str] | None = None,
     most_characters: int = MOST_CHARACTERS,
 ) -> Cascade:
     """Every file that holds for a project and for the files at hand.
@@ -129,11 +129,12 @@ def gather(
         project_dir: where the session works.
         active_path: the file at hand, absolute or from the project's folder.
         organisation_file: the user's setting of that name.
-        folders: more folders below the project to look into.
-        all_scopes: keep rule files with `paths:` that do not match the file at hand.
+        folders: all folders below the project to look into, for whatever file is at hand; None:
+            those on the way to the active one, and rule files whose `paths:` match it.
         most_characters: how much is read; the user's own files come first.
     """
-    walk = _Walk(os.path.realpath(project_dir), active_path, all_scopes, most_characters)
+    project, all_scopes = os.path.realpath(project_dir), folders is not None
+    walk = _Walk(project, active_path, all_scopes, most_characters)
     walk.add_organisation(organisation_file)
     walk.add_user_files()
     for parent in _parents(walk.project):
@@ -141,7 +142,7 @@ def gather(
     walk.add_folder(walk.project, PROJECT)
     way = _parents(f"{walk.active}/x")
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
-    for each in sorted({*inside, *folders} - {walk.project}):
+    for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
     sources = _corrected_for_client(walk.project, walk.sources)
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
@@ -360,7 +361,7 @@ def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[st
     except (FileNotFoundError, NotADirectoryError):
         return None, "is a link to nothing" if os.path.islink(path) else ""
     except (OSError, ValueError) as error:
-        return None, f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        return None, f"cannot be read: {reason(error)}"
     if len(data) > MOST_CHARACTERS or b"\0" in data:
         return None, f"is no text of at most {MOST_CHARACTERS:,} bytes, and is not read"
     text = data.decode("utf-8-sig", "replace")
@@ -430,7 +431,7 @@ def _why_import_not_loaded(source: Source, unread: set[str], project: str) -> st
         return "what imports it is not read"
     if source.imported_by and source.level not in (USER, PRIVATE):
         return "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
-    return source.client_note
+    return ""
 
 
 def _is_agents_file(source: Source) -> bool:
@@ -444,14 +445,8 @@ def _silences_agents_file(source: Source) -> bool:
 
 def _exclude_patterns(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
-    excludes: list[patterns.Pattern] = []
-    for path in clientsettings.settings_files(project).values():
-        listed = clientsettings.read_file(path).get("claudeMdExcludes")
-        texts = listed[:_MOST_EXCLUDES] if isinstance(listed, list) else []
-        excludes += [
-            patterns.parse(each) for each in texts if isinstance(each, str) and "/" in each
-        ]
-    return excludes
+    texts = clientsettings.listed_texts(project, "claudeMdExcludes")
+    return [patterns.parse(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
 
 
 def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:

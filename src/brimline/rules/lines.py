@@ -68,12 +68,11 @@ def imports(lines: Iterable[Line], path: str, user_home: str) -> list[Import]:
     """Every `@path` of a file, in order, each target once, as the client finds them."""
     found: dict[str, Import] = {}
     for line in lines:
-        if "@" in line.plain:
-            for match in _IMPORT.finditer(line.plain):
-                written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
-                target = _import_path(written, os.path.dirname(path), user_home)
-                if target:
-                    found.setdefault(target, Import(line.number, written, target))
+        for match in _IMPORT.finditer(line.plain):
+            written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
+            target = _import_path(written, os.path.dirname(path), user_home)
+            if target:
+                found.setdefault(target, Import(line.number, written, target))
     return list(found.values())
 
 

@@ -159,9 +159,8 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
         first = files.setdefault(source.digest, source)
         if first is not source:
             if _can_meet(first, source):
-                yield Problem(
-                    "duplicate", source.path, None, f"says the same as {shown(first.path)}"
-                )
+                text = f"says the same as {shown(first.path)}"
+                yield Problem("duplicate", source.path, None, text)
             continue
         for rule in rules_of(source):
             other, where = said.setdefault(rule.identity, (rule, source))
@@ -174,18 +173,22 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
 
 def _can_meet(first: Source, second: Source) -> bool:
     """Whether two files can be before the model for one and the same file at hand."""
-    nested = first.level == second.level == cascade.CHILD
-    return (
-        not nested
-        or is_within(first.folder, second.folder)
-        or is_within(second.folder, first.folder)
-    )
+    if not first.level == second.level == cascade.CHILD:
+        return True
+    one, other = first.folder, second.folder
+    return is_within(one, other) or is_within(other, one)
 
 
 def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
-        yield from _file_loading(source)
+        if source.client == cascade.NEVER and source.client_note:
+            text = f"Claude Code does not load it: {source.client_note}"
+            yield Problem("unread", source.path, None, text)
+        count = len(source.text.strip())
+        if count > marked.FILE_CHARACTERS:
+            text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
+            yield Problem("large", source.path, None, text)
     for rule in marked.split_fitting(marked.marked_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
@@ -196,16 +199,6 @@ def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
         yield Problem("large", start[-1].path, None, text)
 
 
-def _file_loading(source: Source) -> Iterator[Problem]:
-    if source.client == cascade.NEVER and source.client_note:
-        text = f"Claude Code does not load it: {source.client_note}"
-        yield Problem("unread", source.path, None, text)
-    count = len(source.text.strip())
-    if count > marked.FILE_CHARACTERS:
-        text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
-        yield Problem("large", source.path, None, text)
-
-
 def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     """Whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
@@ -213,11 +206,11 @@ def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Probl
     moment, _, commit = last.partition(" ")
     # The work that a file in the client's own folder is about lies around that folder.
     about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
-    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".") if commit else ""
+    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".")
     if not moment.isdigit() or not since.isdigit():
         return
-    days = max(0, int((now - int(moment)) // _SECONDS_PER_DAY))
-    if days >= stale[0] and int(since) >= max(1, stale[1]):
+    days = int((now - int(moment)) // _SECONDS_PER_DAY)
+    if days >= stale[0] and int(since) >= stale[1]:
         text = f"last changed {days} days ago, {since} commits around it since: is it still true?"
         yield Problem("stale", path, None, text)
 

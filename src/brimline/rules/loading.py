@@ -40,8 +40,7 @@ def gather(
         project_dir,
         path,
         organisation_file=organisation_file,
-        folders=walked.folders if walked else (),
-        all_scopes=walked is not None,
+        folders=walked.folders if walked else None,
         most_characters=_MOST_CHARACTERS,
     )
 

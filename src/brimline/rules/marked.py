@@ -63,9 +63,7 @@ def for_card(files: Cascade) -> list[list[str]]:
     without a file, says so.
     """
     kept, cut = split_fitting(marked_in(files.sources))
-    rules = [
-        [cascade.shown(rule.path, files.folder), _LIST_MARK.sub("", rule.text)] for rule in kept
-    ]
+    rules = [[cascade.shown(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
     if cut:
         left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
         rules.append(["", left])
@@ -212,8 +210,6 @@ def assemble_files(
     dynamic = [source for source in kept if source.is_dynamic]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
     first = _join_files([source for source in kept if not source.is_dynamic], total - reserve)
-    if not dynamic:
-        return first
     head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
     second = _join_files(dynamic, total - len(head))
     return head + second if second else first
@@ -221,13 +217,13 @@ def assemble_files(
 
 def _join_files(sources: Sequence[Source], total: int) -> str:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
-    text = ""
+    sections = []
     for source in sources:
         body = source.text.strip()
         if len(body) > FILE_CHARACTERS:
             body = body[:FILE_CHARACTERS].rstrip() + f"\n{TRUNCATED}"
-        apart = "\n" if text else ""
-        text += f"{apart}From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n"
+        sections.append(f"From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n")
+    text = "\n".join(sections)
     if len(text) > total:
         room = total - len(_END)
         text = text[:room].rstrip() + _END if room >= _LEAST_WORTH_SHOWING else ""

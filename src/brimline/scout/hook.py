@@ -13,23 +13,19 @@ if TYPE_CHECKING:
 
 def pre_tool_use(turn: Turn) -> Decision | None:
     """Advise against a read into an ignored folder, or refuse it; either is on record."""
-    if turn.values["scout.mode"] == "off":
+    event, mode = turn.event, turn.values["scout.mode"]
+    if mode == "off":
         return None  # switched off while this session runs
     from brimline.scout import reads
     from brimline.state import logs
 
-    tool = turn.event.tool
     decision = reads.decide(
-        tool,
-        turn.event.tool_input,
-        cwd=turn.event.cwd,
-        project_dir=turn.project,
-        mode=turn.values["scout.mode"],
+        event.tool, event.tool_input, cwd=event.cwd, project_dir=turn.project, mode=mode
     )
     if decision and decision.permission:
-        turn.spool_event("Blocked", blocked=True, tool=tool, subject="a read")
-        fields = {"kind": "block", "subject": f"a read by {tool}", "reason": "scout"}
+        turn.spool_event("Blocked", blocked=True, tool=event.tool, subject="a read")
+        fields = {"kind": "block", "subject": f"a read by {event.tool}", "reason": "scout"}
         turn.attempt("audit", logs.record_pressure, turn.home, turn.state.session_id, {}, fields)
     elif decision:
-        turn.spool_event("Advised", tool=tool)
+        turn.spool_event("Advised", tool=event.tool)
     return decision

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import patterns, shell
 from brimline.decision import Decision
-from brimline.errors import ConfigError
+from brimline.errors import ConfigError, reason
 from brimline.fast import io
 from brimline.foreign import flatten
 
@@ -113,15 +113,10 @@ class _Scene:
 
     def find_bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
-        for choice in patterns.alternatives(
-            self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
-        ):
-            inside = self._path_inside(choice)
-            if not inside:
-                continue
-            pattern = self.ignored.pattern_for(inside, folder=True)
-            if pattern and os.path.isfile(choice):
-                pattern = self.ignored.pattern_for(inside, folder=False)
+        whole = self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
+        for choice in patterns.alternatives(whole):
+            inside, is_file = self._path_inside(choice), os.path.isfile(choice)
+            pattern = self.ignored.pattern_for(inside, folder=not is_file) if inside else None
             if pattern:
                 yield Finding(inside, pattern)
 
@@ -238,12 +233,11 @@ def load_ignored(project_dir: str) -> Ignored:
     """Load what is in force for a project; the defaults without a usable file."""
     folder = project_dir.rstrip("/")
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
-    lines: list[str] = []
-    problem = ""
+    problem, lines = "", list[str]()
     try:
         lines = _pattern_lines(f"{folder}/{name}") if name else []
     except (OSError, ValueError) as error:
-        problem = f"{name} is not used: {getattr(error, 'strerror', None) or error}"
+        problem = f"{name} is not used: {reason(error)}"
     if all(line.startswith("!") for line in lines):
         lines = [*DEFAULTS, *lines]
     return Ignored(name, [patterns.parse(line) for line in lines], problem)
@@ -262,10 +256,10 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     carried = [pattern.text for pattern in ignored.patterns]
     lines = DEFAULTS if ignored.file in (None, IGNORE_FILE) else carried
     try:
-        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode())
-        os.chmod(path, 0o644)  # it belongs to the repository, where others read it
+        # It belongs to the repository, where others read it.
+        io.replace_file(path, (_HEAD + "".join(f"{line}\n" for line in lines)).encode(), 0o644)
     except OSError as error:
-        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot write {path}: {reason(error)}") from error
     return path
 
 
@@ -276,11 +270,7 @@ def _pattern_lines(path: str) -> list[str]:
     data = io.read_file(path, _MOST_BYTES + 1)
     if len(data) > _MOST_BYTES or b"\0" in data:
         raise ValueError(f"it is no text of at most {_MOST_BYTES >> 10} KB")
-    lines = [
-        _TRAILING_BLANKS.sub("", line) for line in data.decode("utf-8-sig", "replace").split("\n")
-    ]
-    return [
-        line
-        for line in lines
-        if not line.startswith("#") and line.strip("!/") and len(line) <= _LONGEST_PATTERN
-    ][:_MOST_PATTERNS]
+    rows = data.decode("utf-8-sig", "replace").split("\n")
+    lines = [_TRAILING_BLANKS.sub("", row) for row in rows if not row.startswith("#")]
+    kept = [line for line in lines if line.strip("!/") and len(line) <= _LONGEST_PATTERN]
+    return kept[:_MOST_PATTERNS]

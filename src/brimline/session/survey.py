@@ -15,8 +15,7 @@ from zlib import crc32
 
 from brimline import clienttools
 from brimline.compaction.cold import Call
-from brimline.store import stub
-from brimline.store.pins import Result, Said
+from brimline.store import pins, stub
 from brimline.transcript import pieces, read, row, words
 from brimline.transcript.compactions import LOADED_WHOLE_BYTES, Links
 
@@ -130,7 +129,7 @@ class Survey:
     protected: set[str] = field(default_factory=set)
     # Calls whose results the client leaves out by itself.
     cleared: set[str] = field(default_factory=set)
-    conversation: list[Said | Result] = field(default_factory=list)
+    conversation: list[pins.Directive | pins.Result] = field(default_factory=list)
 
 
 def take_survey(stream: BinaryIO, length: int, progress: Progress) -> Survey:
@@ -290,7 +289,7 @@ class _Surveyor:
 
     def _note_pin_directive(self, said: str) -> None:
         if ":pin" in said.lower():
-            self.found.conversation.append(Said(said))
+            self.found.conversation += pins.parse_directives(said)
 
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
@@ -300,7 +299,7 @@ class _Surveyor:
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
         if is_main and size_bytes >= _LARGE_BYTES:
-            survey.conversation.append(Result(call_id))
+            survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
         item = Item(

@@ -9,9 +9,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-
-# It decides where conversations are sent, and a project can set variables.
-_FILE_ONLY = ("memory.url",)
 # What a setting takes, where its default tells that.
 _KINDS = {str: "choice", bool: "flag", list: "texts", int: "number"}
 
@@ -42,8 +39,11 @@ class Setting:
 
     @property
     def allows_environment(self) -> bool:
-        """Whether the environment can override it."""
-        return self.key not in _FILE_ONLY
+        """Whether the environment can override it.
+
+        Not where conversations are sent: a project can set variables.
+        """
+        return self.kind != "url"
 
     @property
     def variable(self) -> str:
@@ -153,8 +153,7 @@ SETTINGS = (
     Setting(
         "offload.preset",
         "default",
-        "Whether bulky tool results are swapped for a reference with a preview; `off` replaces "
-        "nothing.",
+        "Whether bulky tool results are swapped for a reference with a preview; `off`: never.",
         choices=("default", "off"),
     ),
     Setting(
@@ -167,9 +166,8 @@ SETTINGS = (
     Setting(
         "offload.read_bytes",
         25_000,
-        "From this size on, as the model is sent it (a file with its line numbers), content is "
-        "shown as a preview: source, documents, and diffs, whose preview holds their changed "
-        "lines.",
+        "From this size on, as the model is sent it (a file with line numbers), content is shown "
+        "as a preview: source, documents, and diffs, whose preview has the changed lines.",
         kind="count",
     ),
     _user_only(
@@ -181,8 +179,7 @@ SETTINGS = (
     _user_only(
         "offload.always",
         [],
-        "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
-        "they failed; `offload.never` wins over it.",
+        "Commands, paths and tools whose results are bulk, failed ones too; `offload.never` wins.",
     ),
     _user_only(
         "compaction.inside",
@@ -190,16 +187,14 @@ SETTINGS = (
         "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
         "that can be recalled, and all that was said stays. `balanced` does so where that frees "
         "30 % of the messages: about 7 of 10 compactions then need no model, and the input costs "
-        "an eighth more, because the context stays fuller. `keep`: from 10 % on (9 of 10, a sixth "
-        "more). `thrifty`: from 50 % on (4 of 10, hardly more). Else, and with `off`, the client "
-        "makes its own summary.",
+        "an eighth more. `keep`: from 10 % on (9 of 10, a sixth more). `thrifty`: from 50 % on "
+        "(4 of 10, hardly more). Else, and with `off`, the client makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
     _user_only(
         "carry.enabled",
         True,
-        "Whether the user's messages, tasks, files and checks are written down before a compaction "
-        "and handed back after it.",
+        "Whether the user's messages, tasks, files and checks are carried across a compaction.",
     ),
     _user_only(
         "carry.critical_files",
@@ -227,8 +222,7 @@ SETTINGS = (
     _user_only(
         "memory.exclude",
         [],
-        "Folders whose sessions stay out of memory's search, with all below them; `*` stands for "
-        "any characters.",
+        "Folders whose sessions stay out of memory's search, with all below; `*` is any text.",
     ),
     _user_only(
         "memory.url",

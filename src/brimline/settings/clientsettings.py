@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from itertools import islice
 from pathlib import Path
@@ -42,14 +43,14 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
             found[nested] = merged[nested] | (inner if isinstance(inner, dict) else {})
         merged |= found
     facts = {
-        "model": _as_text(merged.get("model")),
+        "model": _of_type(merged.get("model"), str) or None,
         "most_tokens": None,
         "large_window_off": None,
         "autocompact_window": _as_int(merged.get("autoCompactWindow")),
         "autocompact_window_by_model": _autocompact_windows(merged["modelSettings"]),
         "autocompact_pct": None,
-        "autocompact_enabled": _as_bool(merged.get("autoCompactEnabled")),
-        "idle_enabled": _as_bool(merged.get("idleCompaction")),
+        "autocompact_enabled": _of_type(merged.get("autoCompactEnabled"), bool),
+        "idle_enabled": _of_type(merged.get("idleCompaction"), bool),
         "idle_least_tokens": None,
         "cleanup_days": _as_int(merged.get("cleanupPeriodDays")),
         "recall_allowed": recall_allowed(project_dir) or None,
@@ -85,8 +86,9 @@ def memory_folder(project_dir: str) -> str:
     """
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
-        chosen = _as_text(read_file(files[scope]).get("autoMemoryDirectory"))
-        if chosen and chosen.startswith(("/", "~/")):
+        chosen = str(read_file(files[scope]).get("autoMemoryDirectory"))
+        is_ours = scope != "local" or is_trusted_folder(project_dir)  # an archive may hold it
+        if chosen.startswith(("/", "~/")) and is_ours:
             return paths.normalised_path(chosen, "/")
     return f"{paths.project_transcripts_dir(main_worktree(project_dir))}/memory"
 
@@ -94,27 +96,22 @@ def memory_folder(project_dir: str) -> str:
 def main_worktree(project_dir: str) -> str:
     """The main worktree that a folder belongs to; itself where it is in no repository."""
     for place in (Path(project_dir), *Path(project_dir).parents):
-        try:
-            if (place / ".git").is_file():
-                told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
-                return _main_worktree_named_in(str(place), told) or str(place)
-            if (place / ".git").exists():
-                return str(place)
-        except OSError:
-            break
+        if os.path.exists(f"{place}/.git"):
+            return _main_worktree_of_linked(str(place)) or str(place)
     return project_dir
 
 
-def _main_worktree_named_in(place: str, git_file: str) -> str | None:
+def _main_worktree_of_linked(place: str) -> str | None:
     """The one that a folder's `.git` file names, if that knows of the folder: anybody can name it.
 
-    A submodule has none.
+    A main worktree has a folder there, and a submodule has none.
     """
-    linked = paths.normalised_path(git_file.removeprefix("gitdir:").strip(), place)
-    main, mark, _ = linked.partition("/.git/worktrees/")
-    if not mark:
-        return None
     try:
+        told = io.read_file(f"{place}/.git", _MOST_BYTES).decode("utf-8", "replace")
+        linked = paths.normalised_path(told.removeprefix("gitdir:").strip(), place)
+        main, mark, _ = linked.partition("/.git/worktrees/")
+        if not mark:
+            return None
         back = io.read_file(f"{linked}/gitdir", _MOST_BYTES).decode("utf-8", "replace").strip()
         registered = Path(paths.normalised_path(back, linked).removesuffix("/.git")).resolve()
         return main if registered == Path(place).resolve() else None
@@ -124,7 +121,8 @@ def _main_worktree_named_in(place: str, git_file: str) -> str | None:
 
 def recall_allowed(project_dir: str) -> bool:
     """Whether the client's permission rules let the model fetch stored output without asking."""
-    allowing, denying = (_permission_rules(project_dir, name) for name in ("allow", "deny"))
+    allowing = listed_texts(project_dir, "permissions", "allow")
+    denying = listed_texts(project_dir, "permissions", "deny")
     return any(
         any(_covers(rule, form) for rule in allowing)
         and not any(_covers(rule, form) for rule in denying)
@@ -132,15 +130,16 @@ def recall_allowed(project_dir: str) -> bool:
     )
 
 
-def _permission_rules(project_dir: str, name: str) -> list[str]:
-    """The rules of one list, over all scopes."""
-    rules = []
+def listed_texts(project_dir: str, *keys: str) -> list[str]:
+    """The texts in a list that settings files have under these keys, over all scopes."""
+    texts = []
     for path in settings_files(project_dir).values():
-        permissions = read_file(path).get("permissions")
-        listed = permissions.get(name) if isinstance(permissions, dict) else None
-        if isinstance(listed, list):
-            rules += [rule for rule in listed if isinstance(rule, str)]
-    return rules
+        found: Any = read_file(path)
+        for key in keys:
+            found = found.get(key) if isinstance(found, dict) else None
+        if isinstance(found, list):
+            texts += [text for text in found if isinstance(text, str)]
+    return texts
 
 
 def _covers(rule: str, form: str) -> bool:
@@ -180,12 +179,8 @@ def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:
 def _as_int(value: Any) -> int | None:
     if isinstance(value, str):
         return io.positive_number(value.strip())
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return value if type(value) is int and value > 0 else None
 
 
-def _as_text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _as_bool(value: Any) -> bool | None:
-    return value if isinstance(value, bool) else None
+def _of_type(value: Any, wanted: type) -> Any:
+    return value if isinstance(value, wanted) else None

@@ -67,8 +67,8 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
     if environment:
         before = dict(config.values)
         presets.apply_environment(config.values, presets.preset_named(name), io.env)
-        for key in [key for key, value in config.values.items() if before[key] != value]:
-            config.sources[key] = "environment (the preset's own variables)"
+        changed = [key for key, value in config.values.items() if before[key] != value]
+        config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
 
 def current_policy(home_dir: str, project_dir: str) -> policy.Policy:
@@ -231,14 +231,15 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
         return
     if not project:
         _merge_models(config, document.pop("models", []), path)
-    entries = _flatten(document)
-    config.problems += _unknown_keys(path, [key for key, _ in entries if key not in BY_KEY])
-    for setting, raw in [(BY_KEY[key], raw) for key, raw in entries if key in BY_KEY]:
-        if project and not setting.project:
-            problem = f"{path}: {setting.key} cannot be set by a project and is ignored"
-            config.problems.append(problem)
+    unknown = []
+    for key, raw in _flatten(document):
+        if key not in BY_KEY:
+            unknown.append(key)
+        elif project and not BY_KEY[key].project:
+            config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
         else:
-            _set_value(config, setting, raw, source, path)
+            _set_value(config, BY_KEY[key], raw, source, path)
+    config.problems += _unknown_keys(path, unknown)
 
 
 def _unknown_keys(path: str, keys: list[str]) -> list[str]:

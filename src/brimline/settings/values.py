@@ -1,11 +1,12 @@
 """The settings' defaults, and how a value is checked or parsed.
 
-Fast path: imports only `brimline.models` and `brimline.settings.catalogue`.
+Fast path: imports only `fast.io`, `models` and `settings.catalogue`.
 """
 
 from __future__ import annotations
 
 from brimline import models
+from brimline.fast import io
 from brimline.settings.catalogue import SETTINGS, Setting
 
 TYPE_CHECKING = False
@@ -32,13 +33,10 @@ def coerce(setting: Setting, raw: Any) -> Any:
 
 
 def _to_tokens(setting: Setting, raw: Any) -> int:
-    if isinstance(raw, str):
-        digits = raw.strip().replace("_", "")
-        plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
-        raw = int(digits) if plain else None
+    tokens = io.positive_number(raw.strip().replace("_", "")) if isinstance(raw, str) else raw
     least = max(1, setting.least)
-    if isinstance(raw, int) and not isinstance(raw, bool) and least <= raw < 10**_MOST_DIGITS:
-        return raw
+    if type(tokens) is int and least <= tokens < 10**_MOST_DIGITS:
+        return tokens
     raise ValueError(f"takes a whole number of tokens, {least:,} or above")
 
 
@@ -49,17 +47,14 @@ def _to_choice(setting: Setting, raw: Any) -> str:
 
 
 def _to_numbers(setting: Setting, raw: Any) -> list[float]:
-    problem = "takes one to nine different numbers, such as [30, 15, 7, 3]"
     items = raw.strip().strip("[]").split(",") if isinstance(raw, str) else raw
-    if not isinstance(items, list) or not 1 <= len(items) <= _MOST_TIERS:
-        raise ValueError(problem)
     try:
-        numbers = [_to_number(setting, item) for item in items]
+        numbers = [_to_number(setting, item) for item in items] if isinstance(items, list) else []
     except ValueError:
-        raise ValueError(problem) from None
-    if len(set(numbers)) != len(numbers):
-        raise ValueError(problem)
-    return numbers
+        numbers = []
+    if 1 <= len(numbers) <= _MOST_TIERS and len(set(numbers)) == len(numbers):
+        return numbers
+    raise ValueError("takes one to nine different numbers, such as [30, 15, 7, 3]")
 
 
 def _to_number(setting: Setting, raw: Any) -> float:
@@ -95,9 +90,9 @@ def _to_path(_: Setting, raw: Any) -> str:
 
 
 def _to_texts(setting: Setting, raw: Any) -> list[str]:
-    items = [item.strip() for item in raw.split(",")] if isinstance(raw, str) else raw
-    if isinstance(items, list) and all(isinstance(item, str) for item in items):
-        texts = [item for item in items if item]
+    items = raw.split(",") if isinstance(raw, str) else raw
+    if items == [] or _are_texts(items):
+        texts = [item.strip() for item in items if item.strip()]
         if not setting.choices or set(texts) <= set(setting.choices):
             return texts
     known = f" out of {', '.join(setting.choices)}" if setting.choices else ""

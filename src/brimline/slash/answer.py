@@ -164,15 +164,14 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
 
 
 def _do_pin(turn: Turn, arguments: str, _watch: Watch) -> str:
-    kind, _, rest = arguments.partition(" ")
-    if kind not in _PIN_KINDS:
-        kind, rest = pins.LAST, arguments
-        first = arguments.partition(" ")[0]
-        # A reason needs one of the words before it: a typo is not taken for one.
-        if first and first.lower() not in pins.LEVELS and "=" not in first:
-            kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
-            return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
-    return pinning.obey_directive(pins.directive_from_arguments(kind, rest), turn)
+    first, _, rest = arguments.partition(" ")
+    if first in _PIN_KINDS:
+        return pinning.obey_directive(pins.directive_from_arguments(first, rest), turn)
+    # A reason needs one of the words before it: a typo is not taken for one.
+    if first and first.lower() not in pins.LEVELS and "=" not in first:
+        kinds, levels = "|".join(_PIN_KINDS), f"{pins.SOFT}|{pins.HARD}"
+        return f"Usage: /brim:pin [{kinds}] [{levels}] [reason]"
+    return pinning.obey_directive(pins.directive_from_arguments(pins.LAST, arguments), turn)
 
 
 def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:

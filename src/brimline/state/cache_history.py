@@ -36,11 +36,11 @@ def document(
     sessions = []
     for path in transcripts:
         with contextlib.suppress(OSError):  # the others are shown
-            sessions.append(_session_document(home_dir, path, progress))
+            sessions.append(_cache_figures(home_dir, path, progress))
     return {"sessions": [session for session in sessions if session["requests"]]}
 
 
-def _session_document(
+def _cache_figures(
     home_dir: str, path: str, progress: Callable[[int], None] | None
 ) -> dict[str, Any]:
     name = find.session_id_of(path)

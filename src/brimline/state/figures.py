@@ -39,8 +39,8 @@ class Turn:
     """From one prompt of the user to the next."""
 
     at: float
+    # When the prompt was sent; None before the first request and right after a compaction.
     occupancy_tokens: int | None
-    """When the prompt was sent; None before the first request and right after a compaction."""
     growth_tokens: int = 0
     requests: int = 0
     compactions: int = 0
@@ -67,23 +67,23 @@ class Compaction:
     pre_tokens: int | None = None
     post_tokens: int | None = None
     summary_characters: int | None = None
+    # `hook` for the text as the model wrote it, `transcript` for the text the next request got.
     summary_source: str | None = None
-    """`hook` for the text as the model wrote it, `transcript` for the text the next request got."""
+    # Of the user until then.
     messages: int | None = None
-    """Of the user until then."""
+    # How many of these the summary holds word for word.
     held: int | None = None
-    """How many of these the summary holds word for word."""
     card_characters: int | None = None
+    # How many results, where no model was asked; None where one wrote a summary.
     moved_out: int | None = None
-    """How many results, where no model was asked; None where one wrote a summary."""
     freed_tokens: int | None = None
     seconds: float | None = None
+    # What the next request did not read from the cache.
     rewritten_tokens: int | None = None
-    """What the next request did not read from the cache."""
+    # Whether it took place: a client may announce one and then compact nothing.
     confirmed: bool = False
-    """Whether it took place: a client may announce one and then compact nothing."""
+    # The transcript's row, by which copies of it in other sessions are known.
     uuid: str | None = None
-    """The transcript's row, by which copies of it in other sessions are known."""
 
     @property
     def moved_out_phrase(self) -> str | None:
@@ -104,8 +104,8 @@ class Figures:
     first_at: float | None = None
     last_at: float | None = None
     turns: list[Turn] = field(default_factory=list)
+    # Model, and occupancy at each request, between one compaction and the next.
     segments: list[tuple[str | None, list[int]]] = field(default_factory=list)
-    """Model, and occupancy at each request, between one compaction and the next."""
     messages: list[Notice] = field(default_factory=list)
     blocks: list[Notice] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
@@ -122,13 +122,13 @@ def sound_fields(line: dict[str, Any]) -> Event:
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
 
 
-def events_worth_keeping(events: Sequence[Event]) -> list[Event]:
+def kept_events(events: Sequence[Event]) -> list[Event]:
     """The events that tell more than a reading, and the last one."""
     told = [e for e in events[:-1] if e["event"] in _TOLD or "spoke" in e or "blocked" in e]
     return [*told, *events[-1:]]
 
 
-def requests_from_events(events: Iterable[Event]) -> list[Request]:
+def measured_requests(events: Iterable[Event]) -> list[Request]:
     """The requests that hooks have measured; parallel hooks often take the same reading."""
     found: list[Request] = []
     seen: set[tuple[int | None, int]] = set()
@@ -294,16 +294,14 @@ def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _compaction_of_row(
-            [one for one in own if one not in took_place], row.at or 0.0
-        )
+        compaction = _matching([one for one in own if one not in took_place], row.at or 0.0)
         _fill_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _compaction_of_row(own: list[Compaction], at: float) -> Compaction:
+def _matching(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction

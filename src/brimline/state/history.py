@@ -20,14 +20,7 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import (
-    Figures,
-    add_up,
-    events_worth_keeping,
-    requests_from_events,
-    sound_fields,
-)
-from brimline.state.session import SPOOL
+from brimline.state.figures import Figures, add_up, kept_events, measured_requests, sound_fields
 from brimline.transcript import compactions, find
 
 if TYPE_CHECKING:
@@ -54,8 +47,8 @@ class Session:
 
     session_id: str
     stamp: list[Any] = field(default_factory=list)
+    # Pieces of its spool that hold no event.
     damaged: int = 0
-    """Pieces of its spool that hold no event."""
     events: list[dict[str, Any]] = field(default_factory=list)
     requests: list[compactions.Request] = field(default_factory=list)
     recorded: list[compactions.Recorded] = field(default_factory=list)
@@ -112,7 +105,7 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    gone = forgotten.last_lines_by_session(home_dir)
+    gone = forgotten.by_session(home_dir)
     given = _files_by_session(
         path for path in transcripts if not forgotten.has_nothing_new(gone, path)
     )
@@ -141,17 +134,17 @@ def update(
     return notes
 
 
-def write_sessions(home_dir: str, changed: list[Session], until: float) -> bool:
-    """Put new lines in the place of some sessions' old ones; False where another holds the lock.
+def write_sessions(home_dir: str, changed: list[Session], until: float) -> None:
+    """Put new lines in the place of some sessions' old ones; nothing where another has the lock.
 
     Raises:
         StateError: the file cannot be written.
     """
-    path = _history_file(home_dir)
+    path = _file_in(home_dir)
     try:
         with _locked(home_dir, until) as is_held:
             if not is_held:
-                return False
+                return
             lines = load_lines(home_dir)
             for one in changed:
                 # Of two that were made at once, the one that knows more stays.
@@ -164,7 +157,6 @@ def write_sessions(home_dir: str, changed: list[Session], until: float) -> bool:
                 os.fsync(file.fileno())  # what it was made from may be deleted next
     except OSError as error:
         raise StateError(f"{path} cannot be written: {error.strerror or error}") from error
-    return True
 
 
 def forget(home_dir: str, session_id: str) -> None:
@@ -176,7 +168,7 @@ def forget(home_dir: str, session_id: str) -> None:
     with _locked(home_dir, float("inf")):
         lines = load_lines(home_dir)
         if lines.pop(session_id, None):
-            io.replace_file(_history_file(home_dir), b"".join(lines.values()))
+            io.replace_file(_file_in(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
@@ -245,16 +237,13 @@ def _update_session(
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
     scans = [compactions.scan_session(path, step) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
-    requests = _distinct_requests(scans) or requests_from_events(events)
-    session.events = _earlier_than(session.events, events) + events_worth_keeping(events)
+    # A session may lie in two folders, with the same rows in each.
+    scanned = {request for scan in scans for request in scan.requests}
+    requests = sorted(scanned, key=_time_of) or measured_requests(events)
+    session.events = _earlier_than(session.events, events) + kept_events(events)
     session.requests = _earlier_than(session.requests, requests) + requests
     session.recorded = _earlier_than(session.recorded, recorded) + recorded
     return True
-
-
-def _distinct_requests(scans: list[compactions.Scan]) -> list[compactions.Request]:
-    """All requests once: a session may lie in two folders, with the same rows in each."""
-    return sorted({request for scan in scans for request in scan.requests}, key=_time_of)
 
 
 def _drop_forgotten(session: Session, since: float) -> bool:
@@ -296,9 +285,9 @@ def _read_spool(folder: str) -> tuple[list[dict[str, Any]], int]:
 
 
 def _spool_files(folder: str) -> list[str]:
-    """A session's spool files, oldest first; the last version put those away that had grown."""
-    names = [name for name in io.names_in(folder) if name.startswith("spool.")]
-    return [f"{folder}/{name}" for name in sorted(names, key=lambda name: (name == SPOOL, name))]
+    """A session's spool: what hooks left, and what the gateway left."""
+    names = sorted(io.names_in(folder))
+    return [f"{folder}/{name}" for name in names if name.startswith("spool.")]
 
 
 def _is_event(line: dict[str, Any]) -> bool:
@@ -336,7 +325,7 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
             return
-        if name == session_id or not _is_folder(folder):
+        if name == session_id or os.path.islink(folder) or not os.path.isdir(folder):
             continue
         with contextlib.suppress(FileNotFoundError):  # another is at it too
             age_s = _age_s(folder)
@@ -348,10 +337,6 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
                 os.rmdir(folder)
             elif age_s > _STALE_S:
                 _remove_files(folder, brief)
-
-
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _age_s(folder: str) -> float:
@@ -385,19 +370,19 @@ def _file_stamps(files: Iterable[str]) -> list[list[Any]]:
     return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 
 
-def _history_file(home_dir: str) -> str:
+def _file_in(home_dir: str) -> str:
     return home_dir + "/history.jsonl"
 
 
 def load_lines(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
-        data = io.read_file(_history_file(home_dir))
+        data = io.read_file(_file_in(home_dir))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StateError(
-            f"{_history_file(home_dir)} cannot be read: {error.strerror or error}"
+            f"{_file_in(home_dir)} cannot be read: {error.strerror or error}"
         ) from error
     lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
     return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}

@@ -41,10 +41,10 @@ class Sample(NamedTuple):
     effective: int
     tokens: int
     trigger: str
+    # Where the settings of that moment led to expect it.
     expected: int | None = None
-    """Where the settings of that moment led to expect it."""
+    # `refusal` where it followed one of the API's.
     ending: str | None = None
-    """`refusal` where it followed one of the API's."""
 
     @property
     def key(self) -> str:
@@ -131,13 +131,12 @@ def _median(values: list[int]) -> int:
 
 def _parse_sample(line: dict[str, Any]) -> Sample | None:
     values: dict[str, Any] = {name: line.get(name) for name in Sample._fields}
-    if not all(_is_count(values[name]) for name in ("window", "effective", "tokens")):
-        return None
-    if not isinstance(values["trigger"], str) or not isinstance(values["session"], str):
-        return None
-    at = values["at"]
-    return Sample(**values) if isinstance(at, int | float) else None
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    sample = Sample(**values)
+    counts = (sample.window, sample.effective, sample.tokens)
+    is_sound = (
+        all(type(count) is int and count > 0 for count in counts)
+        and isinstance(sample.trigger, str)
+        and isinstance(sample.session, str)
+        and isinstance(sample.at, int | float)
+    )
+    return sample if is_sound else None

@@ -60,7 +60,7 @@ def _place(error: BaseException) -> str:
     trace = error.__traceback__
     place = ""
     while trace is not None:
-        file = trace.tb_frame.f_code.co_filename.replace("\\", "/")
+        file = trace.tb_frame.f_code.co_filename
         place = "/".join(file.split("/")[-2:]) + f":{trace.tb_lineno}"
         trace = trace.tb_next
     return place

@@ -108,23 +108,19 @@ def _overview(figures: dict[str, Figures]) -> dict[str, Any]:
     recorded.sort(key=lambda name: figures[name].last_at or 0.0, reverse=True)
     pairs = [(name, each) for name in figures for each in figures[name].compactions]
     compactions = sorted(pairs, key=lambda pair: pair[1].begun_at)
+    sizes = [each.summary_characters for _, each in compactions]
     return {
         "session_count": len(recorded),
         "sessions": [_session_row(name, figures[name]) for name in recorded[:_RECENT_SESSIONS]],
         "compaction_count": len(compactions),
         "compactions_without_a_model": sum(each.moved_out is not None for _, each in compactions),
         "results_moved_out": sum(each.moved_out or 0 for _, each in compactions),
-        "summary_characters": percentiles(_known_summary_sizes(compactions)),
+        "summary_characters": percentiles([size for size in sizes if size is not None]),
         "compactions": [
-            _compaction_document(compaction, name, figures[name].model)
+            _compaction_row(compaction, name, figures[name].model)
             for name, compaction in compactions
         ],
     }
-
-
-def _known_summary_sizes(compactions: list[tuple[str, Compaction]]) -> list[int]:
-    sizes = [compaction.summary_characters for _, compaction in compactions]
-    return [size for size in sizes if size is not None]
 
 
 def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
@@ -139,7 +135,7 @@ def _session_document(session_id: str, figures: Figures) -> dict[str, Any]:
 
 def compaction_documents(session_id: str, figures: Figures) -> list[dict[str, Any]]:
     """The compactions of a session; what they cost and lost is for the rooms above to fill in."""
-    return [_compaction_document(each, session_id, figures.model) for each in figures.compactions]
+    return [_compaction_row(each, session_id, figures.model) for each in figures.compactions]
 
 
 def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
@@ -157,9 +153,7 @@ def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     }
 
 
-def _compaction_document(
-    compaction: Compaction, session_id: str, model: str | None
-) -> dict[str, Any]:
+def _compaction_row(compaction: Compaction, session_id: str, model: str | None) -> dict[str, Any]:
     names = "trigger pre_tokens post_tokens summary_characters summary_source"
     return {
         "session_id": session_id,
@@ -207,7 +201,7 @@ def _overview_text(document: dict[str, Any]) -> str:
                 output.minute(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
-                _tokens_and_share(session["peak_occupancy_tokens"], session["window_tokens"]),
+                _with_share(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
                 (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
             ]
@@ -261,10 +255,7 @@ def _session_text(document: dict[str, Any]) -> str:
         ("model", output.one_line(document["model"] or "unknown")),
         ("active", output.span(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
-        (
-            "fullest",
-            _tokens_and_share(document["peak_occupancy_tokens"], document["window_tokens"]),
-        ),
+        ("fullest", _with_share(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
@@ -290,7 +281,7 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [
-        f"Turns{_last_of_text(rows, turns)}",
+        f"Turns{_last_of(rows, turns)}",
         output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2),
     ]
 
@@ -334,7 +325,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         for each in compactions[-_LAST_ROWS:]
         if each["account"]
     ]
-    title = f"Compactions{_last_of_text(rows, compactions)}"
+    title = f"Compactions{_last_of(rows, compactions)}"
     return [title, table, *accounts, output.wrapped(legend)]
 
 
@@ -343,10 +334,10 @@ def _held_text(compaction: dict[str, Any]) -> str:
     return "" if count is None or held is None else f"{held}/{count}"
 
 
-def _last_of_text(shown: list[Any], every: list[Any]) -> str:
+def _last_of(shown: list[Any], every: list[Any]) -> str:
     return f" (last {len(shown)} of {len(every)})" if len(every) > len(shown) else ""
 
 
-def _tokens_and_share(tokens: int | None, window: int | None) -> str:
+def _with_share(tokens: int | None, window: int | None) -> str:
     share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
     return output.figure(tokens) + share

@@ -209,11 +209,9 @@ class SessionState:
             return None
         return at if isinstance(at, int | float) else None
 
-    def largest_number_behind(self, mark: str) -> int | None:
+    def largest_behind(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
-        numbers = [
-            _number_or_zero(name[len(mark) :]) for name in self.names if name.startswith(mark)
-        ]
+        numbers = [_as_number(name[len(mark) :]) for name in self.names if name.startswith(mark)]
         return max(numbers, default=None)
 
     def remember_compaction(self, size: int) -> None:
@@ -237,7 +235,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_number_or_zero(name[len(_CLAIM) :])] = self._claim_offset(name)
+                spoken[_as_number(name[len(_CLAIM) :])] = self._claim_offset(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -260,12 +258,10 @@ class SessionState:
 
     def _claim_offset(self, name: str) -> int:
         try:
-            return _number_or_zero(
-                io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace")
-            )
+            return _as_number(io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
         except OSError:
             return 0
 
 
-def _number_or_zero(text: str) -> int:
+def _as_number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0

@@ -26,10 +26,8 @@ _REST = re.compile(r"[0-9a-f]{62}")
 # What a removal moved aside, in the folder for temporary files: digest and kind.
 ASIDE = re.compile(r"([0-9a-f]{64})\.(blob|json|pin)\.\d+\.\d+\.gone")
 _BESIDE = re.compile(r"([0-9a-f]{62})\.(json|pin)")
-_MOST_DIGITS = 12
-_RANGE = re.compile(
-    r"\s*(?P<first>-?\d+)?(?:@(?P<after>\d+))?\s*(?P<colon>:)?\s*(?P<last>-?\d+)?\s*", re.ASCII
-)
+# First line, character to begin at, colon, last line.
+_RANGE = re.compile(r"\s*(-?\d{1,12})?(?:@(\d{1,12}))?\s*(:)?\s*(-?\d{1,12})?\s*", re.ASCII)
 _DASHED = re.compile(r"\s*(\d+)\s*-\s*(\d+)\s*", re.ASCII)
 
 
@@ -69,17 +67,13 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     try:
         data = put.unpack_blob(_read_blob_file(home_dir, digest))
         if put.sha256(data) != digest:
-            raise ValueError("its content does not match the key")  # noqa: TRY301 - told below
+            raise ValueError("it is damaged, its content does not match the key")  # noqa: TRY301 - told below
     except FileNotFoundError:
         raise _missing_error(key) from None
     except OSError as error:
         raise StoreError(f"{key} cannot be read: {error.strerror or error}") from error
     except ValueError as error:
-        raise StoreError(f"{key} is damaged and was not returned ({error})") from None
-    except ImportError:
-        raise StoreError(
-            f"{key} is compressed with zstd: pip install zstandard to read it"
-        ) from None
+        raise StoreError(f"{key} cannot be returned: {error}") from None
     if touch:
         with contextlib.suppress(OSError):  # a store that is read-only can be read
             layout.mark_as_used(home_dir, digest)
@@ -132,19 +126,18 @@ def last_key(home_dir: str) -> str:
 
 def meta(home_dir: str, key: str) -> dict[str, Any]:
     """What is known about a blob; empty where the sidecar is lost or damaged."""
+    path = layout.file_path(home_dir, layout.digest_of(key), "json")
     try:
-        return json.load_object(
-            layout.read_file(layout.file_path(home_dir, layout.digest_of(key), "json"))
-        )
+        return json.load_object(layout.read_file(path))
     except (OSError, ValueError):
         return {}
 
 
-def content_bytes(home_dir: str, digest: str) -> tuple[str, int] | None:
-    """Method and content length of a blob; None where it is gone or damaged."""
+def content_bytes(home_dir: str, digest: str) -> int | None:
+    """The length of a blob's content; None where it is gone or damaged."""
     try:
         raw = layout.read_file(layout.file_path(home_dir, digest), put.HEADER_BYTES)
-        return put.read_blob_header(raw)
+        return put.read_blob_header(raw)[1]
     except (OSError, ValueError):
         return None
 
@@ -188,11 +181,8 @@ def digests_starting_with(home_dir: str, start: str) -> list[str]:
         StoreError: the folder cannot be read.
     """
     folder = f"{layout.root(home_dir)}/blobs/{start[:2]}"
-    return sorted(
-        start[:2] + entry.name
-        for entry in _folder_entries(folder)
-        if _REST.fullmatch(entry.name) and entry.name.startswith(start[2:])
-    )
+    names = [entry.name for entry in _folder_entries(folder) if _REST.fullmatch(entry.name)]
+    return sorted(start[:2] + name for name in names if name.startswith(start[2:]))
 
 
 def bring_back_from_aside(home_dir: str, digest: str) -> bool:
@@ -272,16 +262,16 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     """
     dashed = _DASHED.fullmatch(text)
     match = _RANGE.fullmatch(f"{dashed[1]}:{dashed[2]}" if dashed else text)
-    ends = [match["first"], match["last"]] if match else [None, None]
-    if match is None or not any(ends) or any(len(end or "") > _MOST_DIGITS for end in ends):
+    start, character, colon, end = match.groups() if match else [None] * 4
+    if not start and not end:
         raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
-    first = _number_of_end(ends[0], 1, count)
-    last = _number_of_end(ends[1], count, count) if match["colon"] else first
+    first = _number_of_end(start, 1, count)
+    last = _number_of_end(end, count, count) if colon else first
     if first > count:
         raise StoreError(f"there is no {what} {first:,}: the last one is {count:,}")
     if last < first:
         raise StoreError(f"{text!r} asks for no {what}s: it ends before it begins")
-    return Span(first, min(last, count), int((match["after"] or "1")[:_MOST_DIGITS]) - 1)
+    return Span(first, min(last, count), int(character or "1") - 1)
 
 
 def _number_of_end(text: str | None, default: int, count: int) -> int:

@@ -38,7 +38,7 @@ DIGEST_LENGTH = 64
 # So few digits may stand for a whole key.
 SHORTEST_PREFIX = 8
 # Enough of a key to find one output among more than any store holds.
-SHORT_DIGITS = 12
+SHORT_CHARACTERS = len(PREFIX) + 12
 _HEX = frozenset("0123456789abcdef")
 _system = io.system
 _CREATE = _system.O_WRONLY | _system.O_CREAT | _system.O_EXCL | _system.O_CLOEXEC
@@ -100,7 +100,7 @@ def is_hex(text: str) -> bool:
 
 def short_key(key: str) -> str:
     """As much of a key as people and models need."""
-    return key[: len(PREFIX) + SHORT_DIGITS]
+    return key[:SHORT_CHARACTERS]
 
 
 def open_to_read(path: str, *, follow: bool = False) -> int:

@@ -35,7 +35,11 @@ def document(
     held = pins.all_pins(home_dir)
     with_pin = [blob for blob in blobs if blob.digest in held]
     levels = [held[blob.digest].level for blob in with_pin]
-    chosen = _blobs_of_session(with_pin if pinned else blobs, home_dir, session_id)
+    chosen = with_pin if pinned else blobs
+    if session_id is not None:
+        session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
+        stored = removal.stored_by_session(home_dir, session)
+        chosen = [blob for blob in chosen if blob.key in {*stored.keys, *stored.shared}]
     return {
         "folder": layout.root(home_dir),
         "blobs": len(blobs),
@@ -45,28 +49,13 @@ def document(
     }
 
 
-def _blobs_of_session(blobs: list[Blob], home_dir: str, session_id: str | None) -> list[Blob]:
-    """Those of one session, or all where none is named."""
-    if session_id is None:
-        return blobs
-    keys = _keys_of_session(home_dir, session_id)
-    return [blob for blob in blobs if blob.key in keys]
-
-
-def _keys_of_session(home_dir: str, session_id: str) -> set[str]:
-    session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
-    stored = removal.stored_by_session(home_dir, session)
-    return {*stored.keys, *stored.shared}
-
-
 def _output_document(home_dir: str, blob: Blob, held: dict[str, pins.Pin]) -> dict[str, Any]:
     """A stored output with its description; unknown is null."""
     described = contents.meta(home_dir, blob.key)
-    header = contents.content_bytes(home_dir, blob.digest)
     pin = held.get(blob.digest, pins.Pin(pins.NONE))
     return {
         "key": blob.key,
-        "bytes": header[1] if header else None,
+        "bytes": contents.content_bytes(home_dir, blob.digest),
         **{name: described.get(name) for name in _DESCRIPTION},
         "disk_bytes": blob.disk_bytes,
         "used": clock.format_utc(blob.used_ns / 1e9),

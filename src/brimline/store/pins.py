@@ -55,12 +55,6 @@ class Directive(NamedTuple):
     reason: str | None = None
 
 
-class Said(NamedTuple):
-    """A text that the user wrote."""
-
-    text: str
-
-
 class Result(NamedTuple):
     """A large result, by whatever the caller knows it by: a key, a tool call's id, a position."""
 
@@ -109,18 +103,16 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
 def read_pin(home_dir: str, digest: str) -> Pin | None:
     """The pin of a blob, if any."""
     try:
-        text = layout.read_file(layout.file_path(home_dir, digest, "pin")).decode(
-            "utf-8", "replace"
-        )
+        raw = layout.read_file(layout.file_path(home_dir, digest, "pin"))
     except FileNotFoundError:
         return None
     except OSError as error:
         return Pin(HARD, f"the pin cannot be read: {error.strerror or error}")
     try:
-        stored = json.loads(text)
+        stored = json.load_object(raw)
         level, reason, at = stored["level"], stored["reason"], stored["at"]
-    except (ValueError, KeyError, TypeError):
-        return Pin(HARD, "the pin is damaged")
+    except (ValueError, KeyError):
+        level = ""
     if level not in LEVELS:
         return Pin(HARD, "the pin is damaged")
     return Pin(level, reason if isinstance(reason, str) else None, at)
@@ -138,21 +130,22 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
     Raises:
         StoreError: a folder cannot be read.
     """
-    digests = [digest for digest, kind in contents.files_beside(home_dir) if kind == "pin"]
-    pins = {digest: read_pin(home_dir, digest) for digest in digests}
-    return {digest: found for digest, found in pins.items() if found}
+    pins = {}
+    for digest, kind in contents.files_beside(home_dir):
+        if kind == "pin" and (found := read_pin(home_dir, digest)):
+            pins[digest] = found
+    return pins
 
 
 def parse_directives(text: str) -> list[Directive]:
     """The directives in a text of the user, in order."""
-    directives = [
-        _directive_from_options(match[1].lower(), match[2]) for match in _DIRECTIVE.finditer(text)
-    ]
+    found = _DIRECTIVE.finditer(text)
+    directives = [_directive_from_options(match[1].lower(), match[2]) for match in found]
     return [each._replace(level=each.level or SOFT) for each in directives]
 
 
-def resolve_directives(conversation: Iterable[Said | Directive | Result]) -> Resolved:
-    """The pins that a conversation asks for: what the user wrote and the large results, in order.
+def resolve_directives(conversation: Iterable[Directive | Result]) -> Resolved:
+    """The pins that a conversation asks for: the user's directives and large results, in order.
 
     Of several for one result the strongest counts, of equals the last. A `last` without a result
     before it, a `next` without one after it, a `start` without an `end` and an `end` without a
@@ -168,17 +161,15 @@ def resolve_directives(conversation: Iterable[Said | Directive | Result]) -> Res
             for directive in waiting:
                 _raise_pins(found.wanted, [item.name], directive)
             waiting = []
-            continue
-        for directive in [item] if isinstance(item, Directive) else parse_directives(item.text):
-            if directive.kind == LAST:
-                _raise_pins(found.wanted, results[-1:], directive)
-            elif directive.kind == NEXT:
-                waiting.append(directive)
-            elif directive.kind == START:
-                open_ranges.append((directive, len(results)))
-            elif open_ranges:
-                start, first = open_ranges.pop()
-                _raise_pins(found.wanted, results[first:], start)
+        elif item.kind == LAST:
+            _raise_pins(found.wanted, results[-1:], item)
+        elif item.kind == NEXT:
+            waiting.append(item)
+        elif item.kind == START:
+            open_ranges.append((item, len(results)))
+        elif open_ranges:
+            start, first = open_ranges.pop()
+            _raise_pins(found.wanted, results[first:], start)
     for start, first in open_ranges:
         _raise_pins(found.gathered, results[first:], start)
     return found._replace(waits=bool(waiting or open_ranges))

@@ -2,10 +2,9 @@
 
 Fast path: imports only `sys`, `zlib`, `fast.io`, `fast.json`, `fast.paths` and `store.layout`.
 
-A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip, `z` zstd), the
-content's length in eight bytes. So it can be read with its sidecar lost, and without brimline:
-`tail -c +14 FILE | gunzip`. Content is compressed once, when it is put; zstd is only read, because
-another interpreter may have none.
+A blob file has a header: `BRB1`, one letter for the method (`n` none, `g` gzip), the content's
+length in eight bytes. So it can be read with its sidecar lost, and without brimline:
+`tail -c +14 FILE | gunzip`. Content is compressed once, when it is put.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _LARGE_BYTES = 1_500_000
 _SAMPLE_BYTES = 1 << 15
 _WORTH_RATIO = 0.9
 _LEVEL = 1
-_METHODS = {b"n": "none", b"g": "gzip", b"z": "zstd"}
+NONE, GZIP = b"n", b"g"
 _GZIP_CONTAINER = 31
 _TEXT_LENGTH = 4_000
 
@@ -73,7 +72,7 @@ def put(
                 layout.mark_as_used(home_dir, digest)
                 and unpack_blob(layout.read_file(blob)) == data
             )
-        except (OSError, ValueError, ImportError):
+        except (OSError, ValueError):
             pass
     if not known:
         now_ns = layout.store_time_ns(home_dir)
@@ -90,17 +89,14 @@ def put(
 
 def sha256(data: bytes) -> str:
     """The digest of some content, by the cheapest way for its size."""
-    names = ["_sha2", "_sha256", "hashlib"]  # of Python 3.12 and later, of 3.11, of any other
+    name = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
     if len(data) >= _LARGE_BYTES or "_hashlib" in sys.modules:  # in a command it is there already
-        names.insert(0, "_hashlib")
-    for name in names:
-        try:
-            module = __import__(name)
-        except ImportError:
-            continue
-        make: Any = module.openssl_sha256 if name == "_hashlib" else module.sha256
-        return str(make(data).hexdigest())
-    raise ImportError("this Python has no SHA-256")
+        name = "hashlib"
+    try:
+        make: Any = __import__(name).sha256
+    except ImportError:  # not every Python is built with all of them
+        make = __import__("hashlib").sha256
+    return str(make(data).hexdigest())
 
 
 def count_lines(data: bytes) -> int:
@@ -118,8 +114,8 @@ def pack_blob(data: bytes) -> bytes:
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _GZIP_CONTAINER)
         payload = packer.compress(data) + packer.flush()
         if len(payload) < len(data):
-            return MAGIC + b"g" + size + payload
-    return MAGIC + b"n" + size + data
+            return MAGIC + GZIP + size + payload
+    return MAGIC + NONE + size + data
 
 
 def _record_put(
@@ -131,14 +127,8 @@ def _record_put(
     sidecar = layout.file_path(home_dir, digest, "json")
     if not again or not io.system.access(io.path_bytes(sidecar), 0):
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
-        at = moment_ns // 1_000_000 / 1_000
-        fields |= {
-            "v": FORMAT,
-            "key": key,
-            "bytes": size,
-            "lines": count_lines(data),
-            "created": at,
-        }
+        fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
+        fields["created"] = moment_ns // 1_000_000 / 1_000
         layout.write_whole(home_dir, sidecar, json.dumps(fields).encode())
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
@@ -173,58 +163,32 @@ def unpack_blob(raw: bytes) -> bytes:
     """The content of a blob file.
 
     Raises:
-        ValueError: it is damaged; one phrase says how.
-        ImportError: it needs zstd, which this interpreter does not have.
+        ValueError: it is damaged, or compressed in a way that is not known; one phrase says so.
     """
     method, size = read_blob_header(raw)
     data = raw[HEADER_BYTES:]
-    try:
-        if method == "gzip":
+    if method not in (NONE, GZIP):
+        raise ValueError("its compression is unknown to this brimline; a newer one may know it")
+    if method == GZIP:
+        unpacker = zlib.decompressobj(_GZIP_CONTAINER)
+        try:
             # Never more than was promised: a damaged length must not fill the memory.
-            unpacker = zlib.decompressobj(_GZIP_CONTAINER)
-            data = _unpack_whole(unpacker, unpacker.decompress(data, size + 1))
-        elif method == "zstd":
-            data = _unpack_zstd(data, size)
-    except (zlib.error, OverflowError, MemoryError) as error:
-        raise ValueError(f"it cannot be decompressed ({error})") from None
+            data = unpacker.decompress(data, size + 1)
+        except (zlib.error, OverflowError, MemoryError) as error:
+            raise ValueError(f"it is damaged and cannot be decompressed ({error})") from None
+        if not unpacker.eof or unpacker.unused_data:
+            raise ValueError("it is damaged, its compressed data is cut off or too long")
     if len(data) != size:
-        raise ValueError(f"it holds {len(data)} bytes instead of {size}")
+        raise ValueError(f"it is damaged and holds {len(data)} bytes instead of {size}")
     return data
 
 
-def read_blob_header(raw: bytes) -> tuple[str, int]:
-    """Method and content length.
+def read_blob_header(raw: bytes) -> tuple[bytes, int]:
+    """The letter of the method, and the content's length.
 
     Raises:
         ValueError: it is no blob file.
     """
-    method = _METHODS.get(raw[len(MAGIC) : len(MAGIC) + 1])
-    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC) or method is None:
-        raise ValueError("its header is broken")
-    return method, int.from_bytes(raw[len(MAGIC) + 1 : HEADER_BYTES], "big")
-
-
-def _unpack_zstd(payload: bytes, size: int) -> bytes:
-    """By Python's own zstd (3.14), or by the library `zstandard`."""
-    try:
-        from compression import zstd  # type: ignore[import-not-found,unused-ignore]
-    except ImportError:
-        import zstandard as zstd
-    module: Any = zstd
-    try:
-        if not hasattr(module, "frame_content_size"):
-            unpacker = module.ZstdDecompressor()
-            return _unpack_whole(unpacker, unpacker.decompress(payload, size + 1))
-        # The library has no limit of its own; what was written says how long it will be.
-        if module.frame_content_size(payload) != size:
-            raise ValueError("its length is contradicted")
-        unpacker = module.ZstdDecompressor().decompressobj()
-        return _unpack_whole(unpacker, unpacker.decompress(payload))
-    except module.ZstdError as error:
-        raise ValueError(f"it cannot be decompressed ({error})") from None
-
-
-def _unpack_whole(unpacker: Any, data: bytes) -> bytes:
-    if not unpacker.eof or unpacker.unused_data:
-        raise ValueError("its compressed data is cut off or too long")
-    return data
+    if len(raw) < HEADER_BYTES or not raw.startswith(MAGIC):
+        raise ValueError("it is damaged, its header is broken")
+    return raw[4:5], int.from_bytes(raw[5:HEADER_BYTES], "big")

@@ -23,7 +23,6 @@ import json
 import math
 import os
 import re
-import stat
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -122,8 +121,6 @@ def tidy(
         OSError: something cannot be written or deleted.
     """
     moment = now or time.time()
-    if not os.path.isdir(layout.root(home_dir)):
-        return None
     put.client_folders(home_dir, noting=True)
     marker = layout.root(home_dir) + "/tidied"
     if not _is_due(marker, moment):
@@ -165,7 +162,7 @@ def prune(home_dir: str, limits: Limits, how: Pass, *, now: float = 0) -> Outcom
             return Outcome(left_bytes=done.left_bytes, finished=False)
         holds = holds._replace(references=found)
         chosen, done = choose_removals(blobs, holds, limits, int(moment * _SECOND_NS))
-    _remove_chosen(home_dir, chosen, holds, done, how)
+    _remove_blobs(home_dir, chosen, holds, done, how)
     if done.finished and not how.dry_run:
         done.swept = removal.put_back_or_delete_tmp_files(home_dir, moment - GRACE_S)
         done.swept += 0 if how.is_late() else _delete_lone_sidecars(home_dir, moment - GRACE_S)
@@ -178,21 +175,22 @@ def choose_removals(
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
     held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
+    free.sort(key=lambda blob: _removal_order(blob, holds))
     old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
-    old.sort(key=lambda blob: blob.used_ns)
-    total = sum(blob.disk_bytes for blob in blobs)
-    done = Outcome(left_bytes=total)
+    done = Outcome(left_bytes=_disk_bytes(blobs))
     if limits.max_bytes is None:
         return old, done
-    gone = {blob.digest for blob in old}
-    excess = total - sum(blob.disk_bytes for blob in old) - limits.max_bytes
-    staying = [blob for blob in free if blob.digest not in gone]
-    staying.sort(key=lambda blob: _removal_order(blob, holds))
-    large = _choose_by_size(staying, excess)
-    done.shortfall_bytes = max(excess - sum(blob.disk_bytes for blob in large), 0)
+    gone = set(old)
+    excess = done.left_bytes - _disk_bytes(old) - limits.max_bytes
+    large = _choose_by_size([blob for blob in free if blob not in gone], excess)
+    done.shortfall_bytes = max(excess - _disk_bytes(large), 0)
     if done.shortfall_bytes:
         done.held_bytes = _held_bytes(blobs, held)
     return old + large, done
+
+
+def _disk_bytes(blobs: Iterable[Blob]) -> int:
+    return sum(blob.disk_bytes for blob in blobs)
 
 
 def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
@@ -239,7 +237,7 @@ def _removal_order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
     return level, blob.used_ns, -blob.disk_bytes
 
 
-def _remove_chosen(
+def _remove_blobs(
     home_dir: str, chosen: list[Blob], holds: Holds, done: Outcome, how: Pass
 ) -> None:
     for blob in chosen:
@@ -304,7 +302,7 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
             finished = False
             break
         try:
-            mentions |= _mentions_in_file(path, known, fresh, how)
+            mentions |= _mentions_in(path, known, fresh, how)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -313,7 +311,8 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
     remembered = fresh if finished else known | fresh
     if not how.dry_run and remembered != known:
         with contextlib.suppress(OSError):  # it only costs the next search time
-            _save_mentions(home_dir, remembered)
+            text = json.dumps({"v": FORMAT, "files": remembered}, separators=(",", ":"))
+            layout.write_whole(home_dir, home_dir + layout.REFERENCES, text.encode())
     _require_all_read(unreadable)
     return _digests_mentioned(digests, mentions) if finished else None
 
@@ -365,12 +364,8 @@ def _files_below(folder: str, seen: set[tuple[int, int]], unreadable: list[str])
         yield from (entry.path for entry in found if entry.is_file())
 
 
-def _mentions_in_file(
-    path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass
-) -> set[str]:
+def _mentions_in(path: str, known: dict[str, Any], fresh: dict[str, Any], how: Pass) -> set[str]:
     now_ns = time.time_ns()
-    if not stat.S_ISREG(os.stat(path).st_mode):
-        return set()
     descriptor = layout.open_to_read(path, follow=True)
     try:
         status = os.fstat(descriptor)
@@ -422,8 +417,3 @@ def _load_mentions(home_dir: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
     return files if isinstance(files, dict) else {}
-
-
-def _save_mentions(home_dir: str, files: dict[str, Any]) -> None:
-    text = json.dumps({"v": FORMAT, "files": files}, separators=(",", ":"))
-    layout.write_whole(home_dir, home_dir + layout.REFERENCES, text.encode())

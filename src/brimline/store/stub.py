@@ -28,10 +28,9 @@ _REFERENCE = re.compile(
     rf"(?:, pinned (?P<pinned>soft|hard))?(?:, tool (?P<tool>{_QUOTED}))?"
     rf"(?:, from (?P<source>{_QUOTED}))?(?:, in {_QUOTED})?"
     r": (?P<key>sha256:[0-9a-f]{64})\]"
-    r"|\[CCM_CACHED\]\n(?P<body>.*?)\n\[/CCM_CACHED\]",
+    r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
-_SHORT_CHARACTERS = len(layout.PREFIX) + layout.SHORT_DIGITS
 _COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
 
 
@@ -97,7 +96,7 @@ def way_back(key: str, program: str = "brimline", *also: str) -> str:
         program: how the model starts our command.
         also: sentences that name other ways.
     """
-    command = f"{program} store get {key[:_SHORT_CHARACTERS]} --lines A:B"
+    command = f"{program} store get {key[: layout.SHORT_CHARACTERS]} --lines A:B"
     return " ".join((f"For the rest call `recall` with this key, or run `{command}`.", *also))
 
 

@@ -170,11 +170,12 @@ def _to_hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
     if payload["source"] not in _SOURCES:
         raise ValueError("no source that brimline writes")
-    text, at = clean(payload["text"])[:MOST_CHARACTERS], float(payload["at"])
+    text, at = clean(payload["text"][:MOST_CHARACTERS]), float(payload["at"])
     session, source, project, author = (
-        flatten(clean(payload[name]), _LABEL_CHARACTERS)
+        flatten(clean(payload[name][:MOST_CHARACTERS]), _LABEL_CHARACTERS)
         for name in ("session", "source", "project", "author")
     )
+    f"{text}{payload['previous']}".encode()  # half a character can be searched for by nobody
     number = _FIRST_NUMBER + zlib.crc32(key.encode())
     at = at if abs(at) < _FIRST_NUMBER else 0.0
     return Hit(key, text, session, at, source, project, number, 0.0, author or "the team")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import extras
 from brimline.errors import TeamError
 from brimline.fast import io
+from brimline.foreign import flatten
 from brimline.masking import clean
 from brimline.team.place import KEY
 
@@ -181,11 +182,12 @@ class Server:
             raise TeamError(problem) from error
 
     def _refusal_error(self, where: str, status: int, raw: bytes) -> RefusedError:
-        said = re.search(r'"error":"([^"]*)', raw.decode("utf-8", "replace"))
-        told = clean(said[1])[:_TOLD_CHARACTERS] if said else "no reason"
+        answer = raw.decode("utf-8", "replace").replace(self._key or "\0", "…")
+        said = re.search(r'"error":"([^"]{0,1000})', answer)
+        told = flatten(clean(said[1]), len(answer))[:_TOLD_CHARACTERS] if said else "no reason"
         if status in _NO_ACCESS:
             told = f"it refuses the key: is {KEY} right?"
-        text = f"{where} says {status}: {told}".replace(self._key or "\0", "…")
+        text = f"{where} says {status}: {told}"
         error = _NodeError(text) if status >= _FAULT else RefusedError(text)
         error.status = status
         return error

@@ -29,7 +29,7 @@ _NOT_THE_USERS = (
 # Output of the client's own commands, and marks of an interruption.
 _OF_CLIENT_COMMANDS = ("<local-command-", "<command-", "<bash-", "[Request interrupted")
 # What is put around or before the user's words, and goes.
-_AROUND = re.compile(r"<(system-reminder|ide_\w+)>.*?</\1>", re.DOTALL)
+_AROUND = re.compile(r"<(/?)(system-reminder|ide_\w+)>")
 # The client's own commands and ours: what they are given says nothing about the work.
 _CLIENT_COMMANDS = re.compile(
     "/(?:add-dir|agents|bug|clear|color|compact|config|context|copy|cost|doctor|effort|exit|export"
@@ -96,12 +96,29 @@ def user_prompt(fields: dict[str, Any]) -> str:
 
 def without_added_text(text: str) -> str:
     """The user's own part of a prompt; a command of theirs with what it was given."""
-    text = _AROUND.sub("", text).strip() if "<" in text else text.strip()
+    text = _without_tagged(text).strip() if "<" in text else text.strip()
     if text.startswith("<command-"):
         parts = [row.text_in_tag(text, name) for name in ("command-name", "command-args")]
         text = " ".join(parts).strip()
     is_others = _CLIENT_COMMANDS.match(text) or text.startswith(_NOT_THE_USERS)
     return "" if is_others else text
+
+
+def _without_tagged(text: str) -> str:
+    """A text without what tags enclose, from the end on: many that nobody closes cost no more."""
+    closed: dict[str, int] = {}
+    spans: list[tuple[int, int]] = []
+    for tag in reversed(list(_AROUND.finditer(text))):
+        if tag[1]:
+            closed[tag[2]] = tag.end()
+        elif tag[2] in closed:
+            spans.append((tag.start(), closed[tag[2]]))
+    kept, end = [], 0
+    for start, after in reversed(spans):
+        if start >= end:
+            kept.append(text[end:start])
+            end = after
+    return "".join([*kept, text[end:]])
 
 
 def refusal_words(tool: str, result: row.Result) -> str | None:

@@ -1,0 +1,179 @@
+"""What the next request of a session takes, after compactions and purges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.transcript.compacted import compact_inside
+
+from brimline.gauge.composition import Composition
+from brimline.gauge.context import Context, ContextReader
+from brimline.testing import SessionBuilder
+from brimline.transcript import read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = "word " * 4_000
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> SessionBuilder:
+    """A session without a row."""
+    return SessionBuilder(str(tmp_path / "session.jsonl"))
+
+
+def followed(session: SessionBuilder) -> tuple[ContextReader, Context]:
+    """All of its rows."""
+    reader = ContextReader()
+    for value in read.rows(session.path):
+        reader.read_row(value)
+    return reader, reader.close()
+
+
+def known(tokens: int | None = 10_000, **purged: int) -> Context:
+    """A request of which one result is a line by now, another before the compaction, one whole."""
+    calls: dict[str, Any] = {"replaced_calls": frozenset({"line"})}
+    calls |= {"undone_calls": frozenset({"before"}), "whole_calls": frozenset({"whole"})}
+    by_call = Counter({name.removeprefix("other"): taken for name, taken in purged.items()})
+    return Context(Composition(tokens), 500, 3_000, 40_000, **calls, purged=by_call)
+
+
+@pytest.mark.parametrize(
+    ("purged", "taken", "undone"),
+    [
+        ({}, 0, 40_000),
+        # What no call's result took counts in both.
+        ({"other": 700}, 700, 39_300),
+        ({"line": 2_000}, 2_000, 40_000),
+        ({"before": 2_000}, 0, 38_000),
+        # It came after the last request, whose estimate has the new text.
+        ({"whole": 2_000}, 0, 40_000),
+        # Below 0 is what came back, of results that are whole in both.
+        ({"whole": -2_000}, -2_000, 42_000),
+        ({"line": -2_000}, 0, 40_000),
+        ({"other": -100, "line": 300}, 200, 40_100),
+        ({"line": 99_000}, 10_500, 40_000),
+        ({"other": 99_000}, 10_500, 0),
+    ],
+)
+def test_a_purge_counts_for_the_request_that_had_what_it_took(
+    purged: dict[str, int], taken: int, undone: int
+) -> None:
+    """And never takes more than there is."""
+    context = known(**purged)
+
+    assert (context.purged_tokens, context.next_tokens) == (taken, 10_500 - taken)
+    assert context.next_tokens_if_uncompacted == undone
+
+
+def test_what_nothing_measured_is_the_floor_and_what_came_since() -> None:
+    """From which no purge takes anything; a request that measured more is believed."""
+    context = known(None, other=700)
+    assert (context.measured_tokens, context.purged_tokens, context.next_tokens) == (None, 0, 3_500)
+    larger = Context(Composition(90_000), 500, undone_tokens=40_000, purged=Counter({"": 400}))
+    assert larger.next_tokens_if_uncompacted == 90_100
+
+
+def test_turns_and_compactions_are_counted(session: SessionBuilder) -> None:
+    """A boundary and the summary behind it are one; what requests take anyway stays known."""
+    session.prompt("one")
+    session.reply(20_000)
+    session.prompt("two")
+    session.reply(21_000)
+    session.compact(21_000, summary="It was said.")
+    before, _ = followed(session)
+    session.prompt("three")
+
+    reader, context = followed(session)
+
+    assert (before.segment, before.turns) == (1, 2)
+    assert (reader.segment, reader.turns) == (1, 3)
+    assert context.measured_tokens is None
+    assert context.floor_tokens == pytest.approx(20_000, rel=0.01)
+    assert context.next_tokens == context.floor_tokens + context.since_tokens
+    session.reply(5_000)
+    _, measured = followed(session)
+    assert (measured.measured_tokens, measured.floor_tokens < 5_000) == (5_000, True)
+
+
+def test_what_came_after_the_last_request_is_estimated_from_its_length(
+    session: SessionBuilder,
+) -> None:
+    """A reply has been measured by nobody yet, nor has a result."""
+    call = session.tool_call(20_000, command="ls")
+    _, asked = followed(session)
+    session.tool_result(call, LONG)
+
+    _, answered = followed(session)
+
+    assert answered.measured_tokens == 20_000
+    added = answered.since_tokens - asked.since_tokens
+    assert 0.8 < added / (len(LONG) / 3) < 1.7
+    assert answered.next_tokens == 20_000 + answered.since_tokens
+
+
+@pytest.mark.parametrize("keeps", ["names", "stretch", "nothing", "unknown"])
+def test_rows_that_a_compaction_kept_are_in_the_next_request(
+    session: SessionBuilder, keeps: str
+) -> None:
+    """By their names, or from the first of a stretch to its last."""
+    session.prompt("one")
+    first = session.prompt(LONG)["uuid"]
+    middle = session.prompt(LONG)["uuid"]
+    last = session.prompt(LONG)["uuid"]
+    session.reply(60_000)
+    kept: dict[str, Any] = {
+        "names": {"preservedMessages": {"uuids": [first, middle, last]}},
+        "stretch": {"preservedSegment": {"headUuid": first, "tailUuid": last}},
+        "nothing": {},
+        "unknown": {"preservedMessages": {"uuids": ["another"]}},
+    }[keeps]
+    told = {"trigger": "auto", "preTokens": 60_000} | kept
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+
+    _, context = followed(session)
+
+    texts = round(context.since_tokens / (len(LONG) / 3.4))
+    assert texts == (3 if keeps in ("names", "stretch") else 0)
+    assert context.undone_tokens >= 60_000
+
+
+def test_a_compaction_without_a_model_can_be_taken_back(session: SessionBuilder) -> None:
+    """Then the next request takes what the last one before it took, and what came since."""
+    session.prompt("one")
+    call = session.tool_call(30_000, command="make")
+    session.tool_result(call, LONG)
+    session.reply(37_000)
+    compact_inside(session)
+    session.reply(31_000)
+
+    reader, context = followed(session)
+
+    assert reader.segment == 1
+    assert context.replaced_calls == {call}
+    assert context.undone_calls == context.whole_calls == frozenset()
+    assert context.next_tokens_if_uncompacted >= 37_000 > context.next_tokens >= 31_000
+
+
+def test_whoever_watches_is_told_of_each_request_once(session: SessionBuilder) -> None:
+    """With what it was the first to carry, and what all of the context consists of."""
+    seen: list[tuple[int, list[str], int]] = []
+    reader = ContextReader(
+        lambda usage, shares, parts: seen.append(
+            (usage.prompt_tokens, [share.kind for share in shares], parts.total())
+        )
+    )
+    session.prompt("one")
+    call = session.tool_call(20_000, command="ls")
+    session.tool_result(call, LONG)
+    session.reply(26_000)
+    session.prompt("two")
+    for value in read.rows(session.path):
+        reader.read_row(value)
+
+    assert seen == [(20_000, ["user"], 20_000)]
+    reader.close()
+    assert seen[1:] == [(26_000, ["tool_input", "tool_result"], 26_000)]
