@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,46 @@ def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
     ]
     Path(path).unlink()
     assert index._stamped_size(index.session_stamp(home_dir, path)) == 0
+
+
+@pytest.mark.parametrize(("days", "age_s", "is_shown"), [(365, -180, True), (365, 180, False)])
+def test_sessions_within_the_days_are_shown(
+    world: Path, home_dir: str, days: int, age_s: int, is_shown: bool
+) -> None:
+    """Counted from now, by the last request."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
+    made.now = time.time() - 86_400 * days - age_s
+    made.reply(50_000)
+    sessions = index.Index(home_dir)
+    sessions.refresh()
+
+    assert ids(sessions, days=days) == ((["0"], 1) if is_shown else ([], 0))
+    assert ids(sessions) == (["0"], 1)
+
+
+def test_at_most_eight_words_are_looked_for(known: index.Index) -> None:
+    """In any order and case; all of them have to be there."""
+    assert ids(known, words="FOUR wish") == (["4"], 1)
+    assert ids(known, words="four three") == ([], 0)
+    assert ids(known, words="wish " * 8 + "nothing") == (["4", "3", "2", "1", "0"], 5)
+    assert ids(known, words="wish " * 7 + "nothing") == ([], 0)
+
+
+def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
+    """A title of eighty letters, a curve of forty steps that keeps the peaks."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    made = SessionBuilder(str(folder / f"{IDS[0]}.jsonl"), IDS[0], PROJECT)
+    made.prompt("t" * 81)
+    for number in range(82):
+        made.reply(1_000 + number)
+    sessions = index.Index(home_dir)
+    sessions.refresh()
+
+    (row,) = sessions.all_rows()
+
+    assert row["title"] == "t" * 79 + "…"
+    assert (len(row["curve"]), max(row["curve"])) == (40, 1_081)
+    assert (row["requests"], row["peak"], row["folder"]) == (82, 1_081, "-home-dev-other")
+    assert (row["project"], row["window"]) == (PROJECT, 200_000)
+    assert row["tokens"] == sum(row["spent"].values())

@@ -345,3 +345,29 @@ def test_a_day_has_its_compactions_and_its_share_of_the_cache(home_dir: str, fol
     used = values["period"].sent_tokens + total["output_tokens"]
     assert plots["tokens"][0].piled == [used]
     assert plots["dollars"][0].piled == [pytest.approx(total["dollars"])]
+
+
+def test_only_the_cause_of_most_breaks_is_named() -> None:
+    """Not the next one."""
+    days = period(cached=30)
+    days.rows[0]["causes"] = {"expired": 5, "edit": 1}
+
+    (given,) = overall.advice(days)
+
+    assert given.text.endswith("; most breaks were “expired”.")
+
+
+def test_sums_of_the_days_are_those_of_their_sessions(home_dir: str, folder: Path) -> None:
+    """What was sent, what came back, and what nobody knows a price of."""
+    made = session(folder)
+    made.reply(50_000, output_tokens=700)
+    made.reply(60_000, output_tokens=300)
+
+    values = shown(home_dir)
+
+    assert values["tokens"] == 111_000
+    assert values["period"].sent_tokens == 110_000
+    assert values["until"] == max(values["until"], "2000-01-01")
+    assert (values["span"], values["sessions"]) == (30, 1)
+    assert period(compacting=0.25).compaction_dollars == 0.25
+    assert period(read=20, hooks=20).share_of_brought_in(20) == 0.2

@@ -8,6 +8,7 @@ import pytest
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.story import Item
+from brimline.state.figures import Notice
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -201,3 +202,43 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
     assert number == 2
     assert card.startswith("[brimline card] What was said")
     assert shared["cards"] == []
+
+
+def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir: str) -> None:
+    """And what was announced and refused, in the order of time."""
+    for number in range(13):
+        call = session.tool_call(20_000 + 1_000 * number, "Grep", pattern="p")
+        session.tool_result(call, f"{number}\n" * 1_000)
+    session.reply(40_000)
+    told = story.tell_story(session.path, home_dir)
+    told.figures.messages = [Notice(at, "", tier, None, 9) for at, tier in ((3.0, 2), (1.0, 1))]
+    tools = ((2.0, "PreToolUse", "mcp__x__y"), (0.5, "Stop", None))
+    told.figures.blocks = [Notice(at, event, 1, tool, 9) for at, event, tool in tools]
+
+    values = pages.session_page_values(told, redacted=True)
+
+    assert len(values["largest"]) == 12
+    assert [text for _, text in values["notices"]] == [
+        "Stop refused",
+        "L1 announced",
+        "a tool of an MCP server refused",
+        "L2 announced",
+    ]
+
+
+def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home_dir: str) -> None:
+    """Each of several edits of a file, below its name; what has another shape as it is."""
+    around = "\n".join("abcdefg")
+    edits = [{"old_string": around, "new_string": around.replace("d", "D")}, "no edit"]
+    session.tool_call(20_000, "MultiEdit", file_path="/a.py", edits=edits)
+    session.tool_call(21_000, "MultiEdit", file_path="/a.py", edits="none")
+    session.reply(25_000)
+    told = story.tell_story(session.path, home_dir)
+
+    _, first, second = [
+        "\n".join(text for _, text in pages.new_items_with_texts(told, moment))
+        for moment in told.moments
+    ]
+
+    assert first == "/a.py\n@@ -2,5 +2,5 @@\n b\n c\n-d\n+D\n e\n f"
+    assert '"edits": "none"' in second

@@ -173,3 +173,27 @@ def test_what_would_have_happened_is_a_table_of_at_most_sixty_rows(events: int, 
         events, 60
     )
     assert last in shown[-1]
+
+
+def test_the_users_own_settings_are_taken_along(world: Path, home_dir: str) -> None:
+    """Unless others are chosen."""
+    path = grown(str(world / "session.jsonl")).path
+    Path(home_dir).mkdir(parents=True, exist_ok=True)
+    Path(home_dir, "config.toml").write_text('[offload]\npreset = "off"\n')
+
+    own, chosen = replay(path), replay(path, "--set", "offload.preset=default")
+
+    assert (own["kept_out_tokens"], own["settings"]) == (0, {})
+    assert chosen["kept_out_tokens"] > 8_000
+
+
+def test_figures_of_a_replay_stand_below_each_other_by_their_ends() -> None:
+    """The number of the request and the tokens; words by their beginnings."""
+    found = replayed(2)
+    found["events"][1] = {"request": 12, "kind": "kept", "tokens": None, "text": "y"}
+
+    rows = [line for line in table_text(found).splitlines() if " said " in line or "kept " in line]
+
+    assert [row.index(" said ") for row in rows[1:2]] == [row.index(" kept ") for row in rows[2:]]
+    assert rows[1].lstrip().startswith("3 ")
+    assert rows[1].index("12,345") + len("12,345") == rows[2].index("unknown") + len("unknown")

@@ -276,3 +276,14 @@ def test_a_long_path_keeps_the_name_of_its_file(session: SessionBuilder) -> None
     session.reply(30_000)
 
     assert "folder/orders.py" in report(session.path, "--full").partition("Largest single")[2]
+
+
+def test_a_full_report_has_the_text_of_the_very_first_row(session: SessionBuilder) -> None:
+    """Which begins where the file begins; a long one is cut."""
+    session.prompt("FIRST" + "x" * 19_995 + "CUT")
+    session.reply(50_000)
+
+    made = report(session.path, "--full")
+
+    assert "FIRST" + "x" * 19_995 + "<" in made
+    assert "3 more characters are not in this report." in made

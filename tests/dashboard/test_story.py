@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +16,12 @@ from brimline.cli.surface import program
 from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
 from brimline.errors import SessionError
-from brimline.state.session import SessionState
+from brimline.state.session import SessionState, Snapshot
+from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import find
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
-
-    from brimline.testing import SessionBuilder
 
 
 def document(*words: str) -> Any:
@@ -263,3 +263,113 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
 
     assert [moment.shorter_by for moment in moments] == [0, 500, 0]
     assert [moment.replaced for moment in moments] == [[], [fresh], []]
+
+
+@pytest.mark.parametrize(
+    ("file", "has_own", "kept_as"),
+    [("own", True, "own"), ("own", False, "recorded"), ("recorded", False, "recorded")],
+)
+def test_a_file_of_another_name_is_told_by_what_hooks_recorded_of_its_session(
+    tmp_path: Path, home_dir: str, file: str, has_own: bool, kept_as: str
+) -> None:
+    """As that of a subagent is; what is kept under its own name comes first."""
+    session = SessionBuilder(str(tmp_path / f"{file}.jsonl"), "recorded")
+    session.reply(50_000)
+    for name, dollars in (("own", 1.0), ("recorded", 2.0)):
+        state = SessionState(home_dir, name)
+        if has_own or name == "recorded":
+            state.save_snapshot(Snapshot(at=session.now, cost_usd=dollars))
+
+    found = story.tell_story(session.path, home_dir)
+
+    assert (found.session_id, found.kept_as) == (file, kept_as)
+    assert found.cost_usd == (1.0 if kept_as == "own" else 2.0)
+
+
+def test_every_request_is_read_in_the_window_that_was_known_by_then(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """A large one that hooks remember holds from the first, one that shows later from then on."""
+    for tokens in (50_000, 250_000, 60_000):
+        session.reply(tokens)
+    later = story.tell_story(session.path, home_dir)
+    SessionState(home_dir, find.session_id_of(session.path)).remember_window(1_000_000)
+    known = story.tell_story(session.path, home_dir)
+
+    assert [one.reading.window.tokens for one in later.moments] == [200_000, 1_000_000, 1_000_000]
+    assert [one.reading.window.tokens for one in known.moments] == [1_000_000] * 3
+    assert [one.reading.history for one in later.moments] == [
+        [50_000],
+        [50_000, 250_000],
+        [50_000, 250_000, 60_000],
+    ]
+    assert (later.peak_tokens, later.last_at) == (250_000, later.moments[-1].at)
+
+
+def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """And recorded in full where any row says so; a model without a name is unknown."""
+    session.model = ""
+    parts = [text_block("One."), text_block("Two.")]
+    session.reply(50_000, *parts, output_tokens=70, message_id="m1")
+    session.reply(60_000, output_tokens=30)
+
+    told = story.tell_story(session.path, home_dir)
+
+    first, second = told.moments
+    assert (first.spent.output_tokens, second.spent.output_tokens) == (70, 30)
+    assert told.models == {"unknown": 2}
+    assert told.most_used_model == "unknown"
+    sums = told.tokens_by_billing
+    assert sums["output"] == 100
+    assert sums["input"] + sums["cache read"] + sums["cache written"] == 110_000
+    assert told.requests_answered_by(first.at - 1) == 0
+    assert [told.requests_answered_by(one.at) for one in told.moments] == [1, 2]
+
+
+def test_a_session_runs_as_long_as_its_file_was_just_written(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Somebody may be reading an answer for a quarter of an hour."""
+    session.reply(50_000)
+    is_running = []
+    for age_s in (0, 840, 960):
+        os.utime(session.path, (time.time() - age_s,) * 2)
+        is_running.append(story.tell_story(session.path, home_dir).is_running)
+
+    assert is_running == [True, True, False]
+
+
+def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
+    """What is no event of the client has no row."""
+    events: list[dict[str, Any]] = [
+        {"event": "Stop", "ms": 9},
+        {"event": "PreToolUse", "ms": 7.5},
+        {"event": "Stop", "ms": 3},
+        {"event": "Stop"},
+        {"event": "Gateway", "ms": 1},
+    ]
+
+    found = story.hook_milliseconds(events)
+
+    assert list(found.items()) == [("PreToolUse", [7.5]), ("Stop", [3.0, 9.0])]
+
+
+def test_of_two_requests_of_one_size_a_gateway_means_the_nearer(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Within a few seconds; one without a figure has saved nothing."""
+    for _ in range(2):
+        session.reply(50_000)
+    session.now += 3_600
+    session.reply(70_000)
+    first, second, third = story.tell_story(session.path, home_dir).moments
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    for at, saved in ((first.at - 0.5, {"saved": 10}), (second.at + 0.4, {"saved": 20})):
+        state.spool_event("Gateway", {"at": at, "prompt": 50_000, **saved})
+    state.spool_event("Gateway", {"at": third.at + 1, "prompt": 1})
+
+    told = story.tell_story(session.path, home_dir)
+
+    assert [moment.shorter_by for moment in told.moments] == [10, 20, 0]

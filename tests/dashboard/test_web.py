@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import html
 import http.client
@@ -15,24 +16,27 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import pytest
 from click.testing import CliRunner
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from tests.dashboard.conftest import PATIENCE_S
 from tests.dashboard.played import NAME
 from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
-from brimline.dashboard import index, story
+from brimline.dashboard import index, story, web
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.memory import deep, hot
 from brimline.settings import config
-from brimline.store import contents
+from brimline.store import contents, pins
+from brimline.store.put import put
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -382,3 +386,151 @@ def test_hostile_sessions_are_text_and_a_line_of_10_mb_is_passed_over(
         assert "<script>alert(" not in found.text
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e]", found.text), page
     assert "41,000 of" in served.get(f"/session/{name}").text
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("", {}),
+        ("project=%2Fa&model=m&sort=cost", {"project": "/a", "model": "m", "sort": "cost"}),
+        ("days=7&page=3&empty=1", {"days": 7, "page": 3, "empty": True}),
+        ("days=-7&page=0&empty=yes", {}),
+        ("days=seven&page=%D9%A3", {}),
+        ("days=1234567&page=654321", {"days": 123_456, "page": 654_321}),
+        ("q=+two++words+", {"words": "two  words"}),
+        (f"q={'x' * 201}", {"words": "x" * 200}),
+    ],
+)
+def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[str, Any]) -> None:
+    """What is no number is none, a page is the first at least, and no text is endless."""
+    scope = {"type": "http", "query_string": query.encode(), "headers": []}
+
+    assert web._read_filter(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
+
+
+@pytest.mark.parametrize(("length", "key"), [("10000", "k"), ("10001", ""), (None, ""), ("x", "k")])
+def test_a_form_that_is_longer_than_ours_is_not_read(length: str | None, key: str) -> None:
+    """Nor one that does not say how long it is."""
+    headers = [(b"content-length", length.encode())] if length else []
+    scope = {"type": "http", "method": "POST", "query_string": b"key=other", "headers": headers}
+    parts = iter([{"type": "http.request", "body": b"key=k", "more_body": False}])
+
+    async def receive() -> Any:
+        return next(parts)
+
+    assert asyncio.run(web._submitted_key(Request(scope, receive))) == key
+    asked = Request(scope | {"method": "GET"}, receive)
+    assert asyncio.run(web._submitted_key(asked)) == "other"
+
+
+def asked(query: str = "", stamp: str = "", **parameters: Any) -> Request:
+    """A request as a page gets it."""
+    headers = [(b"x-stamp", stamp.encode())]
+    scope = {"type": "http", "query_string": query.encode(), "path_params": parameters}
+    return Request(scope | {"headers": headers})
+
+
+def placed(world: Path, name: str = NAME, project: Path = Path("/home/dev")) -> SessionBuilder:
+    """A session where the client keeps those of a project."""
+    folder = world / "home" / ".claude" / "projects" / project.name
+    return SessionBuilder(str(folder / f"{name}.jsonl"), name, str(project))
+
+
+def text_of(answer: Any) -> str:
+    """What a page says."""
+    assert answer.status_code == 200
+    return html.unescape(bytes(answer.body).decode())
+
+
+@pytest.mark.parametrize(("size", "is_cut"), [(60_000, False), (60_001, True)])
+def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
+    home_dir: str, size: int, is_cut: bool
+) -> None:
+    """Whole up to a size, and whether it is pinned."""
+    key = put(home_dir, b"y" * size, {"tool": "Bash", "source": "make"})
+    name = key.removeprefix("sha256:")
+    page = web.Dashboard(home_dir).output
+
+    shown = text_of(page(asked(digest=name)))
+
+    assert f"<title>Output {name[:8]} ·" in shown
+    assert shown.count("y" * 60_000) == 1
+    assert ("This is its beginning" in shown) is is_cut
+    assert ", pinned" not in shown
+    pins.pin(home_dir, key)
+    assert ", pinned" in text_of(page(asked(digest=name)))
+
+
+def test_a_project_is_one_that_had_a_session_else_where_it_runs(
+    world: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No other folder is looked into."""
+    here, other, strange = (world / name for name in ("here", "other", "strange"))
+    for folder in (here, other, strange):
+        folder.mkdir()
+    placed(world, "s1", other).reply(5_000)
+    placed(world, "s2", world / "gone").reply(5_000)
+    monkeypatch.chdir(here)
+    pages = web.Dashboard(home_dir)
+    pages.index.refresh()
+
+    found = [pages._chosen_project(asked(f"project={quote(str(f))}")) for f in (other, strange)]
+
+    assert [place["project"] for place in found] == [str(other), str(here)]
+    assert found[0]["projects"] == found[1]["projects"] == [str(here), str(other)]
+    assert pages._session_if_present("s1/agent-7") == "s1"
+    assert pages._session_if_present("s9") == pages._session_if_present("") == ""
+
+
+@pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
+def test_the_overall_page_is_of_the_days_that_were_chosen(
+    home_dir: str, query: str, days: int
+) -> None:
+    """Of thirty where it is none of those that can be."""
+    assert f'<option value="{days}" selected>' in text_of(
+        web.Dashboard(home_dir).overall(asked(query))
+    )
+
+
+def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home_dir: str) -> None:
+    """The others are told how many there are; both ways lead on where there is one."""
+    session = placed(world)
+    for tokens in (5_000, 6_000, 7_000):
+        session.reply(tokens)
+    pages = web.Dashboard(home_dir)
+    shown = {}
+    for number in range(5):
+        wanted = asked(name=session.session_id, number=number)
+        with contextlib.suppress(HTTPException):
+            shown[number] = text_of(pages.request(wanted))
+
+    ways = [("the one before" in text, "the next one" in text) for text in shown.values()]
+    assert list(shown) == [1, 2, 3]
+    assert ways == [(False, True), (True, True), (True, False)]
+
+
+def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
+    world: Path, home_dir: str
+) -> None:
+    """What else was asked for is kept; an empty list is sent once."""
+    pages = web.Dashboard(home_dir)
+    first = text_of(pages.sessions(asked()))
+    assert "Claude Code has no session on this machine yet" in first
+    assert pages.sessions(asked(stamp="empty")).status_code == 204
+    assert pages.sessions(asked("q=x", stamp="empty")).status_code == 200
+    placed(world).reply(5_000)
+    pages.index.refresh()
+
+    beyond = pages.sessions(asked("page=7&model=&empty=1"))
+
+    assert beyond.headers["location"] == "/?empty=1&page=1"
+    assert pages.sessions(asked(stamp="empty")).status_code == 200
+
+
+@pytest.mark.parametrize("port", ["-1", "65536", "x"])
+def test_a_port_that_cannot_be_is_refused(port: str) -> None:
+    """Before anything is started."""
+    done = CliRunner().invoke(program, ["dashboard", "--port", port])
+
+    assert done.exit_code == 2
+    assert "--port" in done.output

@@ -163,7 +163,7 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
     """Its past is left alone from then on."""
     first = conversations.prepare(raw_of(bulky()), {}, time.time())
     assert first.settings
-    conversations.note_answer(first, COUNTED, has_dropped_thinking=True)
+    conversations.note_answer(first, COUNTED, dropped_thinking=True)
     again = conversations.prepare(raw_of(bulky(1)), {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         bound = sticky.models_binding_thinking()

@@ -177,3 +177,21 @@ def test_whoever_watches_is_told_of_each_request_once(session: SessionBuilder) -
     assert seen == [(20_000, ["user"], 20_000)]
     reader.close()
     assert seen[1:] == [(26_000, ["tool_input", "tool_result"], 26_000)]
+
+
+@pytest.mark.parametrize(("is_rebuilt", "is_more"), [(False, True), (True, False)])
+def test_a_compaction_that_a_resume_undoes_leaves_all_that_was_before_it(
+    session: SessionBuilder, is_rebuilt: bool, is_more: bool
+) -> None:
+    """Where rows lead back before it, the next one does not begin from its smaller context."""
+    session.prompt("one")
+    call = session.tool_call(30_000, command="make")
+    session.tool_result(call, LONG)
+    session.reply(37_000)
+    compact_inside(session, is_rebuilt=is_rebuilt)
+    session.reply(31_000)
+    compact_inside(session, is_rebuilt=is_rebuilt)
+
+    _, context = followed(session)
+
+    assert (context.undone_tokens >= 37_000) is is_more

@@ -188,3 +188,58 @@ def test_a_reply_of_several_rows_is_one_request(session: SessionBuilder, play: A
 
     assert requests(story) == [20_000, 25_000]
     assert len(copy) == 4
+
+
+@pytest.mark.parametrize(
+    ("tool", "ceiling", "kinds"),
+    [
+        ("Skill", "warn", ["said"]),
+        ("Skill", "strict", ["refused"]),
+        ("Skill", "off", []),
+        ("Bash", "strict", []),
+    ],
+)
+def test_only_a_load_is_put_to_the_ceiling_before_it_runs(
+    session: SessionBuilder, play: Any, tool: str, ceiling: str, kinds: list[str]
+) -> None:
+    """At the size of the request before it; a window that the user chose may be refused on."""
+    grow(session, 90_000)
+    call = session.tool_call(91_000, tool, skill="review", command="ls")
+    session.tool_result(call, "ok")
+
+    story, _ = play(f'context_window = 200000\nguard.ceiling = "{ceiling}"\n')
+
+    heard = [(kind, at, tokens) for kind, at, _, tokens in story if kind != "request"]
+    assert heard == [(kind, 1, 90_000) for kind in kinds]
+
+
+def test_a_prompt_counts_by_its_length_alone_and_is_not_obeyed_again(
+    session: SessionBuilder, play: Any
+) -> None:
+    """One that fills the window is told of a tier; one that silenced us then does not now."""
+    grow(session, 60_000)
+    session.prompt("/brim:off")
+    session.prompt("a" * 200_000)
+    session.reply(61_000)
+
+    story, _ = play()
+    assert [kind for kind, *_ in story] == ["request", "request"]
+    story, _ = play("compaction_tokens = 167000\n")
+
+    assert [(kind, at, tokens) for kind, at, _, tokens in story if kind == "said"] == [
+        ("said", 1, 60_000)
+    ]
+
+
+def test_what_a_session_says_itself_is_no_prompt_and_a_result_without_a_call_is_none(
+    session: SessionBuilder, play: Any
+) -> None:
+    """Only what the user typed is put to the rooms, and only results whose call is known."""
+    grow(session, 60_000)
+    session.reply(61_000, text_block("a" * 200_000))
+    session.tool_result("toolu_unknown", "b" * 200_000)
+
+    story, copy = play("compaction_tokens = 167000\n")
+
+    assert [kind for kind, *_ in story] == ["request", "request"]
+    assert len(copy) == 4

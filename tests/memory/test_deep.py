@@ -366,7 +366,7 @@ def test_a_rebuild_begins_a_file_anew_that_is_damaged_where_it_would_not_look(
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()
         ((page,),) = connection.execute(
-            "SELECT rootpage FROM sqlite_schema WHERE name = 'by_session'"
+            "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_autoindex_documents_1'"
         ).fetchall()
         ((size,),) = connection.execute("PRAGMA page_size").fetchall()
     data = bytearray(path.read_bytes())

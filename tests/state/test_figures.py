@@ -336,3 +336,27 @@ def test_requests_from_before_the_session_are_anothers() -> None:
     assert found.occupancies == [2, 5]
     (turn,) = found.turns
     assert (turn.occupancy_tokens, turn.growth_tokens, turn.requests) == (2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    ("at", "trigger", "begun_at"),
+    [
+        (94.9, None, 94.9),
+        (95.0, "auto", 100.0),
+        (100.0, "auto", 100.0),
+        (100.9, "auto", 100.0),
+        (101.0, "manual", 101.0),
+        (1_900.0, "manual", 101.0),
+        (1_901.0, "manual", 101.0),
+        (1_901.1, None, 1_901.1),
+    ],
+)
+def test_a_row_belongs_to_the_last_compaction_that_had_begun_by_then(
+    at: float, trigger: str | None, begun_at: float
+) -> None:
+    """Clocks may differ by five seconds, a summary may take half an hour; else it is another."""
+    events = story(("PreCompact", {"trigger": "auto"}), ("PreCompact", {"trigger": "manual"}))
+
+    (one,) = add_up(events, [], [row(at)]).compactions
+
+    assert (one.trigger, one.begun_at) == (trigger, begun_at)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -107,10 +108,10 @@ def fullest_moments(moments: Sequence[Moment]) -> list[Moment]:
 
 def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     """How full it was, stacked by what it consisted of, with the brim and what happened."""
-    peak = max((moment.tokens for moment in shown), default=0)
+    peak = max((moment.tokens for moment in shown), default=1)
     brims = [moment.reading.compaction.tokens for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
-    plot = _plot_with_ticks(size, len(shown), max(peak, *near, 1))
+    plot = _plot_with_ticks(size, len(shown), max([peak, *near]))
     _add_part_bands(plot, shown)
     if near:
         plot.shapes.append(Shape(_step_path(plot, brims), "line brim", "the brim"))
@@ -161,7 +162,7 @@ def daily_bar_plots(
     days: Sequence[str], series: Sequence[tuple[str, Sequence[float]]], unit: str = ""
 ) -> list[Plot]:
     """A bar for each day, stacked by name; the colours go by the order of the names."""
-    tops = [sum(values) for values in zip(*[values for _, values in series], strict=True)]
+    tops = [sum(values[at] for _, values in series) for at in range(len(days))]
     plots = []
     for size in LOW_SIZES:
         plot = _plot_with_ticks(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]), unit)
@@ -211,7 +212,7 @@ def _round_up(step: float) -> float:
 def _add_band(plot: Plot, values: Sequence[float], style: str, name: str) -> None:
     """Draw a band upon those that were drawn before it; none where there is nothing of it."""
     floors = plot.piled or [0.0] * len(values)
-    plot.piled = [floor + value for floor, value in zip(floors, values, strict=True)]
+    plot.piled = list(map(operator.add, floors, values))
     if any(values):
         plot.shapes.append(Shape(_band_path(plot, floors, plot.piled), style, name))
 

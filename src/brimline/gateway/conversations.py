@@ -5,6 +5,7 @@ Whatever fails here, the request goes on as the client sent it, with a line in t
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -27,10 +28,9 @@ from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
 from brimline.store import put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from brimline.compaction.compactor import Outcome, Settings, State
-    from brimline.compaction.stand_ins import StandIn
     from brimline.fast.policy import Policy
     from brimline.gateway.stickiness import Stickiness
 
@@ -55,6 +55,8 @@ class Passing:
     """As the client sent it."""
     body: Any = None
     found: list[blocks.Block] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """Of its blocks."""
     name: str = ""
     """Of its conversation."""
     session: str = ""
@@ -99,13 +101,11 @@ class Conversations:
 
     def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
         """A request with what the layers say."""
-        passing = Passing(raw, raw)
-        try:
+        with self._logging_failures():
+            passing = Passing(raw, raw)
             self._prepare(passing, headers, now)
-        except Exception as error:  # noqa: BLE001 - the session goes on
-            self.log_failure(error)
-            return Passing(raw, raw)
-        return passing
+            return passing
+        return Passing(raw, raw)
 
     def replace_refused_by_shorter(self, passing: Passing, answer: bytes) -> bool:
         """After a refusal: whether there is a shorter form of the request, now in its place."""
@@ -145,18 +145,16 @@ class Conversations:
 
     def _replace_refused(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
         """Put another form in the place of a refused one, where there is any."""
-        if passing.known is None:
+        known = passing.known
+        if known is None:
             return False
-        try:
-            with passing.known.lock:
-                outcome = make(passing.known.state)
-                if outcome is not None:
-                    passing.fresh = []
-                    self._commit_outcome(passing, outcome)
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
-            return False
-        return outcome is not None
+        with self._logging_failures(), known.lock:
+            outcome = make(known.state)
+            if outcome is not None:
+                passing.fresh = []
+                self._commit_outcome(passing, known, outcome)
+                return True
+        return False
 
     def note_second_refusal(self, passing: Passing) -> None:
         """The shorter form was refused too."""
@@ -166,7 +164,7 @@ class Conversations:
 
     def prepare_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
-        try:
+        with self._logging_failures():
             passing = Passing(raw, raw)
             if not self._identify_conversation(passing, headers):
                 return raw
@@ -179,37 +177,35 @@ class Conversations:
                     state = copy.deepcopy(known.state)
             outcome = self._apply_layers(passing, state, now, is_sent=False)
             return _encode_body(outcome.body) if outcome.is_changed else raw
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
-            return raw
+        return raw
 
     def note_answer(
-        self,
-        passing: Passing,
-        usage: Mapping[str, Any] | None,
-        *,
-        has_dropped_thinking: bool = False,
+        self, passing: Passing, usage: Mapping[str, Any] | None, *, dropped_thinking: bool = False
     ) -> None:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
-        try:
-            if has_dropped_thinking:
+        with self._logging_failures():
+            if dropped_thinking:
                 self._note_model_binds_thinking(passing.model)
-            with passing.known.lock:
-                if usage and passing.outcome.report.kind == "conversation":
+            if usage and passing.outcome.report.kind == "conversation":
+                with passing.known.lock:
                     compactor.learn_from_answer(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:
                 self._spool_outcome(passing, passing.outcome, usage or {})
-        except Exception as error:  # noqa: BLE001
-            self.log_failure(error)
 
-    def log_failure(self, error: BaseException) -> None:
-        """One line in the error log, if there is a disk to write it on."""
+    @contextlib.contextmanager
+    def _logging_failures(self) -> Iterator[None]:
+        """Whatever fails becomes a line in the error log, and the session goes on."""
         try:
+            yield
+        except Exception as error:  # noqa: BLE001 - the top of this door
+            self._log_failure(error)
+
+    def _log_failure(self, error: Exception) -> None:
+        """One line in the error log, if there is a disk to write it on."""
+        with contextlib.suppress(OSError):
             logs.record_failure(self._home, "Gateway", error)
-        except OSError:
-            pass
 
     def _note_model_binds_thinking(self, model: str) -> None:
         """Remember that a model binds its thinking, also after a restart."""
@@ -220,13 +216,13 @@ class Conversations:
     def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
         if not self._identify_conversation(passing, headers):
             return
-        for attempt in range(_MOST_ATTEMPTS):
+        for _ in range(_MOST_ATTEMPTS):
             known = passing.known = self._load_known_conversation(passing)
             with known.lock:
                 if self._decide_and_keep(passing, known, now):
                     return
-                if attempt == _MOST_ATTEMPTS - 1:
-                    self._use_known_stand_ins_only(passing, known.state)
+        with known.lock:
+            self._use_known_stand_ins_only(passing, known.state)
 
     def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
@@ -234,6 +230,7 @@ class Conversations:
         if not isinstance(body, dict) or blocks.is_helper_request(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
+        passing.names = [block.id for block in passing.found]
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
         passing.session = passing.session or blocks.session_of(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
@@ -248,13 +245,13 @@ class Conversations:
         state = known.state
         outcome = self._repeat_sent(passing, state, now) or self._apply_layers(passing, state, now)
         try:
-            if self._commit_outcome(passing, outcome):
+            if self._commit_outcome(passing, known, outcome):
                 return True
             compactor.undo_stand_ins(state, outcome)
             passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
-            self.log_failure(error)
+            self._log_failure(error)
             self._use_known_stand_ins_only(passing, state)
             return True
         return False
@@ -272,14 +269,10 @@ class Conversations:
         before = _find_identical_request(passing.requests, passing.original)[1]
         if before is None:
             return None
-        standing = self._sent_stand_ins(passing, before.number)
+        standing = self._stickiness.sent_stand_ins(passing.names, passing.name, before.number)
         state.at = now
         passing.sent = before._replace(at=now)
         return compactor.rebuild_sent_request(passing.body, passing.found, standing, before.marked)
-
-    def _sent_stand_ins(self, passing: Passing, number: int | None) -> Mapping[str, StandIn]:
-        names = [block.id for block in passing.found]
-        return self._stickiness.sent_stand_ins(names, passing.name, number)
 
     def _apply_layers(
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
@@ -291,8 +284,8 @@ class Conversations:
             passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
         )
         if outcome.report.kind in ("conversation", "compaction"):
-            told, line = _hash_text(passing.raw), state.sent or []
-            passing.sent = Sent(told, len(line), _chain(line), None, state.lifetime_s, now)
+            told, line = _hash(passing.original), state.sent or []
+            passing.sent = Sent(told, len(line), _hash_names(line), None, state.lifetime_s, now)
         return outcome
 
     def _layer_settings_for(self, passing: Passing, state: State) -> Settings:
@@ -330,13 +323,15 @@ class Conversations:
         Several may have one session and agent: what an SDK runs side by side, forks, a conversation
         before and after its compaction. What one of them has sent is warm for that one only.
         """
-        names = [block.id for block in passing.found]
+        same, _ = _find_identical_request(passing.requests, passing.original)
+        if same:
+            return same
         last = dict(reversed(passing.requests))
-        longest = sorted(last, key=lambda name: (-last[name].blocks, -last[name].at))
-        goes_on = (one for one in longest if last[one].prefix == _chain(names[: last[one].blocks]))
-        name = _find_identical_request(passing.requests, passing.original)[0] or next(goes_on, "")
+        for name in sorted(last, key=lambda name: (-last[name].blocks, -last[name].at)):
+            if last[name].prefix == _hash_names(passing.names[: last[name].blocks]):
+                return name
         base = f"{passing.session}/{passing.agent}"
-        return name or (f"{base}#{_chain(names)}" if passing.requests else base)
+        return f"{base}#{_hash_names(passing.names)}" if last else base
 
     def _load_known_conversation(self, passing: Passing) -> _Known:
         """What is known of it, here or, where another gateway went on with it, on disk."""
@@ -357,42 +352,43 @@ class Conversations:
     def _initial_state(self, passing: Passing) -> State:
         """What is on disk of a conversation, or is known of those that it may have parted from."""
         last = dict(reversed(passing.requests))
-        if passing.name in last:
-            state = _state_of_sent(last[passing.name])
-            self._take_over_last_request(passing, state, last[passing.name])
-            return state
         others = [self._known[name].state for name in last if name in self._known]
-        return _branch_off(others, [block.id for block in passing.found], passing.requests)
+        if others and passing.name not in last:
+            alike = partial(compactor.count_alike_at_start, passing.names)
+            return compactor.branch_state(max(others, key=lambda state: alike(state.sent or [])))
+        state = compactor.State()
+        if passing.requests:
+            newest = passing.requests[0][1]
+            self._take_over_last_request(passing, state, last.get(passing.name, newest))
+        return state
 
     def _take_over_last_request(self, passing: Passing, state: State, last: Sent) -> None:
         """Take over what a conversation has sent, and with what in the place of which."""
-        names = [block.id for block in passing.found][: last.blocks]
+        names = passing.names[: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
-        if names and _chain(names) == last.prefix:
+        if names and _hash_names(names) == last.prefix:
             state.sent = names
             standing = self._stickiness.sent_stand_ins(names, passing.name)
             state.standing = dict.fromkeys(names) | standing
 
-    def _commit_outcome(self, passing: Passing, outcome: Outcome) -> bool:
+    def _commit_outcome(self, passing: Passing, known: _Known, outcome: Outcome) -> bool:
         """Keep what is new before it is sent; where that fails, nothing of it is.
 
         False where another gateway has gone on with the conversation meanwhile.
         """
-        if passing.known is None:
-            return True
         try:
             for block in outcome.originals.values():
                 self._store_original(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
-                after = passing.known.number
+                after = known.number
                 number = self._stickiness.keep_request(passing.name, sent, outcome.fresh, after)
                 if number is None:
                     return False
                 passing.sent = sent._replace(number=number)
-                passing.known.number = number
+                known.number = number
         except BaseException:
-            compactor.undo_stand_ins(passing.known.state, outcome)
+            compactor.undo_stand_ins(known.state, outcome)
             raise
         passing.outcome = outcome
         factor = _tokens_per_estimated_token(self._model_of(passing))
@@ -417,30 +413,24 @@ class Conversations:
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
         report, factor = outcome.report, _tokens_per_estimated_token(self._model_of(passing))
-        fields: dict[str, Any] = {
-            "ms": 0.0,
-            "kind": report.kind,
-            "saved": round((report.original_tokens - report.sent_tokens) * factor),
-        }
-        if passing.fresh:
-            fields["fresh"] = passing.fresh
-        if passing.agent:
-            fields["agent"] = passing.agent
+        saved = round((report.original_tokens - report.sent_tokens) * factor)
+        prompt_tokens = blocks.prompt_tokens(usage)
+        fields = {"ms": 0.0, "kind": report.kind, "saved": saved}
+        told = {"fresh": passing.fresh, "agent": passing.agent, "prompt": prompt_tokens}
+        fields |= {name: value for name, value in told.items() if value}
         if report.rewritten_tokens:
             fields |= {"broke": report.reason, "rewritten": round(report.rewritten_tokens * factor)}
-        if blocks.prompt_tokens(usage):
-            fields["prompt"] = blocks.prompt_tokens(usage)
         if passing.session:
             state = SessionState(self._home, passing.session)
             state.spool_event("Gateway", fields)
             if not passing.agent and report.kind == "conversation":
-                told = f"{fields['saved']} {blocks.prompt_tokens(usage)}"
-                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", told.encode())
+                figures = f"{saved} {prompt_tokens}"
+                io.replace_file(f"{state.folder}/{GATEWAY_SAVED}", figures.encode())
 
 
 def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
     """The same request as it was sent before, and its conversation."""
-    told = _hash_text(raw)
+    told = _hash(raw)
     return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
 
 
@@ -462,32 +452,15 @@ def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Price
     prices = model.prices(prompt_tokens)
     if prices is None:
         return timing.USUAL_PRICES
-    read, short, long = (
-        price / prices.input for price in (prices.read, prices.write_5m, prices.write_1h)
-    )
-    return timing.Prices(read, short, long)
+    of_cache = (prices.read, prices.write_5m, prices.write_1h)
+    return timing.Prices(*[price / prices.input for price in of_cache])
 
 
-def _branch_off(others: list[State], names: list[str], requests: _Requests) -> State:
-    """The state of a new conversation, by that of the one with which it has most in common."""
-    if others:
-        most = max(
-            others, key=lambda state: compactor.count_alike_at_start(names, state.sent or [])
-        )
-        return compactor.branch_state(most)
-    return _state_of_sent(requests[0][1]) if requests else compactor.State()
+def _hash_names(names: list[str]) -> str:
+    return _hash("".join(names).encode())
 
 
-def _state_of_sent(last: Sent) -> State:
-    return compactor.State(at=last.at, lifetime_s=last.lifetime_s)
-
-
-def _chain(names: list[str]) -> str:
-    return _hash_text("".join(names))
-
-
-def _hash_text(told: str | bytes) -> str:
-    raw = told.encode() if isinstance(told, str) else told
+def _hash(raw: bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 

@@ -34,17 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 CLIENT = "claude"
-_OTHER_SERVICES = {
-    "CLAUDE_CODE_USE_BEDROCK": "Bedrock",
-    "CLAUDE_CODE_USE_VERTEX": "Vertex",
-    "CLAUDE_CODE_USE_FOUNDRY": "Foundry",
-}
+_OTHER_SERVICES = ("Bedrock", "Vertex", "Foundry")
 _PERCENT, _WINDOW = "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 # Larger than any: the client takes the model's own window where that is smaller.
 _ANY_WINDOW, _ANY_THOUSANDS = "1000000", 1_000
 _PASSED_ON = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 # How the client reaches its service is how the gateway does.
 _NETWORK = (serving.BASE_URL, *serving.PROXIES, *serving.NO_PROXIES, *serving.AUTHORITIES)
+_HANDED_ON = (*_NETWORK, _PERCENT, _WINDOW)
 # All else that a gateway gets of the environment: no key, no token, nothing that changes Python.
 _PLACES = ("HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "CLAUDE_CONFIG_DIR")
 # In a folder that the client has not asked about, the repository has written these.
@@ -93,13 +90,11 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     upstream = _upstream_url(env)
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
-        variables = {serving.BASE_URL: serving.base_url(listening, secret)}
-        variables |= _no_proxy_variables(env) | _compaction_variables(env, rest, compact_pct)
-        own_env = settings.get("env")
+        own_env, url = settings.get("env"), serving.base_url(listening, secret)
+        compaction = _compaction_variables(env, rest, compact_pct)
+        variables = {serving.BASE_URL: url} | _no_proxy_variables(env) | compaction
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | variables
-        full_env = env | variables
-        own = {name: env[name] for name in _NETWORK if name in env}
-        own |= {name: full_env[name] for name in (_PERCENT, _WINDOW) if name in full_env}
+        own = {name: value for name, value in (env | compaction).items() if name in _HANDED_ON}
         own |= {serving.BASE_URL: upstream, "BRIMLINE_GATEWAY_PATH": secret}
         gateway = _Gateway(listening, own)
         try:
@@ -228,7 +223,8 @@ def _settings_file(settings: dict[str, Any]) -> Iterator[str]:
 
 
 def _upstream_url(env: Mapping[str, str]) -> str:
-    for name, service in _OTHER_SERVICES.items():
+    for service in _OTHER_SERVICES:
+        name = f"CLAUDE_CODE_USE_{service.upper()}"
         if env.get(name, "").lower() not in ("", "0", "false", "no", "off"):
             raise BrimlineError(
                 f"{name} is set: the gateway does not speak {service}'s protocol; "

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from brimline.gateway.conversations import Conversations, Passing
 
+    Clock = Callable[[dict[bytes, bytes]], float]
     Scope = dict[str, Any]
     Receive = Callable[[], Awaitable[dict[str, Any]]]
     Send = Callable[[dict[str, Any]], Awaitable[None]]
@@ -55,11 +56,7 @@ class Proxy:
     """The app, for one upstream and one secret path."""
 
     def __init__(
-        self,
-        upstream: str,
-        secret: str,
-        conversations: Conversations | None,
-        now: Callable[[dict[bytes, bytes]], float],
+        self, upstream: str, secret: str, conversations: Conversations | None, now: Clock
     ) -> None:
         self._client, self._upstream = _make_http_client(upstream), httpx2.URL(upstream)
         self._base = self._upstream.raw_path.rstrip(b"/")
@@ -159,9 +156,8 @@ class Proxy:
 
     def _note_answer(self, passing: Passing, usage: _Usage) -> None:
         if self._conversations:
-            self._conversations.note_answer(
-                passing, usage.tokens, has_dropped_thinking=usage.has_dropped_thinking
-            )
+            dropped = usage.has_dropped_thinking
+            self._conversations.note_answer(passing, usage.tokens, dropped_thinking=dropped)
 
     async def _retry_refused(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
@@ -329,10 +325,7 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
     """An error in the shape that clients of the service show to people."""
     error = {"type": "error", "error": {"type": kind, "message": f"brimline: {message}"}}
     body = json.dumps(error).encode()
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     if status in (_FORBIDDEN, _NOT_FOUND):
         headers.append((b"connection", b"close"))  # a stranger's
     await _send_head(send, status, headers)
@@ -342,13 +335,9 @@ async def _refuse(send: Send, status: int, message: str, kind: str = "permission
 def _end_to_end_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     """All headers but those of one connection, and those that it names as such."""
     pairs = [(name.lower(), value) for name, value in headers]
-    named = {
-        token.strip().lower()
-        for name, value in pairs
-        if name == b"connection"
-        for token in value.split(b",")
-    }
-    return [item for item in pairs if item[0] not in _OF_ONE_CONNECTION and item[0] not in named]
+    named = b",".join(value for name, value in pairs if name == b"connection").lower()
+    left_out = _OF_ONE_CONNECTION.union(map(bytes.strip, named.split(b",")))
+    return [item for item in pairs if item[0] not in left_out]
 
 
 def _decode_body(response: httpx2.Response, body: bytes) -> bytes:

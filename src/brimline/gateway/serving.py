@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from brimline.compaction.layers import Layer
     from brimline.fast.policy import Policy
+    from brimline.gateway.proxy import Proxy
 
 HOST = "127.0.0.1"
 SERVICE, BASE_URL = "https://api.anthropic.com", "ANTHROPIC_BASE_URL"
@@ -128,29 +129,10 @@ def serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> No
         BrimlineError: a library is missing, or what is needed to reach the service.
     """
     require_libraries()
-    import uvicorn
-
-    from brimline.connections import Impatient
-
-    config = uvicorn.Config(
-        "",  # set below, once there is a loop
-        http=Impatient,
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        proxy_headers=False,
-        ws="none",
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_GOODBYE_S,
-    )
-    asyncio.run(_serve(plan, uvicorn.Server(config), listening, ready))
+    asyncio.run(_serve(plan, listening, ready))
 
 
-async def _serve(
-    plan: Plan, server: uvicorn.Server, listening: socket.socket, ready: Callable[[], None]
-) -> None:
+async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]) -> None:
     from brimline.gateway.conversations import Conversations
     from brimline.gateway.proxy import Proxy
     from brimline.gateway.stickiness import Stickiness
@@ -171,8 +153,7 @@ async def _serve(
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
     app = Proxy(plan.upstream, plan.secret, known, _replayed_time if plan.has_test_clock else _now)
-    server.config.loaded_app = None
-    server.config.app = app
+    server = _make_server(app)
     if plan.lifeline is not None:
         loop.add_reader(plan.lifeline, _stop_at_lifeline_end, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
@@ -186,6 +167,27 @@ async def _serve(
         await app.close()
         if stickiness:
             stickiness.close()
+
+
+def _make_server(app: Proxy) -> uvicorn.Server:
+    import uvicorn
+
+    from brimline.connections import Impatient
+
+    config = uvicorn.Config(
+        app,
+        http=Impatient,
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GOODBYE_S,
+    )
+    return uvicorn.Server(config)
 
 
 def _drop_accept_failures(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -218,8 +220,6 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
 
 def _stop_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
-    with contextlib.suppress(OSError):
-        os.close(lifeline)
     server.should_exit = True
 
 

@@ -210,8 +210,6 @@ def _make_tables_and_drop_old_rows(database: sqlite3.Connection, path: str, now:
     (written,) = run("PRAGMA user_version").fetchone()
     if written > _FORMAT:
         raise OSError(f"a newer brimline wrote {path}")
-    if written < _FORMAT:
-        run("DROP TABLE IF EXISTS stand_ins")
     database.executescript(f"{_SCHEMA}PRAGMA user_version = {_FORMAT};")
     for table in ("stand_ins", "requests"):
         run(f"DELETE FROM {table} WHERE at < ?", (now - SENT_FOR_S,))  # noqa: S608 - ours

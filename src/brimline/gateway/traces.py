@@ -34,16 +34,14 @@ def promised_keys(home: str, but: str) -> set[str]:
     path = Path(paths.gateway_file(home)).absolute()
     if not path.exists():
         return set()
-    question = (
-        "SELECT key FROM stand_ins WHERE at > ? AND key <> '' AND instr(conversation, ?) <> 1"
-    )
+    asked = "SELECT key FROM stand_ins WHERE at > ? AND key <> '' AND instr(conversation, ?) <> 1"
     since = time.time() - SENT_FOR_S
     # Where no gateway runs, nothing but the file is read, and none is left beside it.
     how = "mode=ro" if os.path.exists(f"{path}-wal") else "immutable=1"
     try:
         connected = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
         with contextlib.closing(connected) as database:
-            return {key for (key,) in database.execute(question, (since, f"{but}/"))}
+            return {key for (key,) in database.execute(asked, (since, f"{but}/"))}
     except sqlite3.Error as error:
         if but and is_damaged(error):
             return set()
@@ -71,10 +69,9 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
                     database.executemany(statement, [(f"{name}/",) for name in asked.sessions])
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
-        if is_damaged(error):
-            remove_database(path)
-            return {}
-        raise StateError(f"{path} could not be cleared: {error}") from error
+        if not is_damaged(error):
+            raise StateError(f"{path} could not be cleared: {error}") from error
+        remove_database(path)
     return {}
 
 

@@ -89,7 +89,7 @@ def respond(name: str, raw: bytes, home_dir: str) -> bytes:
 def answer_turn(turn: Turn) -> bytes:
     """What the client reads as the answer to an event; empty where no room has decided anything."""
     event = turn.event
-    if event.name == "PostToolUse" and MOD_KEY in event.payload:
+    if MOD_KEY in event.payload:
         from brimline.hooks import mod_results
 
         return mod_results.respond(turn)

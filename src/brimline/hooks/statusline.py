@@ -53,7 +53,6 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     parts = [_as_token_count(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _as_dict(payload.get("model")).get("id")
-    cost = _as_dict(payload.get("cost")).get("total_cost_usd")
     return Snapshot(
         at=at,
         window_tokens=_as_token_count(context.get("context_window_size")) or None,
@@ -61,7 +60,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
         output_tokens=_as_token_count(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_as_dict(payload.get("rate_limits")) or None,
-        cost_usd=cost if isinstance(cost, int | float) else None,
+        cost_usd=_as_number(_as_dict(payload.get("cost")).get("total_cost_usd")),
     )
 
 
@@ -203,6 +202,10 @@ def _run_wrapped(command: str, raw: bytes) -> bytes:
             return child.communicate()[0]
     except OSError:
         return b""
+
+
+def _as_number(value: Any) -> float | None:
+    return value if isinstance(value, int | float) else None
 
 
 def _as_dict(value: Any) -> dict[str, Any]:

@@ -120,16 +120,13 @@ def _removal_text(home_dir: str, text: str) -> str | None:
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
     whole = layout.PREFIX + start
-    told = [
-        line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(whole)
-    ]
+    trail = contents.trail_rows(home_dir)
+    told = [line for line in trail if str(line.get("key")).startswith(whole)]
     how = _REMOVED.get(told[-1].get("event", "")) if told else None
     if how is None or contents.digests_starting_with(home_dir, start):
         return None
-    return (
-        f"{layout.short_key(whole)} {how}: run the command or read the file again if you need its "
-        "content"
-    )
+    remedy = "run the command or read the file again if you need its content"
+    return f"{layout.short_key(whole)} {how}: {remedy}"
 
 
 def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
@@ -151,16 +148,12 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     data = contents.get(home_dir, key)
     name = _key_and_origin(key, meta)
     if stored.is_binary(data):
-        return (
-            f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; "
-            f"`brimline store get {layout.short_key(key)} > FILE` saves it]"
-        )
+        remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
+        return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
     lines = contents.split_lines(data)
     if not lines:
         return f"[brimline recall {name}: empty]"
-    span = (
-        contents.parse_range(call.lines, len(lines)) if call.lines else contents.Span(1, len(lines))
-    )
+    span = contents.parse_range(call.lines or "1:", len(lines))
     if call.query:
         return _matching_lines_text(name, lines, span, call.query)
     page = fill_page(lines, span)
@@ -173,10 +166,8 @@ def _extent_text(page: Page, span: contents.Span, count: int) -> str:
     following = f'; next: lines="{page.rest}"' if page.rest else ""
     if page.part:
         first, last, length = page.part
-        return (
-            f"line {span.first:,} of {count:,}, "
-            f"characters {first:,}-{last:,} of {length:,}{following}"
-        )
+        shown = f"characters {first:,}-{last:,} of {length:,}"
+        return f"line {span.first:,} of {count:,}, {shown}{following}"
     if (span.first, page.last, span.skipped) == (1, count, 0):
         return f"all {count:,} lines" if count > 1 else "its only line"
     return f"lines {span.first:,}-{page.last:,} of {count:,}{following}"
@@ -221,9 +212,7 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
     """Stored outputs that a query finds, each with the lines that fit."""
 
     def pick(count: int) -> contents.Span:
-        span = contents.Span(1, min(_HITS_PER_ANSWER, count))
-        if asked.lines:
-            span = contents.parse_range(asked.lines, count, "hit")
+        span = contents.parse_range(asked.lines or f"1:{_HITS_PER_ANSWER}", count, "hit")
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
@@ -238,9 +227,8 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
         return "\n".join([first, *_unsearched_lines(result)])
     wanted = stored.parse_terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
-    blocks = _rows_that_fit(
-        (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered), room
-    )
+    texts = (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered)
+    blocks = _rows_that_fit(texts, room)
     last, total = result.span.first + len(blocks) - 1, result.total
     rest = f'; next: lines="{last + 1}:{min(last + _HITS_PER_ANSWER, total)}"'
     how = "that hold" if result.all_words else "that hold some of (none holds all)"
@@ -269,11 +257,9 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
         parts.append(minute(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
-    lines = document.text.split("\n")
-    fitting = stored.lines_holding(lines, wanted)
     # The search knows words by their stems; lines are found by the words as they are written.
-    shown = [f"{at + 1}: {stored.clip_line(lines[at], wanted, _HIT_CHARACTERS)}" for at in fitting]
-    shown = shown[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
+    fitting = stored.fitting_lines(document.text, wanted, _HIT_CHARACTERS)
+    shown = fitting[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 

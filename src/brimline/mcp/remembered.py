@@ -88,11 +88,8 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     own = next((hit for hit in found if hit.number == number), None)
     if own is None:
         raise StoreError(f"there is no entry m{number}: search for it again")
-    if (
-        not everywhere
-        and own.project
-        and not stored.is_within(own.project, stored.real_folder(project_dir))
-    ):
+    here = stored.real_folder(project_dir)
+    if not everywhere and own.project and not stored.is_within(own.project, here):
         raise StoreError(
             f"m{number} was not said in this project: add everywhere=true if the user wants it "
             "all the same"

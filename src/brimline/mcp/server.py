@@ -44,9 +44,8 @@ def mcp() -> None:
             raise
         from brimline import extras
 
-        raise BrimlineError(
-            extras.installation_hint("the MCP server needs the MCP SDK, version 2")
-        ) from error
+        hint = extras.installation_hint("the MCP server needs the MCP SDK, version 2")
+        raise BrimlineError(hint) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_keep_sharing, daemon=True).start()

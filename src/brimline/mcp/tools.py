@@ -26,13 +26,9 @@ _SHARE_S = 20.0
 
 def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties} | more
-    untouched = {"readOnlyHint": name not in (REMEMBER, BUDGET), "openWorldHint": False}
-    return {
-        "name": name,
-        "description": description,
-        "inputSchema": schema,
-        "annotations": untouched,
-    }
+    hints = {"readOnlyHint": name not in (REMEMBER, BUDGET), "openWorldHint": False}
+    told = {"name": name, "description": description}
+    return told | {"inputSchema": schema, "annotations": hints}
 
 
 def _string(description: str) -> dict[str, str]:
@@ -62,11 +58,7 @@ TOOLS = [
         },
         required=["name", "type", "description", "text"],
     ),
-    _tool(
-        STATUS,
-        "How full the context window is, and what is left.",
-        {},
-    ),
+    _tool(STATUS, "How full the context window is, and what is left.", {}),
     # The call itself is the record: carry reads it in the transcript.
     _tool(
         NOTE,

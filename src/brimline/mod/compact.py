@@ -67,8 +67,7 @@ def move_out_cold(
         return {"pass": "a summary was asked for"}, 0
     conversation = read_conversation(request["messages"])
     results, inputs = _calls_to_move(conversation, values["offload.never"])
-    largest = sum(_result_tokens(conversation.texts[call.id]) for call in results)
-    largest += sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
+    largest = _tokens_of(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     too_little += f", less than {share:.0%} (compaction.inside)"
@@ -83,6 +82,12 @@ def move_out_cold(
     if mover.freed_tokens < least or not mover.covers_images(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
+
+
+def _tokens_of(conversation: Conversation, results: list[Call], inputs: list[Call]) -> float:
+    """The tokens of some calls' results and of some calls' inputs."""
+    result_tokens = sum(_result_tokens(conversation.texts[call.id]) for call in results)
+    return result_tokens + sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
 
 
 def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[Call], list[Call]]:
@@ -159,13 +164,8 @@ class _Mover:
 
     def move_result(self, call: Call, text: str, image: str) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
-        note = ""
-        data = text.encode("utf-8", "surrogatepass")
-        if image:
-            # Beside a text it is in the session's file alone.
-            note = ", without its image" if data else ", an image"
-            note = ", an image: Read the file again" if call.tool == "Read" else note
-            data = data or binascii.a2b_base64(image)
+        note = _image_note(call, text) if image else ""
+        data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
         preview = self._key_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
@@ -217,6 +217,13 @@ class _Mover:
         except (OSError, StoreError) as error:
             self.problem = f"the originals could not be stored: {error}"
             return None
+
+
+def _image_note(call: Call, text: str) -> str:
+    """What a line says of an image; one beside a text is in the session's file alone."""
+    if call.tool == "Read":
+        return ", an image: Read the file again"
+    return ", without its image" if text else ", an image"
 
 
 def _image_in(value: Any) -> str:

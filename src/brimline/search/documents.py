@@ -14,7 +14,7 @@ import contextlib
 import os
 import re
 import sqlite3
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from brimline.errors import StoreError, reason
 from brimline.fast import io, json
@@ -43,7 +43,6 @@ _SCHEMA = """
         session TEXT NOT NULL, at REAL NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
         state TEXT NOT NULL, UNIQUE (source, ref)
     );
-    CREATE INDEX IF NOT EXISTS by_session ON documents (session, at);
     CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
         title, text, content='documents', content_rowid='id',
         tokenize='porter unicode61 remove_diacritics 2'
@@ -176,8 +175,9 @@ def use_database(
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
                     _begin_next_generation(folder, path)
-                    if not derived:
-                        break
+                if not derived:
+                    told = "was damaged and is begun anew: add all of it again"
+                    raise StoreError(f"the search index in {folder} {told}") from error
             elif code not in _WORTH_ANOTHER_TRY:
                 in_memory = in_memory and code in _UNWRITABLE
                 break
@@ -185,10 +185,6 @@ def use_database(
             problem = error
             break
     if not in_memory:
-        if is_damage(problem) and not derived:
-            raise StoreError(
-                f"the search index in {folder} was damaged and is begun anew: add all of it again"
-            ) from problem
         why = f"{folder}: {reason(problem)}" if isinstance(problem, PermissionError) else problem
         raise StoreError(f"the search index cannot be used: {why}") from problem
     with contextlib.closing(_connect(":memory:")) as connection:
@@ -204,8 +200,7 @@ def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
         for document in documents:
             known = (document.source, document.ref)
             connection.execute("DELETE FROM documents WHERE source = ? AND ref = ?", known)
-            values = [make_encodable(v) if isinstance(v, str) else v for v in document]
-            connection.execute(insert, values)
+            connection.execute(insert, storable_values(document))
 
 
 def remove(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
@@ -251,8 +246,7 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     """How much of the file is in use."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (connection.execute(f"PRAGMA {n}").fetchone()[0] for n in names)
-    used: int = (pages - free) * size
-    return used
+    return int((pages - free) * size)
 
 
 def _newest_generation(folder: str) -> str:
@@ -290,17 +284,16 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def is_damage(error: Exception | None) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether a failure says that a file is damaged."""
     return _sqlite_error_code(error) in _DAMAGED
 
 
-def _sqlite_error_code(error: Exception | None) -> int:
+def _sqlite_error_code(error: Exception) -> int:
     """What SQLite calls a failure; a text that is none, or a table that is gone, is damage too."""
     if isinstance(error, UnicodeDecodeError) or str(error).startswith(_SIGNS_OF_DAMAGE):
         return sqlite3.SQLITE_CORRUPT
-    code: int = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return code
+    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
 def project_bounds(within: Within) -> dict[str, str | None]:
@@ -310,6 +303,11 @@ def project_bounds(within: Within) -> dict[str, str | None]:
     place = make_encodable(within.project).rstrip(os.sep)
     also = json.dumps(within.also)
     return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
+
+
+def storable_values(fields: Iterable[Any]) -> list[Any]:
+    """The fields of a row, their texts as they can be stored."""
+    return [make_encodable(one) if isinstance(one, str) else one for one in fields]
 
 
 def make_encodable(text: str) -> str:

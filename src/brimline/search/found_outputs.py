@@ -46,27 +46,21 @@ def document(
 
 def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
-    lines = hit.document.text.split("\n")
-    fitting = stored.lines_holding(lines, terms)[:_LINES_PER_HIT]
-    parts = [f"{at + 1}: {stored.clip_line(lines[at], terms, _HIT_CHARACTERS)}" for at in fitting]
+    fitting = stored.fitting_lines(hit.document.text, terms, _HIT_CHARACTERS)[:_LINES_PER_HIT]
     return {
         "key": layout.PREFIX + hit.document.ref,
-        "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in parts or [hit.snippet]],
+        "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in fitting or [hit.snippet]],
         **output.attributes(hit.document, "title project session at"),
     }
 
 
 def text(document: dict[str, Any]) -> str:
     """The outputs for a person; empty where there are none."""
-    return "\n".join(
-        "\n  ".join(
-            [
-                f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}",
-                *row["lines"],
-            ]
-        )
-        for row in document["outputs"]
-    )
+    told = []
+    for row in document["outputs"]:
+        head = f"{listing.digits_to_type(row['key'])}  {output.one_line(row['title'])}"
+        told.append("\n  ".join([head, *row["lines"]]))
+    return "\n".join(told)
 
 
 def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:

@@ -126,9 +126,6 @@ class Vectors:
 def _record_type(dimensions: int) -> Any:
     import numpy as np
 
-    return np.dtype(
-        [
-            *(("id", "<i4"), ("before", "<i4"), ("project", "<i4")),
-            *(("scale", "<f4"), ("length", "<f4"), ("values", "i1", (dimensions,))),
-        ]
-    )
+    numbers = [(name, "<i4") for name in ("id", "before", "project")]
+    sizes = [(name, "<f4") for name in ("scale", "length")]
+    return np.dtype([*numbers, *sizes, ("values", "i1", (dimensions,))])

@@ -6,6 +6,7 @@ index with the next look at it, and by `forget` at once.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
@@ -59,12 +60,7 @@ def search_folder(home_dir: str) -> str:
 
 
 def find_outputs(
-    home_dir: str,
-    query: str,
-    project_dir: str | None,
-    pick: Callable[[int], Span],
-    *,
-    until: float,
+    home_dir: str, query: str, project_dir: str | None, pick: Callable[[int], Span], *, until: float
 ) -> Found:
     """The stored outputs that hold the words of a query: all of them, else some, the best first.
 
@@ -141,7 +137,7 @@ def lines_holding(lines: list[str], wanted: list[str]) -> list[int]:
         whole = [at for at, line in enumerate(folded) if all(part in line for part in sought)]
         if whole:
             return whole
-    held = [_holding_one(folded, part) for part in stems]
+    held = [[at for at, line in enumerate(folded) if part in line] for part in stems]
     return list(dict.fromkeys(itertools.chain(*sorted(held, key=len))))
 
 
@@ -150,8 +146,11 @@ def stem(word: str) -> str:
     return word[:-2] if len(word) > _SHORT_WORD else word
 
 
-def _holding_one(folded: list[str], part: str) -> list[int]:
-    return [at for at, line in enumerate(folded) if part in line]
+def fitting_lines(text: str, wanted: list[str], most: int) -> list[str]:
+    """The lines of a text that hold the terms, each with its number, long ones clipped."""
+    lines = text.split("\n")
+    found = lines_holding(lines, wanted)
+    return [f"{at + 1}: {clip_line(lines[at], wanted, most)}" for at in found]
 
 
 def clip_line(line: str, wanted: list[str], most: int) -> str:
@@ -188,15 +187,12 @@ def is_binary(data: bytes) -> bool:
 
 
 def tidy(home_dir: str, *, until: float) -> None:
-    """Take in what is new, for housekeeping; nothing where there is no store.
+    """Take in what is new, for housekeeping.
 
     Raises:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
-    if os.path.isdir(layout.root(home_dir)):
-        documents.use_database(
-            search_folder(home_dir), lambda base: _index_new(base, home_dir, until)
-        )
+    documents.use_database(search_folder(home_dir), lambda base: _index_new(base, home_dir, until))
 
 
 def forget(home_dir: str, keys: Iterable[str]) -> None:
@@ -205,13 +201,10 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     Raises:
         StoreError: the file cannot be written.
     """
-    digests = [layout.digest_of(key) for key in keys]
-    if digests and os.path.isdir(search_folder(home_dir)):
-
-        def erase(connection: sqlite3.Connection) -> None:
-            documents.erase(connection, SOURCE, digests)
-
-        documents.use_database(search_folder(home_dir), erase, in_memory=False)
+    digests, place = [layout.digest_of(key) for key in keys], search_folder(home_dir)
+    if digests and os.path.isdir(place):
+        erase = functools.partial(documents.erase, source=SOURCE, refs=digests)
+        documents.use_database(place, erase, in_memory=False)
 
 
 def real_folder(cwd: object) -> str:
@@ -243,17 +236,17 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
     documents.remove(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
-    batch: list[Document] = []
-    for number, digest in enumerate(fresh):
-        late = number > 0 and time.monotonic() > until
-        if late or sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
+    done, batch = 0, list[Document]()
+    for digest in fresh:
+        if done and time.monotonic() > until:
+            break
+        done += 1
+        batch.append(_read_document(home_dir, digest))
+        if sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
             _index_batch(connection, home_dir, batch)
             batch = []
-        if late:
-            return len(fresh) - number
-        batch.append(_read_document(home_dir, digest))
     _index_batch(connection, home_dir, batch)
-    return 0
+    return len(fresh) - done
 
 
 def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:

@@ -50,6 +50,11 @@ _BY_WORDS = """
     SELECT rowid, -bm25(turns, 0.0, 1.0), -rank FROM turns
     WHERE turns MATCH :expression {} ORDER BY rank LIMIT :limit
 """
+_DELETE = (
+    "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)",
+    "DELETE FROM entries WHERE id = ?",
+    "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
+)
 _WITHIN = f"AND +rowid IN (SELECT id FROM entries WHERE {documents.IN_PROJECT})"  # noqa: S608
 
 
@@ -214,21 +219,22 @@ class Memory:
     def _find_matches(
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
+        """What holds words of the query, or is near it; and how near all of that is."""
         table = vectors.load()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
-            scope = self._load_vectors(connection, table, within)
-            _add_scores_by_meaning(found, table.encode([query])[0], scope)
+            known, projects = self._load_vectors(connection, table, within)
+            near = known.near(table.encode([query])[0], projects, CANDIDATES, list(found))
+            for key, cosine in near.items():
+                found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
         return found
 
     def _load_vectors(self, connection: sqlite3.Connection, table: Table, within: Within) -> Any:
         """All vectors, read again where they have changed, and which of them are meant."""
         key = (_read_fact(connection, "changes"), _read_fact(connection, "table"))
         if self._scanned[0] != key:
-            last, size = connection.execute(
-                "SELECT max(block), length(records) FROM vectors WHERE ?",
-                (table_digest(table) == key[1],),
-            ).fetchone()
+            asked = "SELECT max(block), length(records) FROM vectors WHERE ?"
+            last, size = connection.execute(asked, (table_digest(table) == key[1],)).fetchone()
             rows = connection.execute("SELECT block, records FROM vectors") if size else ()
             self._scanned = (key, ranking.Vectors(rows, last, _BLOCK, (size or 0) // _BLOCK))
         scanned: ranking.Vectors = self._scanned[1]
@@ -253,7 +259,7 @@ def put_batch(connection: sqlite3.Connection, entries: Sequence[Entry], table: T
     known = "SELECT id, text FROM entries WHERE ref = ?"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        for entry in [Entry(*map(_make_storable, entry)) for entry in entries]:
+        for entry in [Entry(*documents.storable_values(entry)) for entry in entries]:
             number, text = connection.execute(known, (entry.ref,)).fetchone() or (0, None)
             # A fork's copy of a row has the name of the first, which stays where it is.
             if text != entry.text and entry.ref not in fresh:
@@ -310,9 +316,8 @@ def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
         record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
     _write_records(connection, [row[0] for row in rows], made)
-    connection.executemany(
-        "UPDATE entries SET has_vector = 1 WHERE id = ?", [(row[0],) for row in rows]
-    )
+    done = [(row[0],) for row in rows]
+    connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
     return len(rows)
 
 
@@ -349,26 +354,19 @@ def _parse_time(ref: str, at: Any) -> float:
         raise StoreError(f"`at` of entry {ref!r} is no time in ISO form") from error
 
 
-def _make_storable(value: Any) -> Any:
-    return documents.make_encodable(value) if isinstance(value, str) else value
-
-
 def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
-    before = None
-    if entry.group:
-        before = connection.execute(
-            "SELECT id, text FROM entries WHERE session = ? AND source <> ? "
-            "ORDER BY id DESC LIMIT 1",
-            (entry.group, STEP),
-        ).fetchone()
+    previous = connection.execute(
+        "SELECT id, text FROM entries WHERE session = ? AND session > '' AND source <> ? "
+        "ORDER BY id DESC LIMIT 1",
+        (entry.group, STEP),
+    )
+    before_id, before = previous.fetchone() or (None, "")
     connection.execute("INSERT OR IGNORE INTO projects (project) VALUES (?)", (entry.project,))
+    own = (entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text)
     connection.execute(
         "INSERT INTO entries (ref, source, project, session, at, text, before_id, before) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            *(entry.ref, entry.source, entry.project, entry.group, entry.at, entry.text),
-            *((before[0], before[1][-_MOST_BEFORE:]) if before else (None, "")),
-        ),
+        (*own, before_id, before[-_MOST_BEFORE:]),
     )
     if entry.rows:
         _set_fact(connection, f"rows:{entry.ref}", entry.rows)
@@ -376,19 +374,13 @@ def _insert_entry(connection: sqlite3.Connection, entry: Entry) -> None:
 
 def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     """Take entries out; what follows them keeps no copy of their words."""
-    rows = "DELETE FROM facts WHERE name = (SELECT 'rows:' || ref FROM entries WHERE id = ?)"
-    for statement in (rows, "DELETE FROM entries WHERE id = ?"):
+    for statement in _DELETE:
         connection.executemany(statement, [(key,) for key in ids])
-    connection.executemany(
-        "UPDATE entries SET before_id = NULL, before = '', has_vector = 0 WHERE before_id = ?",
-        [(key,) for key in ids],
-    )
-    blank: dict[int, None] = dict.fromkeys(ids)
-    if blank:
-        _write_records(connection, list(blank), None)
+    if ids:
+        _write_records(connection, ids, None)
 
 
-def _write_records(connection: sqlite3.Connection, ids: list[int], made: Any) -> None:
+def _write_records(connection: sqlite3.Connection, ids: Sequence[int], made: Any) -> None:
     """Put records into their blocks, or blanks where there are none."""
     connection.execute(
         "INSERT INTO facts VALUES ('changes', '1') "
@@ -430,18 +422,8 @@ def _score_by_words(
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
     values = documents.project_bounds(within) | {"expression": asked, "limit": CANDIDATES}
-    return {
-        key: ranking.Found(words=own, pair=pair)
-        for key, own, pair in connection.execute(sql, values).fetchall()
-    }
-
-
-def _add_scores_by_meaning(candidates: dict[int, ranking.Found], vector: Any, scope: Any) -> None:
-    """Add what is near the query to what was found, and how near all of it is."""
-    vectors_of_all, projects = scope
-    near = vectors_of_all.near(vector, projects, CANDIDATES, list(candidates))
-    for key, cosine in near.items():
-        candidates[key] = candidates.get(key, ranking.Found())._replace(meaning=cosine)
+    rows = connection.execute(sql, values).fetchall()
+    return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
 
 
 def _read_hits(

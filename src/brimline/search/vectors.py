@@ -75,8 +75,7 @@ class Table:
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
-        dimensions: int = self._rows.shape[1]
-        return dimensions
+        return int(self._rows.shape[1])
 
     def encode(self, texts: Sequence[str]) -> Any:
         """A vector of length 1 for each text, all zeros where no piece of it is known."""

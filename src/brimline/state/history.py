@@ -250,10 +250,14 @@ def _drop_forgotten(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
-    session.events = [each for each in session.events if _time_of(each) >= since]
-    session.requests = [each for each in session.requests if _time_of(each) >= since]
-    session.recorded = [each for each in session.recorded if _time_of(each) >= since]
+    session.events = _not_before(since, session.events)
+    session.requests = _not_before(since, session.requests)
+    session.recorded = _not_before(since, session.recorded)
     return bool(session.events or session.requests or session.recorded)
+
+
+def _not_before(since: float, found: list[Value]) -> list[Value]:
+    return [each for each in found if _time_of(each) >= since]
 
 
 def read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:

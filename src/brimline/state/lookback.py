@@ -299,34 +299,35 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
 def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
     if not compactions:
         return ["No compaction yet."]
-    skipped = len("2026-") if output.width() < _YEAR_FITS else 0
-    rows = [
-        [
-            output.minute(each["at"])[skipped:],
-            each["session_id"][:_SHORT_ID],
-            output.one_line(each["trigger"] or "unknown", 8),
-            *[output.figure(each[f"{name}_tokens"]) for name in ("pre", "post")],
-            _held_text(each),
-            output.duration(each["seconds"]),
-            "" if each["dollars"] is None else f"${each['dollars']:.2f}",
-        ]
-        for each in compactions[-_LAST_ROWS:]
-    ]
+    shown = compactions[-_LAST_ROWS:]
     head = ["at", "session", "trigger", "before", "after", "held", "took", "cost"]
-    has_summaries = any(each["moved_out"] is None for each in compactions[-_LAST_ROWS:])
+    has_summaries = any(each["moved_out"] is None for each in shown)
     legend = (
         "Tokens before and after. Held: how many of the user's messages until then the summary "
         f"holds word for word. Cost, about: {'the summary, and ' if has_summaries else ''}"
         "what is written to the cache again."
     )
-    table = output.table(head, rows, right=range(3, len(head)))
+    table = output.table(head, list(map(_compaction_cells, shown)), right=range(3, len(head)))
     accounts = [
-        f"  {output.minute(each['at'])}  {each['account']}"
-        for each in compactions[-_LAST_ROWS:]
-        if each["account"]
+        f"  {output.minute(each['at'])}  {each['account']}" for each in shown if each["account"]
     ]
-    title = f"Compactions{_last_of(rows, compactions)}"
+    title = f"Compactions{_last_of(shown, compactions)}"
     return [title, table, *accounts, output.wrapped(legend)]
+
+
+def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
+    skipped = len("2026-") if output.width() < _YEAR_FITS else 0
+    dollars = compaction["dollars"]
+    return [
+        output.minute(compaction["at"])[skipped:],
+        compaction["session_id"][:_SHORT_ID],
+        output.one_line(compaction["trigger"] or "unknown", 8),
+        output.figure(compaction["pre_tokens"]),
+        output.figure(compaction["post_tokens"]),
+        _held_text(compaction),
+        output.duration(compaction["seconds"]),
+        "" if dollars is None else f"${dollars:.2f}",
+    ]
 
 
 def _held_text(compaction: dict[str, Any]) -> str:

@@ -32,6 +32,11 @@ INDEXED = {"project", "session", "author", "home"}
 MOST_CHARACTERS = 20_000
 # As SQLite has them; how long a text and the one before it are on average is not known here.
 _K1, _B, _USUAL_WORDS = 1.2, 0.75, 100
+# How often each term is in a text, in both, and how many terms both have.
+_COUNTS = """
+    SELECT doc, term, sum(col = 'text'), count(*), sum(count(*)) OVER (PARTITION BY doc)
+    FROM words GROUP BY doc, term
+"""
 # A host and a path that hold no more than names: nothing of a disk, no login, no token.
 _REMOTE = re.compile(
     r"(?!file:)(?:(?:https?|ssh|git)://(?:[^@/?#]*@)?(?P<host>[\w.-]+)(?::\d+)?/"
@@ -193,13 +198,9 @@ def _weigh_words(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any],
         base.execute("CREATE VIRTUAL TABLE words USING fts5vocab(held, instance)")
         rows = [(number, *pair) for number, pair in enumerate(pairs)]
         base.executemany("INSERT INTO held (rowid, before, text) VALUES (?, ?, ?)", rows)
-        asked = "SELECT doc, term, sum(col = 'text'), count(*) FROM words GROUP BY doc, term"
-        counts = base.execute(asked).fetchall()
-    length = dict.fromkeys(range(len(pairs)), 0)
-    for number, _, _, both in counts:
-        length[number] += both
-    for number, term, own, both in counts:
-        damping = _K1 * (1 - _B + _B * length[number] / _USUAL_WORDS)
+        counts = base.execute(_COUNTS).fetchall()
+    for number, term, own, both, length in counts:
+        damping = _K1 * (1 - _B + _B * length / _USUAL_WORDS)
         key = zlib.crc32(term.encode())
         for weights, count in zip(made[number], (own, both), strict=True):
             if count:
