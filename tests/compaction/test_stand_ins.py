@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.references import Clock
+from brimline.offload.judge import Rules
 
 if TYPE_CHECKING:
     from brimline.compaction.blocks import Block
@@ -104,6 +105,34 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     assert len(names.split(" ")) > 10
     assert stand_in.layer == 2
     assert stand_in.tokens < block.tokens / 4
+
+
+def test_a_preview_says_whose_result_it_is_and_a_file_of_the_clients_only_what_it_holds() -> None:
+    """With its size in bytes and its lines, and the way to all of it."""
+    text = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(900))
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "cat  a.log"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": text}
+    told = f"<system-reminder>Note: /a.log was modified\n{text}</system-reminder>"
+    shown = []
+    for role, block, before in (
+        ("user", result, [{"role": "assistant", "content": [call]}]),
+        ("user", {"type": "text", "text": told}, []),
+    ):
+        seen, clock = read_of(role, block, *before)
+        made = stand_ins.preview_of(seen, clock, Rules(), 1, was_read=True)
+        assert made
+        shown.append(made.fields.get("content") or made.fields["text"])
+
+    size, key = len(text), stand_ins.key_of(text)
+    assert shown[0].startswith(
+        f'[brimline stored {size} bytes, 900 lines, tool "Bash", from "cat a.log": {key}] '
+    )
+    assert shown[0].endswith(
+        f"or run `brimline store get {key[:19]} --lines A:B`. The same call again shows all of it."
+    )
+    size, key = len(told), stand_ins.key_of(told)
+    assert shown[1].startswith(f"<system-reminder>[brimline stored {size} bytes, 901 lines: {key}]")
+    assert shown[1].endswith("</system-reminder>")
 
 
 def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:

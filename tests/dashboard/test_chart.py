@@ -244,3 +244,20 @@ def test_ticks_stand_at_round_numbers(values: list[float], labels: list[str]) ->
 
     assert [label for _, label in wide.rules] == labels
     assert [label for _, label in narrow.rules] == labels
+
+
+@pytest.mark.parametrize(("brim", "is_drawn"), [(150_000, True), (150_001, False)])
+def test_a_brim_far_above_all_that_was_used_is_not_drawn(
+    session: SessionBuilder, home_dir: str, brim: int, is_drawn: bool
+) -> None:
+    """At three times the fullest it still is."""
+    session.reply(40_000)
+    session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+    for moment in told.moments:
+        moment.reading.compaction.tokens = brim
+
+    plot = chart.occupancy_plot(told, told.moments, chart.SIZES[0])
+
+    assert ("the brim" in [shape.name for shape in plot.shapes]) is is_drawn
+    assert plot.top == pytest.approx(1.08 * (150_000 if is_drawn else 50_000))

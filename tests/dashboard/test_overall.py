@@ -371,3 +371,29 @@ def test_sums_of_the_days_are_those_of_their_sessions(home_dir: str, folder: Pat
     assert (values["span"], values["sessions"]) == (30, 1)
     assert period(compacting=0.25).compaction_dollars == 0.25
     assert period(read=20, hooks=20).share_of_brought_in(20) == 0.2
+
+
+def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybodys(
+    home_dir: str, folder: Path
+) -> None:
+    """In the order in which they began; the user's own page has their names."""
+    made = session(folder)
+    made.reply(50_000)
+    for name, model, later_s in (("b", "claude-sonnet-4-6", 60), ("a", "acme-9", 120)):
+        inner = folder / ID / "subagents" / f"agent-{name}.jsonl"
+        worker = SessionBuilder(str(inner), ID, "/home/dev/other", model)
+        worker.now += later_s
+        worker.reply(33_000, message_id=name)
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+    told = story.tell_story(made.path, home_dir)
+
+    own, shared = [
+        [(one["name"], one["model"]) for one in values["subagents"]]
+        for values in (
+            pages.session_page_values(told, [], spendings, redacted=hides)
+            for hides in (False, True)
+        )
+    ]
+
+    assert own == [("agent-b", "claude-sonnet-4-6"), ("agent-a", "acme-9")]
+    assert shared == [("1", "claude-sonnet-4-6"), ("2", "unknown")]

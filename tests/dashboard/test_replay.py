@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from tests.dashboard.played import CODE, LOG, NAME
 
 from brimline.cli.surface import program
-from brimline.dashboard.replay import table_text
+from brimline.dashboard.replay import replay_session, table_text
+from brimline.errors import BrimlineError
 from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
@@ -197,3 +198,14 @@ def test_figures_of_a_replay_stand_below_each_other_by_their_ends() -> None:
     assert [row.index(" said ") for row in rows[1:2]] == [row.index(" kept ") for row in rows[2:]]
     assert rows[1].lstrip().startswith("3 ")
     assert rows[1].index("12,345") + len("12,345") == rows[2].index("unknown") + len("unknown")
+
+
+def test_what_cannot_be_played_is_told_in_a_sentence(world: Path) -> None:
+    """By the last line of what went wrong."""
+    missing = str(world / "gone.jsonl")
+
+    with pytest.raises(BrimlineError) as told:
+        replay_session(missing, None, [])
+
+    assert str(told.value).startswith(f"{missing} could not be replayed: FileNotFoundError: ")
+    assert "\n" not in str(told.value)

@@ -30,6 +30,7 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
 from brimline.dashboard import index, story, web
+from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
@@ -534,3 +535,22 @@ def test_a_port_that_cannot_be_is_refused(port: str) -> None:
 
     assert done.exit_code == 2
     assert "--port" in done.output
+
+
+def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
+    world: Path, home_dir: str
+) -> None:
+    """Until something changes; of a session that nobody knows it says so."""
+    session = placed(world)
+    session.reply(5_000)
+    pages = web.Dashboard(home_dir)
+    stamp = index.session_stamp(home_dir, session.path)
+
+    assert f"<title>Session {NAME[:8]} ·" in text_of(pages.session(asked(name=NAME)))
+    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
+    session.reply(6_000)
+    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200
+    with pytest.raises(SessionError):
+        pages.session(asked(name="99999999"))
+    with pytest.raises(SessionError, match="is in elsewhere"):
+        pages.session(asked("in=elsewhere", name=NAME))

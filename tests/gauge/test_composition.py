@@ -254,7 +254,7 @@ def test_every_turn_says_what_it_added(session: SessionBuilder) -> None:
 
     assert (one.number, one.prompt, one.requests) == (1, "first", 1)
     assert one.parts["assistant"] == 1_000
-    assert (two.number, two.requests) == (2, 2)
+    assert (two.number, two.prompt, two.requests) == (2, "p" * 80, 2)
     assert two.parts["user"] == 100
     assert one.tokens_added + two.tokens_added == 42_200
     assert two.parts["tool_result"] == pytest.approx(1_010, rel=0.05)

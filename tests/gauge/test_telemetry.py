@@ -9,6 +9,7 @@ import pytest
 
 from brimline.gauge import session_status
 from brimline.settings import config
+from brimline.state import history
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -152,3 +153,19 @@ def test_a_hundredth_of_the_window_is_worth_telling(growth: int, is_news: bool, 
     assert _told(talk)["occupancy_tokens"] == (40_000 + growth if is_news else 40_000)
     talk.at_stop(40_000 + growth)
     assert _told(talk)["occupancy_tokens"] == 40_000 + growth
+
+
+@pytest.mark.parametrize(
+    ("speak", "event", "tail"),
+    [("after_tool", "PostToolUse", 120), ("at_prompt", "UserPromptSubmit", 121)],
+)
+def test_every_reading_is_on_record(speak: str, event: str, tail: int, talk: Talk) -> None:
+    """With what was measured, in which window, and the tier."""
+    getattr(talk, speak)(126_000)
+
+    lines = history.read_spool(talk.home_dir, talk.session.session_id)
+
+    (line,) = [one for one in lines if one["event"] == event]
+    recorded = [line[name] for name in ("occupancy", "tail", "window", "compaction", "tier")]
+    assert recorded == [126_000, tail, 200_000, 167_000, 1]
+    assert (line["window_source"], line["model"]) == ("model", talk.session.model)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from brimline.gauge import session_status, wording
+from brimline.gauge import composition_text, session_status, wording
 
 DOCUMENT: dict[str, Any] = {
     "occupancy_tokens": 120_000,
@@ -197,3 +197,26 @@ def test_the_status_of_a_session_says_what_else_is_known() -> None:
     assert session_status.text(document, -900).endswith(
         "\nMeasured before a restore, which brought back ~900 tokens."
     )
+
+
+@pytest.mark.parametrize(
+    ("tokens", "cells"),
+    [
+        (1_234, ["1,234", "1.2%"]),
+        (50, ["50", "0.1%"]),
+        (49, ["49", "0.0%"]),
+        (-49, ["-49", "0.0%"]),
+        (-60, ["-60", "-0.1%"]),
+        (100_000, ["100,000", "100.0%"]),
+    ],
+)
+def test_a_share_is_told_to_a_tenth_and_nothing_is_never_less(
+    tokens: int, cells: list[str]
+) -> None:
+    """Of a part of the context."""
+    report = {"occupancy_tokens": 100_000, "tool_results_by_tool": []}
+    part = {"tokens": tokens, "name": "user text", "kind": "user"}
+
+    (row,) = composition_text._part_rows(part, report)
+
+    assert row[:3] == [*cells, "user text"]

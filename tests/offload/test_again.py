@@ -187,6 +187,43 @@ def test_a_fork_knows_what_its_transcript_shows(
     assert fork.write("/p/a.py") is None
 
 
+@pytest.mark.parametrize("seen_whole", [True, False])
+def test_a_fork_may_overwrite_what_its_transcript_shows_whole(
+    home_dir: str, project_dir: str, session: SessionBuilder, *, seen_whole: bool
+) -> None:
+    """Half of the file, fetched by its key, is not the file."""
+    content = SOURCE[:40_000]
+    lines = content.split("\n")
+    shown = Player(home_dir, project_dir).read("/p/a.py", content) or ""
+    record(session, "Read", {"file_path": "/p/a.py"}, shown, {"type": "text"})
+    for first, last in [(1, 900), (901, len(lines))][: 2 if seen_whole else 1]:
+        command = f"brimline store get {put.sha256(content.encode())} --lines {first}:{last}"
+        part = "\n".join(lines[first - 1 : last])
+        record(session, "Bash", {"command": command}, part, {"stdout": part, "stderr": ""})
+
+    fork = Player(home_dir, project_dir, "s2", source="fork")
+    fork.transcript = str(session.path)
+
+    assert (fork.write("/p/a.py") is None) == seen_whole
+
+
+def test_a_past_is_known_once_the_call_at_hand_is_in_it(
+    home_dir: str, project_dir: str, session: SessionBuilder
+) -> None:
+    """A fork's transcript is written while its first calls are on their way."""
+    fork = Player(home_dir, project_dir, "s2", source="fork")
+    assert hook.PAST not in fork.turn("Stop").state.names
+    looks.catch_up_from_transcript(fork.turn("PostToolUse"))
+    fork.transcript = str(session.path)
+    call_id = session.tool_call(1_000, "Read", file_path="/p/a.py")
+    looks.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id="toolu_of_another"))
+    assert hook.PAST not in fork.turn("Stop").state.names
+
+    looks.catch_up_from_transcript(fork.turn("PostToolUse", tool_use_id=call_id))
+
+    assert hook.PAST in fork.turn("Stop").state.names
+
+
 def test_a_link_is_no_other_file(player: Player, project_dir: str) -> None:
     """Marks are about the file that a path leads to; who is refused is then shown the file."""
     Path(project_dir, "a.py").write_text(SOURCE, encoding="utf-8")

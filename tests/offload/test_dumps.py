@@ -79,6 +79,19 @@ def test_names_in_what_is_not_shown_follow_as_far_as_there_is_room() -> None:
     assert described(rows, len(everything) - 1) == f"{shape}\nNames in it: second_name third_one"
 
 
+@pytest.mark.parametrize("budget", [600, 1_000])
+def test_a_wide_shape_leaves_more_than_half_the_room_to_names(budget: int) -> None:
+    """It is cut at a word behind its share, with the number of characters that are missing."""
+    wide = [{f"field{n}": f"words about it {n}" for n in range(24)}]
+    more = [{"field0": f"Some_Name_{n}"} for n in range(90)]
+
+    shape, mentions = described([*wide, *more], budget).split("\n")
+
+    assert int(0.45 * budget) <= len(shape) <= int(0.45 * budget) + 30
+    assert "…+" in shape
+    assert 0.5 * budget < len(mentions) <= budget - len(shape) - 1
+
+
 def paths(lines: list[str], budget: int) -> list[str]:
     """The description of a listing."""
     text = "\n".join(lines)

@@ -39,6 +39,18 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
     assert elsewhere.bash("make deploy", BUILD) is not None
 
 
+def test_a_recall_by_its_key_counts_where_the_output_was_replaced(player: Player) -> None:
+    """Also where it is asked for in another project, which learns nothing from it."""
+    elsewhere = Player(player.home_dir, "/other", "s2")
+    for number in range(3):
+        text = f"{BUILD}\n{number}"
+        assert player.bash(f"make deploy n={number}", text) is not None
+        elsewhere.bash(f"brimline store get {put.sha256(text.encode())}", text)
+
+    assert player.bash("make deploy", BUILD) is None
+    assert elsewhere.bash("make deploy", BUILD) is not None
+
+
 @pytest.mark.row("S3-27")
 @pytest.mark.parametrize(("days", "counts"), [(0, True), (29, True), (31, False), (-31, False)])
 def test_what_is_older_than_thirty_days_does_not_count(
@@ -83,8 +95,9 @@ def test_what_was_kept_out_is_counted_from_the_spool(player: Player) -> None:
     assert (found.references, found.recalls) == (2, 1)
     assert found.stored_bytes == len(BUILD) + 60_000
     assert found.recalled == len(BUILD)
-    assert found.kept_out_characters == found.client_shown_characters - found.shown - len(BUILD)
-    assert 55_000 < found.kept_out_characters < 65_000
+    kept_out = found.client_shown_characters - found.shown - len(BUILD)
+    assert found.kept_out_tokens == round(kept_out / 2.85)
+    assert 55_000 < kept_out < 65_000
 
 
 def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_path: Path) -> None:
@@ -94,13 +107,14 @@ def test_what_the_client_cuts_counts_as_what_it_shows_of_it(player: Player, tmp_
     response = {"persistedOutputPath": str(kept), "persistedOutputSize": len(LOG)}
     shown = player.bash("cat app.log", LOG[:30_000], response=response)
     assert shown is not None
-    assert savings.saved_by(player.home_dir, "s1").kept_out_characters == 2_300 - len(shown)
+    kept_out = 2_300 - len(shown)
+    assert savings.saved_by(player.home_dir, "s1").kept_out_tokens == round(kept_out / 2.85)
     player.bash(f"brimline store get {'sha256:' + put.sha256(LOG.encode())}", LOG[:20_000])
 
     found = savings.saved_by(player.home_dir, "s1")
 
     assert (found.recalls, found.client_shown_characters, found.recalled) == (1, 2_300, 20_000)
-    assert found.kept_out_characters == 2_300 - len(shown) - 20_000
+    assert found.kept_out_tokens == round((kept_out - 20_000) / 2.85)
 
 
 def test_what_a_compaction_moved_out_costs_nothing_here_when_it_is_fetched_back(
@@ -126,7 +140,7 @@ def test_only_what_was_offloaded_or_fetched_counts_whatever_else_names_it(player
     alone = savings.saved_by(player.home_dir, "a")
 
     assert alone == savings.Saved(2, 1_000, 550, 30, 1, 70)
-    assert (alone.kept_out_characters, alone.kept_out_tokens) == (450, 158)
+    assert alone.kept_out_tokens == 158
     assert savings.document(player.home_dir, ["a", "b"]) == {
         "references": 4,
         "stored_bytes": 2_000,

@@ -71,6 +71,33 @@ def test_the_last_result_is_pinned_by_its_reference(
     assert pinned(player, "sha256:" + put.sha256(LOG.encode())) == ["soft"]
 
 
+def test_a_pin_is_renewed_or_made_firmer_but_not_loosened_by_a_weaker_one(
+    player: Player, session: SessionBuilder
+) -> None:
+    """Only who asks for none lets it go."""
+    session.tool_result("t1", SMALL)
+    short = KEY[:19]
+
+    said = [
+        *player.say("brim:pin last reason=one"),
+        *player.say("brim:pin last level=hard reason=two"),
+        *player.say("brim:pin last level=hard reason=three"),
+        *player.say("brim:pin last level=soft reason=four"),
+    ]
+
+    assert said == [
+        f"brimline: pinned {short} (soft).",
+        f"brimline: pinned {short} (hard).",
+        f"brimline: pinned {short} (hard).",
+        f"brimline: {short} stays pinned (hard); /brim:unpin lets it go.",
+    ]
+    found = pins.read_pin(player.home_dir, layout.digest_of(KEY))
+    assert found is not None
+    assert found.reason == "three"
+    player.say("brim:pin last level=none")
+    assert pinned(player, KEY) == ["none"]
+
+
 def test_a_printed_reference_pins_nothing_of_another_session(
     player: Player, session: SessionBuilder
 ) -> None:

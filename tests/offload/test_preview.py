@@ -90,6 +90,44 @@ def test_every_line_is_shown_or_inside_a_range(lines: list[str]) -> None:
         assert_complete(preview.make_preview(case, "x"), text)
 
 
+CHANGES = "diff --git a/x b/x\n@@ -1 +1 @@\n-a\n+b\ndiff --git a/y b/y\n@@ -1 +1 @@\n-cc\n+dd"
+
+
+@pytest.mark.parametrize(
+    ("left", "lines", "rest"),
+    [
+        (0, 8, "nothing is missing"),
+        (-1, 7, "1 changed lines are missing: y (1)"),
+        (-4, 7, "1 changed lines are missing: y (1)"),
+        (-5, 6, "2 changed lines are missing: y (2)"),
+        (-9, 5, "2 changed lines are missing: y (2)"),
+        (-39, 4, "2 changed lines are missing: y (2)"),
+        (-40, 3, "3 changed lines are missing: x (1), y (2)"),
+    ],
+)
+def test_of_a_large_diff_the_changed_lines_that_are_missing_are_counted_by_file(
+    left: int, lines: int, rest: str
+) -> None:
+    """Whole lines from the beginning, as many as fit beside a thousand characters for the rest."""
+    room = sum(len(line) + 1 for line in CHANGES.split("\n")) + left
+
+    found = preview.preview_diff(CHANGES, 1_000 + room)
+
+    shown = CHANGES.split("\n")[:lines]
+    assert found.split("\n") == [*shown, f"[changed lines only, without context; {rest}]"]
+
+
+def test_of_many_files_with_missing_lines_some_are_named() -> None:
+    """In about five hundred characters."""
+    diff = "\n".join(f"diff --git a/f{n} b/file_{n}\n@@ -1 +1 @@\n+x" for n in range(200))
+
+    told = preview.preview_diff(diff, 1_000).partition("are missing: ")[2]
+
+    assert told.startswith("file_0 (1), file_1 (1), ")
+    assert 500 <= len(told) <= 540
+    assert "…+" in told
+
+
 @pytest.mark.row("S2-28")
 @pytest.mark.parametrize("size", [40_000, 400_000, 6_000_000])
 def test_however_long_the_output_its_preview_is_not(size: int) -> None:

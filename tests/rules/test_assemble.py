@@ -46,6 +46,10 @@ def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
     assert made.endswith(f"\n{TRUNCATED}\n")
     assert TRUNCATED not in whole
     assert whole.count("1") == whole.count("2") == 4_001
+    # A rest of less than a hundred characters is not worth it.
+    end = f"\n{TRUNCATED}\n"
+    assert len(assemble_files(files[:1], total=100 + len(end))) == 100 + len(end)
+    assert assemble_files(files[:1], total=99 + len(end)) == ""
     assert assemble_files(files[:2], total=len(whole)) == whole
     assert TRUNCATED in assemble_files(files[:2], total=len(whole) - 1)
 

@@ -33,6 +33,17 @@ from brimline.rules.lines import BLANK, CODE, COMMENT, TEXT
         ("<!-- note --> text\nmore", [TEXT, TEXT]),
         ("<!--> text\n-->", [COMMENT, COMMENT]),
         ("text <!-- note -->", [TEXT]),
+        ("<!---->text", [TEXT]),
+        ("<!--->\n-->", [COMMENT, COMMENT]),
+        ("<!--\n--> text\nmore", [COMMENT, TEXT, TEXT]),
+        ("<!--\n->\n-->text", [COMMENT, COMMENT, TEXT]),
+        ("> <!-- note -->", [COMMENT]),
+        ("- item\nlazy\n\n    of the item", [TEXT, TEXT, BLANK, TEXT]),
+        ("- item\n\nafter\n    goes on", [TEXT, BLANK, TEXT, TEXT]),
+        ("> > quoted\n>     code", [TEXT, TEXT]),
+        (">     code", [CODE]),
+        ("```\n``\n```", [CODE, CODE, CODE]),
+        ("```\n  ```\ntext", [CODE, CODE, TEXT]),
     ],
 )
 def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> None:
@@ -62,6 +73,11 @@ def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> No
         ("- ```", 0, 0, True),
         ("", 0, 0, False),
         ("<!-- # none -->", 0, 0, False),
+        ("    code", 0, 4, False),
+        ("123456789. item", 0, 0, True),
+        ("1234567890. none", 0, 0, False),
+        ("-", 0, 0, True),
+        ("-     code in an item", 0, 0, True),
     ],
 )
 def test_a_line_may_be_a_heading_or_an_item(
@@ -112,3 +128,26 @@ def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> N
     _, read = lines.read(text)
 
     assert [each.path for each in lines.imports(read, "/p/CLAUDE.md", "/home/u")] == targets
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("<!-- note --> text", [" text"]),
+        ("<!-- a\nb -->c", ["<!-- a", "c"]),
+        ("text <!-- note -->", ["text <!-- note -->"]),
+    ],
+)
+def test_what_follows_a_comment_is_all_that_counts_of_its_line(text: str, rows: list[str]) -> None:
+    """Also where the comment began on an earlier line; one inside a text is left in it."""
+    _, read = lines.read(text)
+
+    assert [line.text for line in read] == rows
+    assert "note" not in "".join(line.plain for line in read)
+
+
+def test_a_body_has_neither_comments_nor_blank_ends() -> None:
+    """What the client shows of a file."""
+    _, read = lines.read("---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n")
+
+    assert lines.body(read) == "one\n\n`two`"

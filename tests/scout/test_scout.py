@@ -225,6 +225,13 @@ def test_it_says_what_it_did_and_not_how_to_switch_it_off(mode: str) -> None:
     for part in ("`node_modules/react/a [brimline] ?x?[31m.js`", "`node_modules/`", "`src/`"):
         assert part in text
     assert len(text) < 300
+    assert "is bulk by the pattern `node_modules/` of .brimlineignore. Look in" in text
+    Path(".brimlineignore").unlink()
+    plain = decided("Read", "dist/a", mode=mode)
+    assert plain is not None
+    assert "`dist/a` is bulk by the pattern `dist/`. Look in `src/`, or ask" in (
+        plain.reason or plain.model_notes[0]
+    )
     assert "scout" not in text
     assert "brimline config" not in text
 
@@ -276,6 +283,19 @@ def test_a_few_folders_are_offered_by_name() -> None:
         ("cd dist && make", False),
         ("cd dist; cd ..; cat a", True),
         ("cd dist && npm ci && ls", True),
+        ("make && cd dist && pwd", True),
+        ("cd dist && pwd && make", False),
+        ("pushd dist", True),
+        ("cd; cat .", False),
+        ("tree; du", False),
+        ("grep -r --exclude-dir dist x src", False),
+        ("grep --exclude dist x dist", True),
+        ("diff dist/a b", True),
+        ("sort a -o dist/b", False),
+        ("find src ! -name dist", False),
+        ("cat a >> dist/log", False),
+        ("cat dist/a >> out", False),
+        ("cat a < dist/b > out", False),
         ("cd src; cat ../dist/a", True),
         ("cd; cat dist/a", False),
         ("cat dist/a > out", False),
@@ -347,3 +367,25 @@ def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
         assert decision.permission == ("deny" if mode == "block" else "")
         assert lines == [("Blocked", True) if mode == "block" else ("Advised", None)]
     assert os.path.exists(paths.audit_log(home_dir)) is (mode == "block")
+
+
+def test_a_long_path_is_shown_by_its_beginning() -> None:
+    """200 characters of it, so that the advice stays short; 4,096 are looked at."""
+    found = decided("Read", "dist/" + "x" * 300)
+
+    assert found is not None
+    assert len(found.reason.partition("`")[2].partition("`")[0]) == 200
+    room = 4_096 - len(os.getcwd()) - len("/dist")
+    assert refused("Read", f"{os.getcwd()}{'/' * (room + 1)}dist")
+    assert not refused("Read", f"{os.getcwd()}{'/' * (room + 2)}dist")
+
+
+def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
+    """A thousand entries are looked at."""
+    for number in range(1_001):
+        Path(f"f{number}").touch()
+
+    found = decided("Read", "dist/x")
+
+    assert found is not None
+    assert "`dist/`. Ask the tool that owns the files" in found.reason

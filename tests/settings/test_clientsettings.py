@@ -231,3 +231,82 @@ def test_whether_recalls_are_allowed_is_read_from_the_permission_rules(
     path.write_text(json.dumps({"permissions": {"allow": allow, "deny": deny}}), encoding="utf-8")
 
     assert clientsettings.recall_allowed(project_dir) is expected
+
+
+@pytest.mark.parametrize(("size", "tokens"), [(2 << 20, 5), ((2 << 20) + 1, None)])
+def test_a_settings_file_is_read_up_to_two_megabytes(
+    size: int, tokens: int | None, project_dir: str
+) -> None:
+    """A longer one says nothing."""
+    path = Path(clientsettings.settings_files(project_dir)["project"])
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b'{"autoCompactWindow": 5}'.ljust(size))
+
+    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == tokens
+
+
+def test_settings_of_a_hundred_models_are_read(project_dir: str) -> None:
+    """A repository that brings more is not followed."""
+    models = {f"m{number}": {"autoCompactWindow": number} for number in range(1, 102)}
+    _write(project_dir, "project", {"modelSettings": models})
+
+    windows = clientsettings.compaction_facts(project_dir)["autocompact_window_by_model"]
+
+    assert list(windows.items())[-1] == ("m100", 100)
+
+
+@pytest.mark.parametrize(
+    ("git", "back", "main"),
+    [
+        (None, None, "{project}"),
+        ("gitdir: {main}/.git/worktrees/w", "{project}/.git", "{main}"),
+        ("gitdir: ../main/.git/worktrees/w\n", "../../../../project/.git\n", "{main}"),
+        ("gitdir: {main}/.git/worktrees/w", "/elsewhere/.git", "{project}"),
+        ("gitdir: {main}/.git/worktrees/w", None, "{project}"),
+        ("gitdir: {main}/.git/modules/w", "{project}/.git", "{project}"),
+        ("\0", None, "{project}"),
+    ],
+)
+def test_a_worktree_belongs_to_the_main_one_that_knows_of_it(
+    project_dir: str, git: str | None, back: str | None, main: str
+) -> None:
+    """Anybody can name a main worktree; a submodule has none."""
+    project, other = Path(project_dir).resolve(), Path(project_dir).resolve().parent / "main"
+    below = project / "a" / "b"
+    below.mkdir(parents=True)
+
+    def filled(text: str) -> str:
+        return text.replace("{main}", str(other)).replace("{project}", str(project))
+
+    if git is None:
+        (project / ".git").mkdir()
+    else:
+        (project / ".git").write_text(filled(git))
+    if back is not None:
+        for kind in ("worktrees", "modules"):
+            (other / ".git" / kind / "w").mkdir(parents=True)
+            (other / ".git" / kind / "w" / "gitdir").write_text(filled(back))
+
+    assert clientsettings.main_worktree(str(below)) == filled(main)
+
+
+def test_a_folder_in_no_repository_is_its_own_worktree(tmp_path: Path) -> None:
+    """As far as one can look up."""
+    assert clientsettings.main_worktree(str(tmp_path / "a")) == str(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("documents", "texts"),
+    [
+        ({"user": {"a": {"b": ["x", 1]}}, "local": {"a": {"b": ["y"]}}}, ["x", "y"]),
+        ({"user": {"a": {"b": "x"}}, "project": {"a": ["b"]}, "local": {"c": 1}}, []),
+    ],
+)
+def test_texts_of_a_list_are_put_together_over_all_scopes(
+    project_dir: str, documents: dict[str, Any], texts: list[str]
+) -> None:
+    """What is no text in it, and what is no list, says nothing."""
+    for scope, document in documents.items():
+        _write(project_dir, scope, document)
+
+    assert clientsettings.listed_texts(project_dir, "a", "b") == texts

@@ -165,6 +165,78 @@ def test_a_broken_file_is_ignored_and_reported(
     assert loaded.problems[0].startswith(f"{paths.project_config(project_dir)} is ignored: ")
 
 
+@pytest.mark.parametrize(("number", "told"), [(1, 1), (10, 10), (11, 11), (12, 11)])
+def test_unknown_settings_are_named_up_to_ten_and_counted(
+    number: int, told: int, home_dir: str, project_dir: str
+) -> None:
+    """With the nearest name, where there is one; beside them the others still count."""
+    _user(home_dir, "".join(f"zq{at} = 1\n" for at in range(number)) + "context_window = 5000\n")
+
+    loaded = config.load(home_dir, project_dir)
+
+    path = paths.user_config(home_dir)
+    assert len(loaded.problems) == told
+    assert loaded.problems[0] == f"{path}: unknown setting 'zq0'"
+    counted = [f"{path}: {number - 10} more unknown settings"] if number > 10 else []
+    assert loaded.problems[10:] == counted
+    assert loaded.values["context_window"] == 5_000
+    _user(home_dir, f"context_windw = 1\n{'k' * 100} = 1\n")
+    first, second = config.load(home_dir, project_dir).problems
+    assert first.endswith("unknown setting 'context_windw'; did you mean context_window?")
+    assert second.endswith(f"unknown setting {'k' * 80!r}")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_used"),
+    [
+        ("context_window = 5000\n#" + "x" * 499, True),
+        ("context_window = 5000\n#" + "x" * 500, False),
+        ("context_window = 5000\n" + "#\n" * 8_181, True),
+        ("context_window = 5000\n" + "#\n" * 8_182, False),
+    ],
+)
+def test_a_projects_file_is_read_up_to_its_limits(
+    text: str, is_used: bool, home_dir: str, project_dir: str
+) -> None:
+    """16 KB, in lines of 500 characters; a user's own may be longer, up to a megabyte."""
+    _project(project_dir, text)
+    loaded = config.load(home_dir, project_dir)
+    assert (loaded.values["context_window"] == 5_000) is is_used
+    assert len(loaded.problems) == (0 if is_used else 1)
+
+    _user(home_dir, text)
+    assert config.load(home_dir, home_dir).values["context_window"] == 5_000
+
+
+@pytest.mark.parametrize(("size", "problems"), [(1 << 20, 0), ((1 << 20) + 1, 1)])
+def test_a_users_file_is_read_up_to_a_megabyte(size: int, problems: int, home_dir: str) -> None:
+    """A larger one is named."""
+    _user(home_dir, "#" * size)
+
+    found = config.load(home_dir, home_dir).problems
+
+    named = f"{paths.user_config(home_dir)} is ignored: it is larger than 1024 KB"
+    assert found == [named] * problems
+
+
+def test_the_environment_is_told_of_names_that_are_no_settings(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty variable says nothing; an address in a complaint is not shown, it may hold a key."""
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESETT", "off")
+    monkeypatch.setenv("BRIMLINE_CONTEXT_WINDOW", "")
+    _user(home_dir, '[memory]\nurl = "https://secret@host"\n')
+
+    loaded = config.load(home_dir, project_dir)
+
+    address, name = loaded.problems
+    nearest = "BRIMLINE_GUARD_PRESET"
+    assert name == f"the environment: {nearest}T is no setting; did you mean {nearest}?"
+    assert "memory.url takes an address" in address
+    assert "not this; None stays in force" in address
+    assert loaded.sources["context_window"] == "default"
+
+
 @pytest.mark.parametrize("kind", ["folder", "pipe", "endless device", "link to nowhere"])
 def test_what_is_no_regular_file_is_ignored_and_reported(
     kind: str, home_dir: str, project_dir: str
@@ -369,3 +441,39 @@ def test_falling_tiers_do_not_reach_a_preset_that_counts_upwards(
     assert loaded.problems == [
         "guard.tiers is not used: preset haios-80 counts in another unit; set guard.tier_unit too"
     ]
+
+
+@pytest.mark.parametrize(
+    ("guard", "tiers"),
+    [
+        ("tiers = [85]", [85]),
+        ("tiers = [70, 85]", [70, 85]),
+        ("tiers = [20, 10]\ntier_unit = 'to_compaction'", [20, 10]),
+        ("velocity_points = 2", [80]),
+    ],
+)
+def test_tiers_that_fit_a_preset_are_kept(
+    guard: str, tiers: list[int], home_dir: str, project_dir: str
+) -> None:
+    """Rising ones, a single one, or those whose unit is named too."""
+    _user(home_dir, f'[guard]\npreset = "haios-80"\n{guard}\n')
+
+    loaded = config.load(home_dir, project_dir)
+
+    assert (loaded.values["guard.tiers"], loaded.problems) == (tiers, [])
+
+
+def test_a_projects_preset_changes_nothing_that_is_the_users(
+    home_dir: str, project_dir: str
+) -> None:
+    """Only thresholds are a project's; a user's preset changes the rest too."""
+    _project(project_dir, 'guard.preset = "adr11"\n')
+    from_project = config.load(home_dir, project_dir)
+    _user(home_dir, 'guard.preset = "adr11"\n')
+    Path(paths.project_config(project_dir)).unlink()
+    from_user = config.load(home_dir, project_dir)
+
+    assert from_project.values["guard.gate_tools"] == ["Skill"]
+    assert from_project.sources["guard.gate_tools"] == "default"
+    assert from_user.values["guard.gate_tools"] != ["Skill"]
+    assert from_user.sources["guard.gate_tools"] == "preset adr11"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline import models
-from brimline.settings.catalogue import BY_KEY, SETTINGS
+from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
 from brimline.settings.values import coerce, complete_model
 
 toml_values = st.recursive(
@@ -115,6 +116,54 @@ def test_every_default_is_a_value_the_setting_takes() -> None:
         assert setting.doc.endswith(".")
 
 
+def test_the_defaults_are_those_that_the_documentation_tells() -> None:
+    """Kind, default and variable of each, as `docs/reference/settings.md` has them."""
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text("utf-8")
+    for setting in SETTINGS:
+        default = "unset" if setting.default is None else f"`{setting.default}`"
+        variable = f"`{setting.variable}`" if setting.allows_environment else "no"
+        told = f"Kind: {setting.kind}. Default: {default}. Environment: {variable}. "
+        told += f"In a project's file: {'yes' if setting.project else 'no'}."
+
+        assert f"{setting.doc}" in page
+        assert told in page.partition(f"## `{setting.key}`")[2].partition("\n## ")[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "raw", "said"),
+    [
+        ("context_window", 999, "takes a whole number of tokens, 1,000 or above"),
+        ("compaction_tokens", 0, "takes a whole number of tokens, 1 or above"),
+        ("store.max_mb", 0, "takes a number, 1 or above"),
+        ("guard.velocity_points", -1, "takes a number, 0 or above"),
+        ("reminder.every", 1.5, "takes a whole number, 0 or above"),
+        ("offload.preset", "x", "takes one of default, off"),
+        ("offload.never", 1, "takes a list of texts"),
+        ("statusline.format", "x", "takes a list of texts out of forecast, tier, used, model, "),
+        ("carry.enabled", 1, "takes true or false"),
+        ("reminder.file", "", "takes a path"),
+        ("memory.url", "https://host/c", "takes an address such as qdrant+https://host/collection"),
+        ("guard.tiers", [], "takes one to nine different numbers, such as [30, 15, 7, 3]"),
+    ],
+)
+def test_a_refusal_says_what_the_setting_takes(key: str, raw: Any, said: str) -> None:
+    """With the least of a number, and the words there are."""
+    with pytest.raises(ValueError, match="takes") as raised:
+        coerce(BY_KEY[key], raw)
+
+    assert str(raised.value).startswith(said)
+    for least in (1_000, 1):
+        assert coerce(BY_KEY["context_window" if least > 1 else "compaction_tokens"], least)
+
+
+@pytest.mark.parametrize("setting", [each for each in SETTINGS if each.kind == "flag"])
+def test_a_flag_takes_the_usual_words(setting: Setting) -> None:
+    """Whatever their case."""
+    words = {True: ("true", "1", " YES ", "on", True), False: ("False", "0", "no", "off", False)}
+
+    assert all(coerce(setting, word) is meant for meant in words for word in words[meant])
+
+
 def test_there_are_few_enough_settings_to_read() -> None:
     """Thirty at most, each with a use that somebody can name."""
     assert len(SETTINGS) <= 30
@@ -140,3 +189,13 @@ def test_a_row_of_models_needs_the_names_that_it_is_about(row: Any) -> None:
     """A list of words."""
     with pytest.raises(ValueError, match="needs families"):
         complete_model(row)
+
+
+def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_names() -> None:
+    """As the model would be taken for without the row."""
+    haiku, opus = (models.lookup(name).row for name in ("haiku", "opus"))
+    assert haiku["prices"] != opus["prices"]
+
+    assert complete_model({"families": ["haiku", "opus"]})["prices"] == haiku["prices"]
+    assert complete_model({"families": ["opus", "haiku"]})["prices"] == opus["prices"]
+    assert complete_model({"families": ["new"]})["prices"] == models.UNKNOWN["prices"]

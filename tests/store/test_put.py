@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from brimline.errors import StoreError
 from brimline.fast import io
-from brimline.store import contents, layout, put, removal
+from brimline.store import contents, layout, pins, put, removal
 
 from . import shelves
 from .shelves import METHODS, Disk, noise, packed_by, stored, text
@@ -210,6 +210,28 @@ def test_content_stored_while_the_clock_was_behind_is_as_young_as_the_last(home_
     before = max(blob.used_ns for blob in contents.blobs(home_dir))
     put.put(home_dir, text(1), {})
     assert max(blob.used_ns for blob in contents.blobs(home_dir)) > before
+
+
+def test_every_record_is_in_store_time_to_the_millisecond(home_dir: str) -> None:
+    """A clock that was set back does not show in what is noted of puts, pins and removals."""
+    first = stored(home_dir, text(1))
+    ahead = 4_000_000_000_123_456_789
+    os.utime(home_dir + layout.LAST_KEY, ns=(ahead, ahead))
+
+    second = put.put(home_dir, text(2), {})
+    pins.pin(home_dir, first, "hard", "why")
+    pin = pins.read_pin(home_dir, first[7:])
+    removal.forget_key(home_dir, first)
+
+    moment = 4_000_000_000.123
+    noted = [(row["event"], row["key"], row["at"]) for row in contents.trail_rows(home_dir)]
+    assert noted[1:] == [
+        ("put", second, moment),
+        ("pin", first, moment),
+        ("forget", first, moment),
+    ]
+    assert pin == ("hard", "why", moment)
+    assert contents.meta(home_dir, second)["created"] == moment
 
 
 parts = st.tuples(st.binary(max_size=40), st.integers(0, 3_000))

@@ -232,6 +232,38 @@ def test_what_may_mention_a_key_and_cannot_be_read_keeps_everything(
     assert shelves.keys(home_dir) == {key}
 
 
+@pytest.mark.parametrize(("count", "more"), [(1, ""), (2, " (and 1 more)"), (3, " (and 2 more)")])
+def test_of_files_that_cannot_be_read_one_is_named_and_the_others_are_counted(
+    home_dir: str, projects: Path, monkeypatch: pytest.MonkeyPatch, count: int, more: str
+) -> None:
+    """With the reason that the system gives."""
+    stored(home_dir, text(1), LONG_AGO)
+    for number in range(count):
+        SessionBuilder(str(projects / f"p/{number}.jsonl")).prompt("hello")
+    monkeypatch.setattr(layout, "open_to_read", lambda *_, **__: shelves.read_only())
+
+    with pytest.raises(StoreError) as told:
+        prune(home_dir, GARBAGE, Pass())
+
+    named, _, reason = str(told.value).partition(".jsonl: ")
+    assert named.startswith("nothing was removed: what may mention a key cannot be read: /")
+    assert reason == f"Read-only file system{more}"
+
+
+def test_housekeeping_notes_the_client_that_it_is_done_for(
+    home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions may mention keys though it has stored nothing yet."""
+    stored(home_dir, text(1))
+    usual = paths.client_config_dir()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(world / "other"))
+
+    tidied(home_dir)
+
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", usual)
+    assert put.client_folders(home_dir) == [usual, str(world / "other")]
+
+
 def test_every_client_is_asked_and_links_are_followed_once(
     home_dir: str, projects: Path, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

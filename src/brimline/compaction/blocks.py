@@ -125,22 +125,20 @@ def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> 
     The service looks some twenty blocks back from a marker; without one near the change it would
     find nothing of the conversation and write all of it again.
     """
-    if not 0 < len(_cache_markers(body)) < MOST_MARKERS:
+    markers = _cache_markers(body)
+    if not 0 < len(markers) < MOST_MARKERS:
         return body
     for block in reversed(blocks[:before]):
         content = body["messages"][block.message]["content"]
-        if not isinstance(content, list):
+        if block.is_thinking or not isinstance(content, list):
             continue
         known = _as_dict(content[block.place])
-        if not block.is_thinking:
-            if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
-                return body
-            place = block.message, block.place
-            marked = rebuild(body, {place: {_MARKER: {"type": "ephemeral"}}})
-            # A longer lifetime may not come behind a shorter one: ours is as the next marker.
-            places = [where for where, _ in _cache_markers(marked)]
-            nearest = _cache_markers(body)[min(places.index(place), len(places) - 2)][1]
-            return rebuild(marked, {place: {_MARKER: nearest}})
+        if _MARKER in known or (known.get("type") == "text" and not known.get("text")):
+            return body
+        # A longer lifetime may not come behind a shorter one: ours is as the next marker.
+        place = block.message, block.place
+        behind = [marker for where, marker in markers if where > place]
+        return rebuild(body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}})
     return body
 
 

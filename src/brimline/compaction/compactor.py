@@ -251,8 +251,7 @@ def drop_thinking(
     thoughts = case.leave_out_thinking(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
-    fresh = outcome.fresh | thoughts
-    again = Outcome(body, outcome.report, fresh, outcome.former, outcome.originals)
+    again = replace(outcome, fresh=outcome.fresh | thoughts)
     case.write_body(again, outcome.marked)
     return again
 
@@ -367,8 +366,8 @@ class _Case:
         if not waiting or not self._is_near_brim():
             return "", free
         freed = sum(map(self.saved_tokens, waiting))
-        for at in range(waiting[0], len(self.found)):
-            freed += self.tokens[at] if self.found[at].is_thinking else 0
+        behind = range(waiting[0], len(self.found))
+        freed += sum(self.tokens[at] for at in behind if self.found[at].is_thinking)
         is_worth_it = freed >= self.settings.bound_worth_ratio * self.sent_tokens
         return ("brim", waiting[0]) if is_worth_it else ("", free)
 

@@ -114,9 +114,9 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
 
 def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
     program, version = client.claude_on_path(), client.installed_version()
-    said = {"program": program, "version": ".".join(map(str, version))}
-    said["oldest"] = ".".join(map(str, _OLDEST_CLIENT))
-    said["tested"] = ".".join(map(str, _TESTED_CLIENT))
+    shown = {"version": version, "oldest": _OLDEST_CLIENT, "tested": _TESTED_CLIENT}
+    said = {name: ".".join(map(str, numbers)) for name, numbers in shown.items()}
+    said["program"] = program or ""
     if program is None:
         yield "no-client", said
     elif not version:
@@ -164,8 +164,7 @@ def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Po
 def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
-    off = values["guard.ceiling"] == "off"
-    ceiling = None if off else Ceiling(window, values).tokens
+    ceiling = None if values["guard.ceiling"] == "off" else Ceiling(window, values).tokens
     tiers = _tier_tokens(values, reading)
     points = {} if ceiling is None else {"ceiling": ceiling}
     points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}

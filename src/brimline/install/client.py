@@ -16,8 +16,7 @@ from brimline.settings import clientsettings
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SERVER = MARKETPLACE = "brimline"
-PLUGIN = "brimline"
+SERVER = MARKETPLACE = PLUGIN = "brimline"
 PLUGIN_ID = f"{PLUGIN}@{MARKETPLACE}"
 _TIMEOUT_S = 60.0
 _REASON_LENGTH = 200

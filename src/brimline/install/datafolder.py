@@ -70,8 +70,8 @@ def _folders_matching(home_dir: str, pattern: str) -> list[str]:
 
 def _config_has_only_settings(home_dir: str) -> bool:
     """Whether `config.toml` holds nothing but settings of ours."""
-    nowhere = f"{home_dir}/install"  # no project: only the user's own file counts
-    return not config.load(home_dir, nowhere, environment=False).problems
+    # A folder that is no project: only the user's own file counts.
+    return not config.load(home_dir, f"{home_dir}/install", environment=False).problems
 
 
 class Stored:

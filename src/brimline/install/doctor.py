@@ -151,9 +151,8 @@ def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     settings = {path: clientsettings.read_file(path) for path in files}
     shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
     command = wiring.statusline_command_of(settings[shown]) if shown else None
-    if command is not None and entries.starts_brimline(command):
-        return
-    if shown and any(map(entries.our_hooks_in, settings.values())):
+    is_ours = entries.starts_brimline(command or "")
+    if shown and not is_ours and any(map(entries.our_hooks_in, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
         fix = take_out if command is None else _install_command(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}

@@ -70,9 +70,8 @@ def launcher_for(interpreter: str, home_dir: str) -> str | None:
     if len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
         return None
     path = home_dir + LAUNCHER
-    if os.path.lexists(path) and not is_launcher(path):
-        return None  # somebody else's
-    return None if _forbids_programs(home_dir) else path
+    is_anothers = os.path.lexists(path) and not is_launcher(path)
+    return None if is_anothers or _forbids_programs(home_dir) else path
 
 
 def _forbids_programs(folder: str) -> bool:

@@ -69,8 +69,7 @@ def append_element(text: str, path: Path, value: object) -> str:
 def replace_value(text: str, path: Path, value: object) -> str:
     """Put another value in the place of the one at `path`."""
     *_, old = _nodes_on_path(text, path)
-    start, end = old.start, old.end
-    return text[:start] + _render(text, value, _line_indent(text, start)) + text[end:]
+    return text[: old.start] + _render(text, value, _line_indent(text, old.start)) + text[old.end :]
 
 
 def remove(text: str, path: Path) -> str:

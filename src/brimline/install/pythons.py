@@ -23,7 +23,6 @@ _OLDEST = (3, 11)
 # Links to the newest version, which stay where a versioned binary goes with the next upgrade.
 _CANDIDATES = ("/usr/bin/python3", "/usr/local/bin/python3", "/opt/homebrew/bin/python3")
 _TIMEOUT_S = 120
-_SHIM = "it is a shim that starts another interpreter, at many times the cost"
 _VERSION = "import sys;print(*sys.version_info[:3],sys.executable)"
 _FROM = "import sys;sys.path.insert(0,{root!r})\n"
 _BUILD = """import compileall
@@ -75,7 +74,7 @@ def problem_with(path: str) -> str | None:
         return "it does not run as a Python"
     version, executable = found
     if os.path.realpath(executable) != os.path.realpath(path):
-        return _SHIM
+        return "it is a shim that starts another interpreter, at many times the cost"
     if version < _OLDEST:
         return f"it is Python {'.'.join(map(str, version))}, and 3.11 is the oldest supported"
     return None

@@ -61,7 +61,7 @@ def has_entries(text: str) -> bool:
 
 def statusline_command_of(settings: dict[str, Any]) -> str | None:
     """The status-line command of a settings object, or None where it has none of a kind we know."""
-    command = _value_at(settings, ("statusLine", "command"))
+    command = _value_at(settings, _LINE)
     is_command = _value_at(settings, ("statusLine", "type")) in (None, "command")
     return command if is_command and isinstance(command, str) else None
 
@@ -107,7 +107,7 @@ def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -
         return text  # of a kind we do not know, or somebody built ours into a command of their own
     wrapped = ours.wrapped if ours else current
     wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
-    return text if current == wanted else _set_statusline(text, wanted)
+    return text if current == wanted else jsontext.replace_value(text, _LINE, wanted)
 
 
 def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
@@ -117,11 +117,7 @@ def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
     made = original is not None and "statusLine" not in original
     if ours.wrapped is None or made:
         return jsontext.remove(text, ("statusLine",))
-    return _set_statusline(text, ours.wrapped)
-
-
-def _set_statusline(text: str, command: str) -> str:
-    return jsontext.replace_value(text, ("statusLine", "command"), command)
+    return jsontext.replace_value(text, _LINE, ours.wrapped)
 
 
 def _wire_rules(text: str, rules: Collection[str]) -> str:
@@ -153,6 +149,7 @@ def _unwire_rules(text: str, before: dict[str, Any]) -> str:
     return text
 
 
+_LINE = ("statusLine", "command")
 _ALLOW = ("permissions", "allow")
 # Where the client is told of a folder with plugins, and which of them it loads.
 _SOURCE = ("extraKnownMarketplaces", client.MARKETPLACE)

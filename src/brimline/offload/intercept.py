@@ -90,8 +90,7 @@ class _Arrival:
         if event.tool != "Bash":
             case.is_cut |= len(result.text) > clienttools.most_shown_whole(event.tool)
         # How many characters the client shows of the result by itself.
-        shown_characters = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
-        self.client_shown_characters = shown_characters
+        self.client_shown = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         agent = str(event.agent_id or "")
         self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
@@ -129,7 +128,7 @@ class _Arrival:
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
         _learn_event(turn.home, _RECALL, self.learned_as)
-        turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown_characters)
+        turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown)
         return True
 
     def replace_by_reference(self) -> Decision | None:
@@ -148,7 +147,7 @@ class _Arrival:
         while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat():
                 return None
-        size, would = self.size_bytes, self.client_shown_characters
+        size, would = self.size_bytes, self.client_shown
         _learn_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._reference(key, shown)
         turn.spool_event(
@@ -221,9 +220,8 @@ def _events_of_last_month(home_dir: str, call: _Call) -> Iterator[dict[str, Any]
             has_key = line.get("kind") == _RECALL and line.get("key")
             if not has_key and line.get("project") != same_project:
                 continue
-            at: Any = line.get("at")
-            is_sound = type(at) in (int, float) and isinstance(line.get("bytes", ""), int | None)
-            if is_sound and abs(now - at) <= _EXPIRY_S:
+            at = line.get("at")
+            if isinstance(at, int | float) and abs(now - at) <= _EXPIRY_S:
                 yield line
 
 
@@ -314,7 +312,7 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
 def _how_to_start_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
-        if folder and io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
+        if io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
             return "brimline"
     try:
         noted = io.read_file(paths.command_file(home_dir), 4_096)

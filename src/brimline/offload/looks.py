@@ -45,6 +45,11 @@ _HEAD_CHARACTERS = 4_000
 # The client was seen to write a call up to 67 ms after the hook before it was started.
 _ATTEMPTS = 50
 _PAUSE_S = 0.02
+_WAS_PREVIEWED = (
+    " was shown to you as a preview, so this Write would replace lines that you have not seen. "
+    "Read the file again (it comes whole now) or change it with Edit. "
+    "If replacing all of it is what you want, repeat the Write: it passes."
+)
 # What the client puts before each line of a file.
 _NUMBERING = " 0123456789\t→"
 
@@ -60,7 +65,7 @@ def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
 
 def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
-    if _was_previewed(turn, path):
+    if _mark_name(turn, PREVIEWED, path) in turn.state.names:
         seen = f"{turn.state.folder}/{_mark_name(turn, _LINES, path)}"
         io.append_line(seen, "{} {} {}".format(*lines))
 
@@ -69,14 +74,14 @@ def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> 
     """The model fetched lines of a stored output: of every file that it is the content of."""
     for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
         previewed, _, total = intercept.read_session_file(turn, name).partition(" ")
-        if lines and previewed == key and total.isdecimal():
+        if lines and previewed == key:
             seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
             io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
 
 
 def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
-    if not _was_previewed(turn, path):
+    if _mark_name(turn, PREVIEWED, path) not in turn.state.names:
         return False
     looks = _SPAN.findall(intercept.read_session_file(turn, _mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
@@ -86,10 +91,6 @@ def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     if spans and reached >= spans[-1][2]:
         return False
     return io.create_exclusively(f"{turn.state.folder}/{_mark_name(turn, _WARNED, path)}", b"")
-
-
-def _was_previewed(turn: Turn, path: str) -> bool:
-    return _mark_name(turn, PREVIEWED, path) in turn.state.names
 
 
 def _mark_name(turn: Turn, kind: str, path: str) -> str:
@@ -108,17 +109,7 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     # However long ago the preview was: who is told to read the file again shall see it.
     call = intercept.repeat_fingerprint(turn, "", "Read", {"file_path": path}, [path])
     intercept.create_repeat_offer(turn, call)
-    return Decision(permission="deny", reason=_refusal_text(path))
-
-
-def _refusal_text(path: str) -> str:
-    """Say why an overwrite was refused, and the two ways on."""
-    name = flatten(path, keep_end=True)
-    return (
-        f"{name} was shown to you as a preview, so this Write would replace lines that you have "
-        "not seen. Read the file again (it comes whole now) or change it with Edit. If replacing "
-        "all of it is what you want, repeat the Write: it passes."
-    )
+    return Decision(permission="deny", reason=flatten(path, keep_end=True) + _WAS_PREVIEWED)
 
 
 def recalled_contents(

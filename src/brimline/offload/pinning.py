@@ -51,8 +51,7 @@ def key_of_last_large_result(turn: Turn) -> str | None:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
             sessions = {turn.state.session_id, forked_from_session(row)}
             for text in reversed([result.text for result in main_thread_results(row)]):
-                key = _key_of_shown_result(text, sessions, turn)
-                if key:
+                if key := _key_of_shown_result(text, sessions, turn):
                     return key
     except OSError:
         pass  # a session that has no transcript yet has no results either

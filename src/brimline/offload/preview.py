@@ -153,17 +153,15 @@ def _pick_lines_and_names(
 def _pick_alarms(source: Excerpt, limit: int) -> None:
     """Show what failed, once per message, however often it came."""
     more = "" if len(source.lines) == source.total else " or more"
-    messages: dict[str, list[int]] = {}
-    graver: dict[str, int] = {}
+    # By form: how grave it is, the gravest lowest, and where it stands.
+    messages: dict[str, tuple[int, list[int]]] = {}
     for position, line in enumerate(source.lines):
         text = names.clean_line(names.last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
         weight = names.alarm_level(text)
         if weight:
             form = kinds.zero_numbers(text[: 4 * _WIDTH])
-            messages.setdefault(form, []).append(position)
-            graver.setdefault(form, -weight)
-    for form in sorted(messages, key=lambda form: (graver[form], messages[form])):
-        positions = messages[form]
+            messages.setdefault(form, (-weight, []))[1].append(position)
+    for _, positions in sorted(messages.values()):
         note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
         if source.left <= limit or not source.pick(positions[0], _WIDTH, note=note):
             break
@@ -174,13 +172,12 @@ def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[name
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
     shown = {kinds.zero_numbers(source.lines[position]) for position in source.picks}
-    filled = [at for at, line in source.unseen.items() if line.strip()]
-    free = deque(at for at in filled if at not in source.picks)
+    free = deque(source.unseen)
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
         form = kinds.zero_numbers(source.lines[position])
-        if form not in shown:
+        if form.strip() and form not in shown:
             shown.add(form)
             source.pick(position, _WIDTH)
             from_end = not from_end

@@ -23,14 +23,10 @@ class Saved(NamedTuple):
     recalled: int = 0
 
     @property
-    def kept_out_characters(self) -> int:
-        """The characters saved; below zero where previews show more than the client would have."""
-        return self.client_shown_characters - self.shown - self.recalled
-
-    @property
     def kept_out_tokens(self) -> int:
-        """The same in tokens, estimated."""
-        return round(self.kept_out_characters / MOST_CHARACTERS_PER_TOKEN)
+        """Estimated; below zero where previews show more than the client would have."""
+        characters = self.client_shown_characters - self.shown - self.recalled
+        return round(characters / MOST_CHARACTERS_PER_TOKEN)
 
     @property
     def in_words(self) -> str:

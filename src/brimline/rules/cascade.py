@@ -429,9 +429,8 @@ def _why_import_not_loaded(source: Source, unread: set[str], project: str) -> st
     """Why the client does not load an imported file; empty where it does."""
     if source.imported_by in unread:
         return "what imports it is not read"
-    if source.imported_by and source.level not in (USER, PRIVATE):
-        return "" if is_within(os.path.realpath(source.path), project) else _OUTSIDE
-    return ""
+    is_theirs = source.imported_by and source.level not in (USER, PRIVATE)
+    return _OUTSIDE if is_theirs and not is_within(os.path.realpath(source.path), project) else ""
 
 
 def _is_agents_file(source: Source) -> bool:

@@ -26,7 +26,6 @@ def session_start(turn: Turn) -> Decision | None:
         turn.keep_marked_rules(rules)
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
-    text = marked.text_unknown_to_client(
-        files, min(_MOST_CHARACTERS, turn.note_characters_left() - 2)
-    )
+    room = min(_MOST_CHARACTERS, turn.note_characters_left() - 2)
+    text = marked.text_unknown_to_client(files, room)
     return Decision(model_notes=(text,)) if text else None

@@ -106,12 +106,11 @@ def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
     """The pieces of running text in a file, each with its first line; headings and tables aside."""
     from markdown_it import MarkdownIt
 
-    first = source.lines[0].number if source.lines else 1
     text = "\n".join(line.text for line in source.lines)
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
+    tokens: list[Any] = MarkdownIt("commonmark", {"html": True}).enable("table").parse(text)
     for before, token in itertools.pairwise(tokens):
         if token.type == "inline" and before.type == "paragraph_open":
-            yield (token.map[0] if token.map else 0) + first, token
+            yield source.lines[0].number + token.map[0], token
 
 
 def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) -> Iterator[Problem]:
@@ -194,7 +193,7 @@ def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
     total = sum(len(source.text) for source in marked.unique_files(start))
-    if start and total > marked.TOTAL_CHARACTERS:
+    if total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
 

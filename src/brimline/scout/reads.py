@@ -199,10 +199,11 @@ def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
         )
     path, pattern = _in_backticks(finding.path), _in_backticks(finding.pattern)
     source = f" of {scene.ignored.file}" if scene.ignored.file else ""
-    look = "".join(_in_backticks(f"{folder}/") + ", " for folder in folders)
+    look = ", ".join(_in_backticks(f"{folder}/") for folder in folders)
+    ask = f"Look in {look}, or ask" if look else "Ask"
     return (
         f"[brimline] {done}: {path} is bulk by the pattern {pattern}{source}. "
-        f"Look in {look}or ask the tool that owns the files (`npm ls`, `pip show`)."
+        f"{ask} the tool that owns the files (`npm ls`, `pip show`)."
         + (" If this very file is needed, ask the user." if refused else "")
     )
 

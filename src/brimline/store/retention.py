@@ -220,7 +220,7 @@ def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | No
     if blob.digest in holds.references:
         return REFERENCED
     # A time in the future is that of a clock that was wrong: in doubt a blob stays.
-    if limits.grace_s > 0 and blob.used_ns > now_ns - limits.grace_s * _SECOND_NS:
+    if limits.grace_s and blob.used_ns > now_ns - limits.grace_s * _SECOND_NS:
         return RECENT
     return None
 

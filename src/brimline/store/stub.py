@@ -20,18 +20,18 @@ BEGINNINGS = ("[brimline stored ", "[CCM_CACHED]", "Cached (")
 LINE = "[brimline: "
 _SUBJECT_CHARACTERS = 80
 _LINE = re.compile(r"\[brimline: .{1,200}: ([\d,]{1,20}) bytes, recall sha256:[0-9a-f]{12}[^\]]*\]")
-_LEVELS = ("none", "soft", "hard")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
 _REFERENCE = re.compile(
     r"\[brimline stored (?:(?P<bytes>\d+) bytes|content)"
-    r"(?:, (?P<lines>\d+) lines)?(?:, exit (?P<exit>-?\d+))?(?:, ~(?P<tokens>\d+) tokens)?"
+    r"(?:, (?P<lines>\d+) lines)?(?:, exit (?P<exit>-?\d+))?(?:, ~\d+ tokens)?"
     rf"(?:, pinned (?P<pinned>soft|hard))?(?:, tool (?P<tool>{_QUOTED}))?"
     rf"(?:, from (?P<source>{_QUOTED}))?(?:, in {_QUOTED})?"
     r": (?P<key>sha256:[0-9a-f]{64})\]"
     r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
-_COUNT = re.compile(r"(-?\d{1,18})(k?)", re.ASCII)
+_NUMBERS = ("bytes", "lines", "exit")
+_COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
 class Stub(NamedTuple):
@@ -41,7 +41,6 @@ class Stub(NamedTuple):
     content_bytes: int | None
     lines: int | None = None
     exit_code: int | None = None
-    tokens: int | None = None
     tool: str | None = None
     source: str | None = None
     pinned: str = "none"
@@ -54,8 +53,6 @@ def build_reference(stub: Stub) -> str:
         parts.append(f"{stub.lines} lines")
     if stub.exit_code is not None:
         parts.append(f"exit {stub.exit_code}")
-    if stub.tokens is not None:
-        parts.append(f"~{stub.tokens} tokens")
     if stub.pinned != "none":
         parts.append(f"pinned {stub.pinned}")
     for name, value in (("tool", stub.tool), ("from", stub.source)):
@@ -109,19 +106,16 @@ def parse_reference(text: str) -> Stub | None:
             told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
         digest = told.get("key", "").removeprefix(layout.PREFIX)
         if layout.is_digest(digest):
-            numbers = ("bytes", "lines", "exit", "tokens")
-            size, lines, exit_code, tokens = (_number(told.get(name)) for name in numbers)
+            size, lines, exit_code = (_number(told.get(name)) for name in _NUMBERS)
             tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
-            pinned = told["pinned"] if told.get("pinned") in _LEVELS else "none"
+            pinned = told["pinned"] if told.get("pinned") in ("soft", "hard") else "none"
             key = layout.PREFIX + digest
-            return Stub(key, size, lines, exit_code, tokens, tool, source, pinned)
+            return Stub(key, size, lines, exit_code, tool, source, pinned)
     return None
 
 
 def _number(text: str | None) -> int | None:
-    """A count; `11k` is how the other tool writes thousands."""
-    found = _COUNT.fullmatch(text or "")
-    return int(found[1]) * (1_000 if found[2] else 1) if found else None
+    return int(text) if text and _COUNT.fullmatch(text) else None
 
 
 def _unquoted(text: str | None) -> str | None:
