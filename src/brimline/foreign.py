@@ -12,6 +12,8 @@ from __future__ import annotations
 NAME_CHARACTERS = 200
 QUOTATION_CHARACTERS = 2_000
 QUOTATION_MARK = "  > "
+# The client puts what a hook says between such tags: what follows one that ends there is nobody's.
+_REMINDER, _BROKEN_REMINDER = "system-reminder>", "system-reminder›"
 # Invisible letters: controls, soft hyphens, marks of direction, what is wider than nothing by name
 # only, tags. The two joiners (200C, 200D) stay: words of some languages and emoji need them.
 _INVISIBLE = dict.fromkeys(
@@ -32,7 +34,7 @@ def flatten(text: str, most: int = NAME_CHARACTERS, *, keep_end: bool = False) -
         keep_end: whether its end stays rather than its beginning: that of a path tells most.
     """
     plain = " ".join(text.split())
-    plain = plain if plain.isprintable() else without_invisible(plain)
+    plain = without_invisible(plain).replace(_REMINDER, _BROKEN_REMINDER)
     if len(plain) <= most:
         return plain
     return "…" + plain[1 - most :] if keep_end else plain[: most - 1].rstrip() + "…"
@@ -45,7 +47,8 @@ def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
     """
     shown = text if len(text) <= most else text[:most].rstrip() + "…"
     lines = [without_invisible(line.expandtabs()).rstrip() for line in shown.splitlines()]
-    return "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
+    quoted = "\n".join([(QUOTATION_MARK + line).rstrip() for line in lines])
+    return quoted.replace(_REMINDER, _BROKEN_REMINDER)
 
 
 def without_invisible(line: str) -> str:

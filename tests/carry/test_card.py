@@ -60,12 +60,26 @@ def test_the_order_is_notes_rules_state_messages_newest_first() -> None:
     assert "Git:" not in card.card_text(record(branch="HEAD", plan="x"))
 
 
-def test_a_summary_holds_a_message_only_as_words_of_their_own() -> None:
-    """`ok` is not in `book`."""
-    message: dict[str, object] = {"text": "ok"}
-
-    assert not card.is_held_by_summary(message, "a book, okay")
-    assert card.is_held_by_summary(message, "a book: ok.")
+@pytest.mark.parametrize(
+    ("message", "summary", "is_held"),
+    [
+        ("ok", "a book, okay", False),
+        ("ok", "a book: ok.", True),
+        ("ok", "ok", True),
+        ("ok", "ok_1 _ok", True),
+        ("I, too", "AI, too", False),
+        ("so do I", "so do It", False),
+        ("(yes)", "no(yes)no", True),
+        ("two\n  lines", "the two lines.", True),
+        ("x" * 601, "x" * 600 + " and so on", True),
+        ("", "anything", True),
+    ],
+)
+def test_a_summary_holds_a_message_only_as_words_of_their_own(
+    message: str, summary: str, is_held: bool
+) -> None:
+    """`ok` is not in `book`; of a long message its beginning counts."""
+    assert card.is_held_by_summary({"text": message}, summary) is is_held
 
 
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
@@ -440,3 +454,107 @@ def test_marked_rules_are_told_whole_up_to_eight_hundred_characters(length: int,
     text = card.card_text(record(), [["F", "r" * length]])
 
     assert text.endswith(f"Rules that are always in force:\n{told}")
+
+
+@pytest.mark.parametrize(("size", "is_shown"), [(403, True), (404, False)])
+def test_messages_take_six_thousand_characters_at_most(size: int, is_shown: bool) -> None:
+    """Of which a line is kept free for how many are left out."""
+    made = record()
+    say(made, "o" * size, *(str(number) * 600 for number in range(9)))
+
+    text = card.card_text(made)
+
+    assert ("o" * size in text) is is_shown
+    assert ("[1 older ones are left out; `brimline carry show` has all]" in text) is not is_shown
+
+
+def test_of_a_long_message_its_first_six_hundred_characters_are_shown() -> None:
+    """And that there is more; one character more takes no more room than to say so."""
+    for size, shown in ((601, "x" * 601), (602, "x" * 600 + "…")):
+        made = record()
+        say(made, "x" * size)
+        assert card.card_text(made).endswith(f"newest first:\n- {shown}")
+
+
+def test_the_state_takes_two_thousand_characters_at_most() -> None:
+    """What comes last gives way, line by line."""
+    made = record(
+        tasks={str(number): ["pending", f"{number}" * 100] for number in range(6)},
+        commits=[[str(number) * 7, "x" * 60] for number in range(9)],
+        checks={name: {"command": name * 80, "result": "passed"} for name in "abcdef"},
+        changed={f"/{name}/{name * 40}.py": 1 for name in "abcdefghi"},
+        commands={
+            name: {"line": name * 100, "first": "1", "last": "2", "background": False}
+            for name in "abcdefgh"
+        },
+    )
+    sizes = []
+    for size in range(1, 150):
+        made.plan = "p" * size
+        sizes.append(len(card.card_text(made)) - len(card.OPENING))
+
+    assert max(sizes) == 2_000
+
+
+@pytest.mark.parametrize(("size", "is_shown"), [(288, True), (289, False)])
+def test_a_compartments_pins_take_twelve_hundred_characters(size: int, is_shown: bool) -> None:
+    """The rest of them is counted."""
+    pinned = [[*("abc"[number] * 300 for number in range(3)), "o" * size]]
+
+    text = card.card_text(record(), pinned=pinned)
+
+    assert ("o" * size in text) is is_shown
+    assert ("- [1 more: `context_budget` lists them]" in text) is not is_shown
+
+
+@pytest.mark.parametrize(("size", "line"), [(794, f"- {'r' * 794} (f)"), (795, "- 1 marked in f")])
+def test_rules_of_more_than_eight_hundred_characters_are_counted(size: int, line: str) -> None:
+    """By file: the client loads it again."""
+    assert card.card_text(record(), [["f", "r" * size]]).endswith(f"in force:\n{line}")
+
+
+def test_a_card_takes_nine_thousand_characters_unless_another_limit_is_given() -> None:
+    """What is left of it goes to messages."""
+    made = record(tasks={str(number): ["pending", f"{number}" * 100] for number in range(5)})
+    for letter in "abc":
+        ledger.add_note(made, ledger.KEEP, letter * 450, None)
+    rules = [["f", "r" * 700]]
+    pinned = [[letter * 300 for letter in "abc"], [letter * 300 for letter in "def"]]
+    differing = 0
+    for size in range(1, 600):
+        made.messages = []
+        say(made, *(str(number) * 600 for number in range(9)), "o" * size)
+        usual = card.card_text(made, rules, pinned=pinned)
+        whole, more = (
+            card.card_text(made, rules, pinned=pinned, budget=budget) for budget in (9_000, 9_001)
+        )
+        assert usual == whole
+        differing += usual != more
+    assert differing
+
+
+def test_what_was_completed_and_committed_takes_three_hundred_characters() -> None:
+    """The latest first."""
+    made = record(
+        tasks={str(number): ["completed", f"{number}" * 60] for number in range(9)},
+        commits=[[str(number) * 7, "x" * 60] for number in range(9)],
+    )
+
+    lines = card.card_text(made).split("\n")
+
+    (done,) = [line for line in lines if line.startswith("- completed: 888")]
+    (commits,) = [line for line in lines if line.startswith("- commits made here, latest first: 8")]
+    assert (len(done), done[-1]) == (len("- completed: ") + 300, "…")
+    assert (len(commits), commits[-1]) == (len("- commits made here, latest first: ") + 300, "…")
+
+
+@pytest.mark.parametrize(
+    ("unread", "told"), [(1, "1 MB"), (1_499_999, "1 MB"), (1_500_000, "2 MB"), (4e9, "4,000 MB")]
+)
+def test_a_card_says_how_much_of_the_session_was_not_read(unread: int, told: str) -> None:
+    """In whole megabytes, one at least."""
+    made = record(plan="x", unread_bytes=unread)
+
+    assert f"the last part of the session: {told} before that were not read." in card.card_text(
+        made
+    )

@@ -239,3 +239,24 @@ def test_what_is_no_record_of_this_format_says_nothing(home_dir: str, document: 
     io.replace_file(path, json.dumps(document).encode())
 
     assert ledger.load(home_dir, "s").__dict__ == ledger.Ledger("s").__dict__
+
+
+def test_a_commit_is_known_from_the_last_four_thousand_characters(session: SessionBuilder) -> None:
+    """Of what the command printed."""
+    line = "[main 1234567] Subject\n"
+    known = []
+    for size in (4_000, 4_001):
+        ran(session, "git commit -m x", line.replace("123", str(size)[-3:]).ljust(size, "x"))
+        known.append(recorded(session).commits)
+
+    assert known == [[["0004567", "Subject"]]] * 2
+
+
+def test_of_a_note_of_the_model_two_thousand_characters_are_kept(session: SessionBuilder) -> None:
+    """With the reason it gives."""
+    for size, reason in ((2_000, ""), (2_001, "it is long")):
+        call = session.tool_call(20_000, "mcp__brimline__note", text="x" * size, reason=reason)
+        session.tool_result(call, "ok")
+
+    texts = [note["text"] for note in recorded(session).notes.values()]
+    assert texts == ["x" * 2_000, "x" * 2_000 + " (because it is long)"]

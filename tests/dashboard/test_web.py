@@ -11,6 +11,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -92,6 +93,18 @@ def test_a_key_enters_once_and_none_is_in_the_arguments_of_a_browser(served: Ser
     assert (again.status, "set-cookie" in again.headers) == (403, False)
     long = served.ask("POST", "/enter", f"key={key}" + "x" * 20_000, Cookie="")
     assert long.status == 403
+
+
+def test_a_long_form_is_not_read_however_its_length_is_written(served: Served) -> None:
+    """Zeros before a number make it no smaller; nobody has shown a key yet."""
+    host, port = served.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = (
+            f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 0000000100000\r\n\r\n"
+        )
+        connection.sendall(head.encode())  # and nothing of the form itself
+
+        assert connection.recv(4_096).startswith(b"HTTP/1.1 403 ")
 
 
 def test_nothing_is_left_of_it_when_it_ends(served: Served) -> None:

@@ -82,6 +82,18 @@ def test_the_longest_reminder_leaves_room_for_the_others(talk: Talk, rules: Path
     assert merge(long).model_notes == ("a" * 4_000, "b" * 4_000)
 
 
+@pytest.mark.row("S1-12")
+def test_a_reminder_is_cut_where_it_is_longer_than_eight_thousand_characters(
+    talk: Talk, rules: Path
+) -> None:
+    """With its head; one that just fits is whole."""
+    room = 8_000 - len(f"{OPENINGS['reminder']} {rules} (`reminder.file`):\n")
+    for size, end in ((room, "x"), (room + 1, "\n[truncated]")):
+        rules.write_text("x" * size)
+        note = talk.at_start().note
+        assert (len(note), note.endswith(f"xx{end}")) == (8_000, True)
+
+
 @pytest.mark.row("S2-41", "S2-42", "S2-51")
 def test_the_reminder_comes_with_a_start_and_when_it_changed(talk: Talk, rules: Path) -> None:
     """However the session starts, each time; unchanged, ten prompts cost nothing."""

@@ -110,41 +110,6 @@ def test_whatever_is_broken_the_client_is_not_refused(
         assert done.stdout == b"" or event == "statusline"
 
 
-@pytest.mark.parametrize(
-    ("program", "arguments", "found"),
-    [
-        ("/p", [*CODE, "Stop"], ("Stop", None, "/p", "/old/root", "/d", None)),
-        ("/p", [*CODE, "statusline", "x"], ("statusline", None, "/p", "/old/root", "/d", "x")),
-        ("/p", [*CODE, "statusline", ""], ("statusline", None, "/p", "/old/root", "/d", "")),
-        ("/p", CODE, None),
-        (
-            "/p",
-            [*CODE[:3], "from brimline.x import main", "Stop"],
-            ("Stop", None, "/p", *[None] * 3),
-        ),
-        ("/p", [*CODE[:3], CODE[3].replace("'/d'", "d"), "X"], ("X", None, "/p", *[None] * 3)),
-        (
-            "/p",
-            ["-I", "-S", "-c", bootstrap("/it's é", "/d)\n"), "statusline", "x"],
-            ("statusline", None, "/p", "/it's é", "/d)\n", "x"),
-        ),
-        (
-            "/gone/brimline/bin/hook",
-            ["Stop"],
-            ("Stop", "/gone/brimline/bin/hook", None, None, "/gone/brimline", None),
-        ),
-        ("/gone/brimline/bin/hook", ["Other"], None),
-        ("/gone/others/bin/hook", ["Stop"], None),
-        ("/bin/sh", ["-c", "hook Stop"], None),
-    ],
-)
-def test_every_form_is_known_again(
-    program: str, arguments: list[str], found: tuple[str | None, ...] | None
-) -> None:
-    """With the launcher there or gone, or with code; what is not ours is not."""
-    assert entries.parse_command(program, arguments) == found
-
-
 def test_without_the_package_the_users_own_status_line_is_shown(
     python: str, home_dir: str, tmp_path: Path
 ) -> None:
@@ -158,18 +123,6 @@ def test_without_the_package_the_users_own_status_line_is_shown(
 
     assert (wrapping.returncode, wrapping.stdout) == (0, said + b"mine: 47\n")
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, said, b"")
-
-
-def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path) -> None:
-    """A stranger's project may bring one, and settings that name it."""
-    pipe = tmp_path / "brimline" / "bin" / "hook"
-    pipe.parent.mkdir(parents=True)
-    os.mkfifo(pipe)
-
-    assert entries.parse_command(str(pipe), ["Stop"]) is None
-    holder = os.open(pipe, os.O_RDWR)
-    assert entries.parse_command(str(pipe), ["Stop"]) is None
-    os.close(holder)
 
 
 def test_installing_over_entries_with_code_renews_them(home: Home) -> None:

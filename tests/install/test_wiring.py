@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 from brimline.errors import InstallError
 from brimline.hooks import table
 from brimline.install import entries, jsontext, wiring
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 WIRED = entries.Wiring(
     "/usr/bin/python3", "/opt/brim line's/lib", "/it's/brimline", "/it's/brimline/bin/hook"
@@ -243,37 +240,3 @@ def test_the_scouts_tools_are_watched_where_it_is_on(scout: bool) -> None:
 
     assert {event: group.get("matcher") for event, group in groups.items()} == wanted
     assert groups != entries.hook_groups(PLAIN._replace(scout=not scout))
-
-
-def test_the_rules_of_recall_are_known_again() -> None:
-    """By the name of the command, and by how it is started here; no other rule is ours."""
-    named = entries.recall_rules(None)
-    started = entries.recall_rules("/v/python -m brimline")
-
-    assert named == RULES
-    assert started == (RULES[0], "Bash(/v/python -m brimline store get:*)", RULES[1])
-    assert all(map(entries.is_our_rule, started))
-    others = ["Bash(ls)", "Read(brimline store get:*)", "Bash(brimline store:*)", 1, None]
-    assert not any(map(entries.is_our_rule, others))
-
-
-@pytest.mark.parametrize(
-    ("interpreter", "has_launcher"),
-    [
-        ("/usr/bin/python3", True),
-        ("/my programs/python3", False),
-        ("/" + "p" * (127 - 7), True),
-        ("/" + "p" * (127 - 6), False),
-    ],
-)
-def test_a_launcher_is_used_where_its_first_line_can_be(
-    interpreter: str, has_launcher: bool, tmp_path: Path
-) -> None:
-    """One path without blanks, and no longer than every system takes."""
-    home = str(tmp_path / "not yet")
-    path = f"{home}/bin/hook"
-
-    assert entries.launcher_for(interpreter, home) == (path if has_launcher else None)
-    (tmp_path / "not yet" / "bin").mkdir(parents=True)
-    (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
-    assert entries.launcher_for(interpreter, home) is None

@@ -191,6 +191,34 @@ def test_an_index_that_is_cut_says_so(place: Path, text: str, room: int) -> None
     assert len(head) > min(room, 1_400) * 0.9
 
 
+def test_an_index_that_just_fits_is_shown_whole(place: Path) -> None:
+    """In the room there is, in lines and in bytes."""
+    put(place, "MEMORY.md", "- one\n- two\n\n")
+
+    shown = [hot.shown_index(str(place), room) for room in (20, 11, 10)]
+
+    assert shown == ["- one\n- two", "- one\n- two", "\n[truncated]"]
+    for text in ("\n".join(["- x"] * 200), "x" * 25_000):
+        put(place, "MEMORY.md", text)
+        assert hot.shown_index(str(place), 25_000) == text
+
+
+@pytest.mark.parametrize("index", ["MEMORY.md", "archive.md"])
+def test_nothing_is_removed_where_an_index_cannot_be_changed(place: Path, index: str) -> None:
+    """Else a topic would be gone that one of them still names."""
+    put(place, "old.md", TOPIC.format("old"))
+    for file in ("MEMORY.md", "archive.md"):
+        put(place, file, "- [old](old.md) — x\n")
+    (place / index).unlink()
+    (place / index).mkdir()
+    before = contents(place)
+
+    with pytest.raises(StateError, match=f"{index} is not a file"):
+        hot.remove(str(place), "old")
+
+    assert contents(place) == before
+
+
 def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> None:
     """Of the topic and of the index."""
     path = put(place, "old.md", TOPIC.format("old").replace("\n", "\r\n"))

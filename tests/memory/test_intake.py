@@ -156,6 +156,25 @@ def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
         assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
 
 
+def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
+    home_dir: str, project_dir: str
+) -> None:
+    """The next time that there is time for it."""
+    talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    memory = hits.open_memory(home_dir)
+
+    def lacking(until: float) -> int:
+        memory.use(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
+        deep.index_sources(home_dir, project_dir, until=until)
+        asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
+        found: int = memory.use(lambda base: base.execute(asked).fetchone()[0])
+        return found
+
+    assert lacking(0.0) == 6
+    assert lacking(float("inf")) == (0 if vectors.load() else 6)
+
+
 def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     home_dir: str, project_dir: str
 ) -> None:
@@ -179,6 +198,24 @@ def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> 
     assert would == nothing | {"entries": 6}
     assert forget.forget(home_dir, Asked((SESSION,))) == would
     assert forget.forget(home_dir, Asked((SESSION,)), dry_run=True) == nothing
+
+
+def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) -> None:
+    """By project, by time and by session, so that none of it is taken in again."""
+    asked = Asked(("s1", "s2"), "/p", 5.0)
+    forget.forget(home_dir, asked, dry_run=True)
+    assert forgotten.lines(home_dir) == []
+
+    forget.forget(home_dir, asked)
+
+    told = [{**line, "at": line["at"] > 0} for line in forgotten.lines(home_dir)]
+    known = {"v": 1, "at": True}
+    assert told == [
+        known | {"project": "/p"},
+        known | {"before": 5.0},
+        known | {"session": "s1", "cursor": {}},
+        known | {"session": "s2", "cursor": {}},
+    ]
 
 
 def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, project_dir: str) -> None:

@@ -82,6 +82,7 @@ def test_a_search_by_meaning_keeps_to_its_projects_its_limit_and_what_is_asked_f
     known = vectors(entries, [north, east, [0.9, 0.1, 0]], [[0.0, 0, 0]] * 3)
 
     assert set(known.near(np.array(east), None, 2, ())) == {3, 5}
+    assert set(known.near(np.array(east), None, 99, ())) == {2, 3, 5}
     assert set(known.near(np.array(east), [1], 1, ())) == {5}
     assert set(known.near(np.array(east), [1], 1, (2, 3, 4, 5, 6, 99))) == {2, 5}
     assert ranking.Vectors([], None, 8, 23).near(np.array(east), None, 2, (1,)) == {}

@@ -34,6 +34,7 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
     with pytest.raises(StoreError, match="nothing has been stored"):
         contents.last_key(home_dir)
     assert [path for path in Path(home_dir).rglob("*") if key[9:] in path.name] == []
+    assert traces(home_dir, "secret reason") == []
 
 
 def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None:

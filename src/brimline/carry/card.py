@@ -148,7 +148,7 @@ def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
 def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     """Each rule with its file; where they are many a line per file, which the client reloads."""
     lines = [
-        f"- {flatten(clean(text), 800)}{f' ({flatten(file)})' if file else ''}"
+        f"- {flatten(clean(text), _RULES_CHARACTERS)}{f' ({flatten(file)})' if file else ''}"
         for file, text in marked_rules
     ]
     if sum(map(len, lines)) <= _RULES_CHARACTERS:

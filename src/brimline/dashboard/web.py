@@ -83,7 +83,7 @@ class Gate:
         connection = HTTPConnection(scope)
         answer: ASGIApp
         if connection.headers.get("host", "") not in self.hosts:
-            answer = _text_response("This page answers to its own address only.", 421)
+            answer = _refusal("This page answers to its own address only.", 421)
         elif scope["path"] == "/enter":
             answer = self._enter(connection, await _submitted_key(Request(scope, receive)))
         else:
@@ -93,23 +93,19 @@ class Gate:
     def _refuse_stranger(self, connection: HTTPConnection) -> Response | None:
         origin = connection.headers.get("origin")
         if origin is not None and origin != f"http://{connection.headers['host']}":
-            return _text_response("This came from another page, and was refused.", 403)
+            return _refusal("This came from another page, and was refused.")
         if origin is None and connection.scope["method"] not in ("GET", "HEAD"):
-            return _text_response("This came from no page of ours, and was refused.", 403)
+            return _refusal("This came from no page of ours, and was refused.")
         if not self._has_entered(connection):
-            return _text_response(
-                "Open the address that `brimline dashboard` printed: it has the key.", 403
-            )
+            return _refusal("Open the address that `brimline dashboard` printed: it has the key.")
         return None
 
     def _enter(self, connection: HTTPConnection, key: str) -> Response:
         """Turn a key into a cookie; it was in an address or a file, so that it enters once."""
         valid = [one for one in self.keys if _equals_secret(key, one)]
         if not valid and not self._has_entered(connection):
-            return _text_response(
-                "This key was used, or is of an earlier start: start `brimline dashboard` again.",
-                403,
-            )
+            told = "This key was used, or is of an earlier start: start `brimline dashboard` again."
+            return _refusal(told)
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
         answer = HTMLResponse(pages.render("enter.html"))
         if valid:
@@ -135,7 +131,7 @@ async def _submitted_key(request: Request) -> str:
     return dict(form).get("key", "")
 
 
-def _text_response(text: str, status: int) -> Response:
+def _refusal(text: str, status: int = 403) -> Response:
     return Response(text + "\n", status, media_type="text/plain")
 
 
@@ -248,9 +244,8 @@ class Dashboard:
 
     def stored(self, _request: Request) -> Response:
         """What was kept out of windows."""
-        return self._render(
-            "stored.html", "Kept out", **listing.document(self.home_dir, _STORED_ROWS)
-        )
+        document = listing.document(self.home_dir, _STORED_ROWS)
+        return self._render("stored.html", "Kept out", **document)
 
     def output(self, request: Request) -> Response:
         """One stored output."""
@@ -260,9 +255,8 @@ class Dashboard:
         values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
         values["about"] = contents.meta(self.home_dir, key)
         pin = layout.file_path(self.home_dir, layout.digest_of(key), "pin")
-        return self._render(
-            "output.html", f"Output {key[7:15]}", is_pinned=os.path.exists(pin), **values
-        )
+        values["is_pinned"] = os.path.exists(pin)
+        return self._render("output.html", f"Output {key[7:15]}", **values)
 
     def memory(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
@@ -270,9 +264,8 @@ class Dashboard:
         place = self._chosen_project(request)
         here = place["project"]
         folder = hot.folder(here)
-        topics = overview.topics_document(folder) | {
-            "texts": {topic.path: topic.text for topic in hot.topics(folder)}
-        }
+        topics = overview.topics_document(folder)
+        topics["texts"] = {topic.path: topic.text for topic in hot.topics(folder)}
         rows = []
         if query:
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
@@ -300,10 +293,9 @@ class Dashboard:
     def rules(self, request: Request) -> Response:
         """The instruction files of a project."""
         place = self._chosen_project(request)
-        values = config.load(self.home_dir, place["project"]).values
-        document = loading.project_document(
-            place["project"], values["rules.organisation_file"], composition.estimate_text_tokens
-        )
+        here = place["project"]
+        file = config.load(self.home_dir, here).values["rules.organisation_file"]
+        document = loading.project_document(here, file, composition.estimate_text_tokens)
         return self._render("rules.html", "Rules", found=document, **place)
 
     def doctor(self, request: Request) -> Response:
@@ -363,4 +355,4 @@ def _read_filter(request: Request) -> Filter:
 
 
 def _number_or_zero(text: str) -> int:
-    return int(text[:6]) if text.isascii() and text.isdigit() else 0
+    return int(text.lstrip("0")[:6] or 0) if text.isascii() and text.isdigit() else 0

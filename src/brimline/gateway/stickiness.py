@@ -19,7 +19,7 @@ from brimline.fast import io, paths
 from brimline.gateway.traces import SENT_FOR_S, is_damaged, remove_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 _FORMAT = 2
 _AT_ONCE = 500
@@ -44,6 +44,7 @@ _ROWS = """
 SELECT block, conversation, layer, fields, key, tokens, at FROM stand_ins WHERE block IN (?)
 AND conversation = coalesce(?, conversation) AND request <= coalesce(?, request) ORDER BY request
 """
+_KEEP_STAND_INS = "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 class Sent(NamedTuple):
@@ -100,7 +101,7 @@ class Stickiness:
             # Where it cannot be written the others' rows say the same again.
             with contextlib.suppress(sqlite3.Error), self._lock, self._database:
                 self._database.execute("BEGIN IMMEDIATE")
-                self._write_stand_in_rows(taken)
+                self._database.executemany(_KEEP_STAND_INS, taken)
         return {str(row[0]): _parse_stand_in(row[3:7]) for row in taken} | own
 
     def sent_stand_ins(
@@ -163,11 +164,12 @@ class Stickiness:
                 " requests WHERE conversation = ? ORDER BY number DESC LIMIT ?)",
                 (conversation, conversation, _REQUESTS),
             )
-            self._write_stand_in_rows(
+            rows = [
                 (block, conversation, number, one.layer, json.dumps(one.fields), one.key,
                  one.tokens, sent.at)
                 for block, one in fresh.items()
-            )  # fmt: skip
+            ]  # fmt: skip
+            self._database.executemany(_KEEP_STAND_INS, rows)
         return number or 0
 
     def models_binding_thinking(self) -> set[str]:
@@ -179,11 +181,6 @@ class Stickiness:
         """Remember one."""
         with self._lock:
             self._database.execute("INSERT OR IGNORE INTO bound_models VALUES (?)", (model,))
-
-    def _write_stand_in_rows(self, rows: Iterable[tuple[object, ...]]) -> None:
-        self._database.executemany(
-            "INSERT OR REPLACE INTO stand_ins VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
-        )
 
     def close(self) -> None:
         """Leave one file behind."""

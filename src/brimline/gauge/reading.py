@@ -253,9 +253,7 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     reading.tier = tier
 
 
-def _uncompacted_tail(
-    transcript: str | None, requests: int, state: SessionState | None = None
-) -> Tail:
+def _uncompacted_tail(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()

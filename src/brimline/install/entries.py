@@ -182,9 +182,9 @@ def starts_brimline(text: str) -> bool:
 
 def recall_rules(line: str | None) -> tuple[str, ...]:
     """The permission rules for our recall, the command started by its name and by a line."""
-    command, *tools = clientsettings.RECALL_RULES
+    command, tool = clientsettings.RECALL_RULES
     started = [f"Bash({line} store get:*)"] if line else []
-    return (command, *started, *tools[:1])
+    return (command, *started, tool)
 
 
 def is_our_rule(rule: Any) -> bool:

@@ -96,9 +96,8 @@ def index_sources(
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
-    if not taken.pending:
-        while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
-            pass
+    while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
+        pass
     return taken
 
 
@@ -387,8 +386,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
     made: list[Entry] = []
     session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
     with read.open_regular(path) as file:
-        file.seek(max(0, start - 1))
-        if start and file.read(1) != b"\n":
+        if start and os.pread(file.fileno(), 1, start - 1) != b"\n":
             start = 0  # it was rewritten
         file.seek(start)
         offset = start

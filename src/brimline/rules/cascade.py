@@ -18,7 +18,7 @@ from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.rules.lines import body, imports, read
+from brimline.rules.lines import body, imports, parse_text
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -133,8 +133,7 @@ def gather(
             those on the way to the active one, and rule files whose `paths:` match it.
         most_characters: how much is read; the user's own files come first.
     """
-    project, all_scopes = os.path.realpath(project_dir), folders is not None
-    walk = _Walk(project, active_path, all_scopes, most_characters)
+    walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
     walk.add_organisation(organisation_file)
     walk.add_user_files()
     for parent in _parents(walk.project):
@@ -168,7 +167,7 @@ def is_within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
-def absolute(project: str, path: str) -> str:
+def absolute_path(project: str, path: str) -> str:
     """A path that a person or a tool named, from the project's folder, its folders resolved."""
     joined = os.path.normpath(os.path.join(project, os.path.expanduser(path)))
     return os.path.join(os.path.realpath(os.path.dirname(joined)), os.path.basename(joined))
@@ -179,7 +178,7 @@ class _Walk:
 
     def __init__(self, project: str, active: str, all_scopes: bool, most_characters: int) -> None:
         self.project = project
-        self.active = absolute(project, active) if active else ""
+        self.active = absolute_path(project, active) if active else ""
         self.all_scopes = all_scopes
         self.home = resolved_home()
         self.sources: list[Source] = []
@@ -264,7 +263,7 @@ class _Walk:
 
     def _keep_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
-        front, lines = read(text)
+        front, lines = parse_text(text)
         source = source._replace(lines=tuple(lines), text=body(lines))
         source = _with_scope(source, front) if scope_base else source
         if self.all_scopes or not source.patterns or self._matches_active_path(source, scope_base):

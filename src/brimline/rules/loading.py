@@ -91,7 +91,7 @@ def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]
 
 def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> dict[str, Any]:
     """The files that hold for a path, with their rules."""
-    made = document(gathered, estimate) | {"path": cascade.absolute(gathered.folder, path)}
+    made = document(gathered, estimate) | {"path": cascade.absolute_path(gathered.folder, path)}
     for file, source in zip(made["files"], gathered.sources, strict=True):
         file["rules"] = [
             {

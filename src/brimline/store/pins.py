@@ -97,7 +97,7 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
     if not os.path.lexists(layout.file_path(home_dir, digest)):
         io.remove(path)
         raise StoreError(f"{key} is not in the store: it was pruned, forgotten or never stored")
-    layout.note_in_trail(home_dir, "pin", key, level=level, reason=reason)
+    layout.note_in_trail(home_dir, "pin", key, level=level)
 
 
 def read_pin(home_dir: str, digest: str) -> Pin | None:

@@ -1,0 +1,99 @@
+"""Entries that brimline writes: how they are made, and how they are known again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from brimline.install import entries
+from brimline.launch import bootstrap
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# What is written where no launcher can be.
+CODE = ["-I", "-S", "-c", bootstrap("/old/root", "/d")]
+RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments", "found"),
+    [
+        ("/p", [*CODE, "Stop"], ("Stop", None, "/p", "/old/root", "/d", None)),
+        ("/p", [*CODE, "statusline", "x"], ("statusline", None, "/p", "/old/root", "/d", "x")),
+        ("/p", [*CODE, "statusline", ""], ("statusline", None, "/p", "/old/root", "/d", "")),
+        ("/p", CODE, None),
+        (
+            "/p",
+            [*CODE[:3], "from brimline.x import main", "Stop"],
+            ("Stop", None, "/p", *[None] * 3),
+        ),
+        ("/p", [*CODE[:3], CODE[3].replace("'/d'", "d"), "X"], ("X", None, "/p", *[None] * 3)),
+        (
+            "/p",
+            ["-I", "-S", "-c", bootstrap("/it's é", "/d)\n"), "statusline", "x"],
+            ("statusline", None, "/p", "/it's é", "/d)\n", "x"),
+        ),
+        (
+            "/gone/brimline/bin/hook",
+            ["Stop"],
+            ("Stop", "/gone/brimline/bin/hook", None, None, "/gone/brimline", None),
+        ),
+        ("/gone/brimline/bin/hook", ["Other"], None),
+        ("/gone/others/bin/hook", ["Stop"], None),
+        ("/bin/sh", ["-c", "hook Stop"], None),
+    ],
+)
+def test_every_form_is_known_again(
+    program: str, arguments: list[str], found: tuple[str | None, ...] | None
+) -> None:
+    """With the launcher there or gone, or with code; what is not ours is not."""
+    assert entries.parse_command(program, arguments) == found
+
+
+def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path) -> None:
+    """A stranger's project may bring one, and settings that name it."""
+    pipe = tmp_path / "brimline" / "bin" / "hook"
+    pipe.parent.mkdir(parents=True)
+    os.mkfifo(pipe)
+
+    assert entries.parse_command(str(pipe), ["Stop"]) is None
+    holder = os.open(pipe, os.O_RDWR)
+    assert entries.parse_command(str(pipe), ["Stop"]) is None
+    os.close(holder)
+
+
+def test_the_rules_of_recall_are_known_again() -> None:
+    """By the name of the command, and by how it is started here; no other rule is ours."""
+    named = entries.recall_rules(None)
+    started = entries.recall_rules("/v/python -m brimline")
+
+    assert named == RULES
+    assert started == (RULES[0], "Bash(/v/python -m brimline store get:*)", RULES[1])
+    assert all(map(entries.is_our_rule, started))
+    others = ["Bash(ls)", "Read(brimline store get:*)", "Bash(brimline store:*)", 1, None]
+    assert not any(map(entries.is_our_rule, others))
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "has_launcher"),
+    [
+        ("/usr/bin/python3", True),
+        ("/my programs/python3", False),
+        ("/" + "p" * (127 - 7), True),
+        ("/" + "p" * (127 - 6), False),
+    ],
+)
+def test_a_launcher_is_used_where_its_first_line_can_be(
+    interpreter: str, has_launcher: bool, tmp_path: Path
+) -> None:
+    """One path without blanks, and no longer than every system takes."""
+    home = str(tmp_path / "not yet")
+    path = f"{home}/bin/hook"
+
+    assert entries.launcher_for(interpreter, home) == (path if has_launcher else None)
+    (tmp_path / "not yet" / "bin").mkdir(parents=True)
+    (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
+    assert entries.launcher_for(interpreter, home) is None
