@@ -165,6 +165,25 @@ def test_the_better_hit_comes_first_and_some_words_are_better_than_none(home_dir
     assert some.hits[0].snippet == "needle needle needle"
 
 
+def test_a_text_without_a_fitting_line_is_shown_around_its_first_match(home_dir: str) -> None:
+    """Words are found by their stems; a few words before and after tell where."""
+    before = " ".join(f"b{number}" for number in range(20))
+    after = " ".join(f"a{number}" for number in range(30))
+    put_here(home_dir, f"{before} needled {after} needles")
+
+    shown = find(home_dir, "needle").hits[0].snippet.split()
+
+    assert shown[:9] == [*(f"b{number}" for number in range(12, 20)), "needled"]
+    assert shown[9:] == [f"a{number}" for number in range(15)]
+
+
+def test_a_text_that_matches_everywhere_is_searched_at_once(home_dir: str) -> None:
+    """FTS5's own excerpts take minutes for as many matches as this."""
+    put_here(home_dir, "1 " * 90_000)
+
+    assert find(home_dir, "1").hits[0].snippet == " ".join("1" * 16)
+
+
 def test_what_cannot_be_searched_is_told(home_dir: str) -> None:
     """Binary, damaged, the end of what is large; to be searched is not to be used."""
     put_here(home_dir, "needle\x00")

@@ -102,7 +102,7 @@ _FITTING = f"""
 # The plus keeps SQLite from asking for the words anew for every id.
 _HITS = """
     SELECT source, ref, project, session, at, documents.title, documents.text, state,
-        snippet(words, 1, '', '', '…', 24)
+        highlight(words, 1, char(1), '')
     FROM words JOIN documents ON documents.id = words.rowid
     WHERE words MATCH ? AND +words.rowid IN ({}) ORDER BY bm25(words, 2.0, 1.0), at DESC
 """
@@ -239,7 +239,16 @@ def read_hits(connection: sqlite3.Connection, expression: str, ids: Sequence[int
     """Documents that were found, with the parts that fit, the best first."""
     query = _HITS.format(", ".join("?" * len(ids)))
     rows = connection.execute(query, (expression, *ids)).fetchall()
-    return [Hit(Document(*row[:-1]), row[-1]) for row in rows]
+    return [Hit(Document(*row[:-1]), _words_around_match(row[-1])) for row in rows]
+
+
+def _words_around_match(marked: str) -> str:
+    """The first match, marked by \\1, with a few words around it.
+
+    FTS5's own `snippet` takes minutes for a text that matches everywhere.
+    """
+    before, _, after = marked.partition("\1")
+    return " ".join(before.split()[-8:] + after.replace("\1", "").split()[:16])
 
 
 def used_bytes(connection: sqlite3.Connection) -> int:
