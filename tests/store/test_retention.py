@@ -83,6 +83,37 @@ def test_what_goes_goes_in_its_order(row: dict[str, Any]) -> None:
     assert (done.shortfall_bytes, done.held_bytes) == (row["shortfall"], row["held"])
 
 
+@pytest.mark.parametrize(
+    ("limits", "staying"),
+    [
+        (Limits(max_age_s=DAY_S), [0, 1]),
+        (Limits(max_bytes=0, grace_s=DAY_S), [0]),
+        (Limits(max_bytes=200), [0, 1]),
+        (Limits(max_bytes=199), [0]),
+    ],
+    ids=["as old as may be", "used just so long ago", "as much as may be", "a byte less"],
+)
+def test_a_limit_that_is_met_exactly_is_met(limits: Limits, staying: list[int]) -> None:
+    """What was used a moment before a day ago, at that moment, and a moment after."""
+    blobs = [Blob(f"{n}", 100, NOW - DAY + moment) for n, moment in enumerate((1, 0, -1))]
+
+    chosen, _ = choose_removals(blobs, Holds(), limits, NOW)
+
+    assert [one for one in blobs if one not in chosen] == [blobs[n] for n in staying]
+
+
+def test_what_was_freed_and_what_is_left_add_up(home_dir: str) -> None:
+    """In bytes on the disk; where nothing goes, nothing is freed."""
+    old, _ = stored(home_dir, noise(1, 2_000), LONG_AGO), stored(home_dir, noise(2, 3_000))
+    sizes = {one.key: one.disk_bytes for one in contents.blobs(home_dir)}
+
+    done = prune(home_dir, GARBAGE, Pass())
+    again = prune(home_dir, GARBAGE, Pass())
+
+    assert (done.freed_bytes, done.left_bytes) == (sizes[old], sum(sizes.values()) - sizes[old])
+    assert (again.freed_bytes, again.left_bytes) == (0, done.left_bytes)
+
+
 LEVELS = st.sampled_from(["none", "soft", "hard"])
 
 
@@ -248,6 +279,20 @@ def test_of_files_that_cannot_be_read_one_is_named_and_the_others_are_counted(
     named, _, reason = str(told.value).partition(".jsonl: ")
     assert named.startswith("nothing was removed: what may mention a key cannot be read: /")
     assert reason == f"Read-only file system{more}"
+
+
+def test_what_somebody_else_removed_meanwhile_is_not_counted_as_removed(
+    home_dir: str, projects: Path
+) -> None:
+    """Between the list of blobs and their turn, a search through all sessions takes its time."""
+    first, second = [stored(home_dir, noise(n, 2_000), LONG_AGO) for n in range(2)]
+    SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
+    blob = layout.file_path(home_dir, layout.digest_of(first))
+
+    done = prune(home_dir, GARBAGE, Pass(progress=lambda _: os.unlink(blob)))
+
+    assert (done.keys, done.came_into_use) == ([second], 1)
+    assert shelves.keys(home_dir) == set()
 
 
 def test_housekeeping_notes_the_client_that_it_is_done_for(
