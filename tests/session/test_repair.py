@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.transcript.compacted import compact_inside
 
 from brimline.session import faults, repair
 from brimline.session.disk import RewriteError
@@ -422,3 +423,60 @@ def test_nothing_is_missing_that_may_be_on_a_line_too_long_to_parse(world: Path)
 
     assert [fault.kind for fault in found.faults] == [faults.MERGED]
     assert found.notes[faults.LONG].count == 1
+
+
+@pytest.mark.parametrize(("count", "lines"), [(4, 4), (5, 5), (6, 5)])
+def test_of_what_is_harmless_the_first_five_lines_are_told(count: int, lines: int) -> None:
+    """All are counted."""
+    note = findings([b"junk\n"] * count).notes[faults.UNREADABLE]
+
+    assert (note.count, note.lines) == (count, list(range(1, lines + 1)))
+
+
+@pytest.mark.parametrize(("length", "is_known"), [(0, False), (256, True), (257, False)])
+def test_an_id_of_any_length_but_an_absurd_one_is_known(length: int, is_known: bool) -> None:
+    """Ids are foreign: those of a row that hangs on nothing known are found by it."""
+    lost = line({"type": "user", "uuid": "u" * length, "parentUuid": "gone"})
+
+    assert kinds([lost]) == ([faults.DANGLING] if is_known else [])
+
+
+@pytest.mark.parametrize(("pieces", "found"), [(17, 1), (18, 1), (19, 0)])
+def test_behind_a_torn_row_a_few_beginnings_are_tried(pieces: int, found: int) -> None:
+    """The first of twenty that is a row; a line of beginnings only is none of them."""
+    torn = b'{"type":"a' + b'{"type":"b' * (pieces + 1)
+    whole = line({"type": "user", "uuid": "u1", "parentUuid": None})
+
+    assert findings([torn + whole]).rows == found
+
+
+@pytest.mark.parametrize(
+    ("records", "broken", "detail"),
+    [
+        (2, b"", "2 rows"),
+        (1, b'{"type":"us', "1 row and a broken piece"),
+        (2, b"junk", "2 rows and a broken piece"),
+    ],
+)
+def test_what_shares_a_line_is_counted(records: int, broken: bytes, detail: str) -> None:
+    """Rows, and what is left of one."""
+    rows = [line({"type": "user", "uuid": f"u{n}"}).strip() for n in range(records)]
+    (fault,) = findings(b"".join(rows) + broken + b"\n").faults
+
+    assert (fault.kind, fault.detail) == (faults.MERGED, detail)
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_a_compaction_that_a_resume_undoes_gets_its_anchors(world: Path, is_exact: bool) -> None:
+    """Unless its own line cannot be changed without losing bytes."""
+    session = worked(SessionBuilder(str(world / "s.jsonl")))
+    compact_inside(session, is_rebuilt=False)
+    lines = lines_of(session)
+    at = index_of(lines, "compact_boundary")
+    if not is_exact:
+        lines[at] = lines[at].replace(b'"type":"system"', b'"type":"system","odd":"\xff"')
+    (fault,) = [one for one in findings(lines).faults if one.kind == faults.UNDONE]
+
+    assert fault.place.line == at + 1
+    kept = tuple(row(one)["uuid"] for one in lines[at + 1 :])
+    assert fault.mend == (faults.Mend(faults.ANCHOR, calls=kept) if is_exact else None)

@@ -63,6 +63,40 @@ def test_the_copy_takes_the_place_and_the_backup_holds_what_was(path: Path, home
         assert stat.S_IMODE(os.stat(made).st_mode) == 0o600
 
 
+def test_whatever_takes_a_name_is_on_the_disk_before(
+    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Backup, way back and journal, in this order, come before the swap; the folder comes last."""
+    machine = machines.Machine()
+    machines.install(monkeypatch, machine)
+
+    machines.run(path, home_dir)
+
+    small_file = ["open", "write", "fsync", "replace"]
+    assert [name for name in machine.names if name != "unlink"] == [
+        *("open", "open", "write", "write"),  # the backup and the copy
+        *("fsync", "replace", "fsync"),  # the backup gets its name
+        *small_file,  # the way back
+        *("fsync", *small_file, "link", "write", "replace"),  # the copy, the journal, the swap
+        *("fsync", *small_file, "fsync"),  # what came meanwhile
+    ]
+
+
+def test_what_came_late_is_merged_before_the_next_rewrite(path: Path, home_dir: str) -> None:
+    """Nobody has to run another command in between."""
+    with path.open("ab", buffering=0) as held:
+        machines.run(path, home_dir)
+        held.write(line(40))
+    for name in machines.ours(path):
+        os.utime(path.parent / name, (machines.LONG_AGO, machines.LONG_AGO))
+
+    _replacing(path, home_dir, b'"old"', b'"new"')
+
+    assert machines.numbers(path) == list(range(41))
+    assert b'"old"' not in path.read_bytes()
+    assert machines.ours(path) == []
+
+
 def test_a_rewrite_that_changes_nothing_swaps_nothing(path: Path, home_dir: str) -> None:
     """The same bytes: no backup, the same file; an empty one stays empty."""
     before = path.stat()

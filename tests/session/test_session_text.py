@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.session import session_text
+from brimline.session.disk import Fingerprint
 from brimline.session.faults import UNDONE
+from brimline.session.restore import Note, Restoration
+from brimline.session.undo_compaction import Undoing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +95,9 @@ def test_a_session_is_told_in_full() -> None:
     assert text.endswith("\n\nStructure: sound")
     assert "kind11 11, …" in shown(records={f"kind{n}": n for n in range(13)})
     assert "at most" not in shown(occupancy_tokens=[])
+    unread = {"kind": "unreadable", "name": "unreadable", "bytes": 9, "share": 0.01}
+    disk = [unread | {"reaches_the_model": False}] * 13
+    assert shown(disk_bytes=disk).count("  1%  unreadable\n") == 12
     lost = shown(lost_thinking=[{"after_request": 1_200, "what": "all of it"}])
     assert "after request 1,200: all of it" in lost
 
@@ -312,3 +318,57 @@ def test_backups_are_listed_with_their_size_and_time() -> None:
         "2 backups, 9.0 kB.",
     ]
     assert session_text.backups({"backups": [], "size_bytes": 0}) == "There are no backups."
+
+
+def rewritten(before: int, after: int, lost_thoughts: int = 0) -> Note:
+    """The note on a rewrite that made a file of so many bytes from one of others."""
+    sizes = (Fingerprint(before, "x"), Fingerprint(after, "y"))
+    return Note("/n/1", "/t/s.jsonl", 1.0, *sizes, 0, lost_thoughts, {})
+
+
+STAYS = "byte for byte; what was appended since stays."
+NO_THINKING = " Thinking of turns made since will not be sent again."
+
+
+@pytest.mark.parametrize(
+    ("undone", "said"),
+    [
+        ([rewritten(9_000, 7_000)], f"1 rewrite to undo, 2.0 kB come back, {STAYS}"),
+        ([rewritten(5, 5), rewritten(4, 5)], f"2 rewrites to undo, {STAYS}"),
+        ([rewritten(5, 5)], f"1 rewrite to undo, {STAYS}"),
+        ([rewritten(5, 4, 1)], f"1 rewrite to undo, 1 B come back, {STAYS}{NO_THINKING}"),
+    ],
+)
+def test_a_restore_says_what_comes_back(undone: list[Note], said: str) -> None:
+    """Where something does, and what that costs."""
+    told = session_text.restoration(Restoration("/t/s.jsonl", "/h", undone))
+
+    assert told == f"/t/s.jsonl: {said}"
+    nothing = session_text.restoration(Restoration("/t/s.jsonl", "/h", []))
+    assert nothing.startswith("Nothing to restore: /t/s.jsonl was not purged with this data folder")
+
+
+@pytest.mark.parametrize(("start", "needs_repair"), [(0, True), (1, False)])
+def test_going_back_says_where_the_rest_will_be(start: int, needs_repair: bool) -> None:
+    """Rows that hang on those before the compaction bring them along, until a repair."""
+    found = Undoing("/t/s.jsonl", "/h", 9, start, 20, "2026-01-08T15:49:03Z", "/t/two.jsonl")
+
+    said = session_text.undoing(found)
+
+    begin = "/t/s.jsonl: back to before the compaction without a model of 2026-01-08 15:49Z."
+    assert said.startswith(f"{begin} What came after it is saved as a second session:")
+    assert "`claude --resume two`." in said
+    repair = " Run `brimline session repair --session two` first, or that sends everything again."
+    assert said.endswith(repair) is needs_repair
+
+
+@pytest.mark.parametrize(("length", "cut"), [(120, False), (121, True)])
+def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
+    """The detail of a fault, and who left thinking out."""
+    text = "d" * length
+
+    for told in (
+        shown(faults=[fault(1, detail=text)]),
+        shown(lost_thinking=[{"after_request": 1, "what": text}]),
+    ):
+        assert (text not in told) is cut

@@ -78,6 +78,9 @@ def test_rows_of_one_reply_are_one_request_and_those_of_subagents_none(
     block = {"type": "tool_use", "id": "t9", "name": "Bash", "input": {}}
     session.reply(9_000, block, **aside)
     session.tool_result("t9", "y" * 900, **aside)
+    # Neither are what the client said by itself, and a reply without an id.
+    session.row("assistant", message={"id": "m9", "model": "<synthetic>", "usage": {}})
+    session.row("assistant", message={"model": "m", "usage": {"input_tokens": 5}})
 
     found = taken(session)
 

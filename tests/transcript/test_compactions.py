@@ -56,7 +56,12 @@ def test_a_compaction_while_nobody_was_there_is_called_idle(
     session.compact(310_000)
     session.row("system", subtype="informational", content=notice, level="notice")
 
-    assert [one.trigger for one in scan_session(session.path).compactions] == ["auto", "idle"]
+    found = scan_session(session.path).compactions
+
+    assert [(one.trigger, one.pre_tokens) for one in found] == [
+        ("auto", 300_000),
+        ("idle", 310_000),
+    ]
 
 
 @pytest.mark.parametrize(

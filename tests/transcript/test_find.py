@@ -120,3 +120,91 @@ def test_a_session_has_the_same_names_everywhere(
         assert find.transcript_named(name) == find.wanted_transcript(name) == session.path
         assert find.wanted_session_id(name) == "1f0c2d3e-0000"
         assert find.only_matching_id(name, ["1f0c2d3e-0000", "2"]) == "1f0c2d3e-0000"
+
+
+def put(folder: Path, name: str, at: float, content: str = "{}\n") -> str:
+    """A file that was written at a time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(content)
+    os.utime(folder / name, (at, at))
+    return str(folder / name)
+
+
+@pytest.fixture
+def projects() -> Path:
+    """Where the client keeps the sessions of its projects."""
+    return Path(paths.client_config_dir()) / "projects"
+
+
+def test_all_sessions_are_told_the_newest_first(projects: Path) -> None:
+    """Of every project; neither those of subagents nor folders are sessions."""
+    old, new = put(projects / "-a", "old.jsonl", 10), put(projects / "-b", "new.jsonl", 20)
+    put(projects / "-a", "agent-1.jsonl", 30)
+    (projects / "-a" / "folder.jsonl").mkdir()
+
+    assert find.all_transcripts() == [new, old]
+    assert [find.modified_at(path) for path in (new, f"{new}.gone")] == [20.0, 0.0]
+
+
+def test_of_two_files_with_one_id_the_one_written_last_is_meant(projects: Path) -> None:
+    """A project that was moved leaves the other; a beginning of two ids is refused."""
+    put(projects / "-a", "id-1.jsonl", 10)
+    new = put(projects / "-b", "id-1.jsonl", 20)
+    put(projects / "-b", "id-2.jsonl", 30)
+
+    assert find.transcript_with_id("id-1") == new
+    with pytest.raises(SessionError, match="2 sessions begin with 'id-'"):
+        find.transcript_with_id("id-")
+
+
+def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
+    projects: Path, project_dir: str
+) -> None:
+    """Its file is only written to by the next prompt, but its status line is drawn."""
+    folder = Path(paths.project_transcripts_dir(project_dir))
+    put(folder, "written.jsonl", 20)
+    resumed = put(folder, "resumed.jsonl", 10)
+
+    for name, at in (("spool.jsonl", 30), ("statusline.json", 40)):
+        put(folder, "written.jsonl", at - 5)
+        put(Path(paths.session_dir(paths.home(), "resumed")), name, at)
+        assert find.newest(project_dir) == resumed
+
+
+def test_the_session_that_this_runs_in_is_meant_where_none_is_named(
+    projects: Path, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest of the project where the client has not written its file yet."""
+    newest = put(Path(paths.project_transcripts_dir(project_dir)), "newest.jsonl", 20)
+    running = put(projects / "-b", "running.jsonl", 10)
+    monkeypatch.chdir(project_dir)
+
+    assert (find.wanted_transcript(None), find.wanted_session_id(None)) == (newest, "newest")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "running")
+    assert (find.wanted_transcript(None), find.wanted_session_id(None)) == (running, "running")
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "unwritten")
+    assert (find.wanted_transcript(None), find.wanted_session_id(None)) == (newest, "unwritten")
+
+
+def test_a_session_began_in_the_first_folder_that_is_told(tmp_path: Path) -> None:
+    """None where no row tells, or there is no file."""
+    told = put(tmp_path, "a.jsonl", 1, '{"type":"x"}\n{"cwd":"/a"}\n{"cwd":"/b"}\n')
+    silent = put(tmp_path, "b.jsonl", 1)
+
+    found = [find.folder_it_began_in(path) for path in (told, silent, f"{silent}.gone")]
+
+    assert found == ["/a", None, None]
+
+
+def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path) -> None:
+    """None are found in one that is empty or gone; the first byte counts."""
+    path = put(tmp_path, "a.jsonl", 1, "mark and more")
+    empty = put(tmp_path, "b.jsonl", 1, "")
+
+    assert [find.holds_bytes(path, mark) for mark in (b"mark", b"more", b"x")] == [
+        True,
+        True,
+        False,
+    ]
+    assert not find.holds_bytes(empty, b"x")
+    assert not find.holds_bytes(f"{empty}.gone", b"x")

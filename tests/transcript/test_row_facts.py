@@ -401,3 +401,144 @@ def test_a_message_is_the_users_unless_somebody_else_sent_it(change: Row, expect
     fields = {"type": "user", "message": {"content": "hello"}} | change
 
     assert row.sent_by_user(fields) == expected
+
+
+@pytest.mark.parametrize(
+    ("an_hour", "lifetime_s", "billed"),
+    [
+        (None, 300, (1, 300, 0, 20, 7)),
+        (0, 300, (1, 300, 0, 20, 7)),
+        (1, 3_600, (1, 299, 1, 20, 7)),
+        (300, 3_600, (1, 0, 300, 20, 7)),
+        (900, 3_600, (1, 0, 300, 20, 7)),
+        ("x", 300, (1, 300, 0, 20, 7)),
+    ],
+)
+def test_what_was_written_for_an_hour_is_billed_apart(
+    an_hour: Any, lifetime_s: int, billed: tuple[int, ...]
+) -> None:
+    """It is part of what was written, however much more a row claims."""
+    figures = {"input_tokens": 1, "cache_read_input_tokens": 20, "output_tokens": 7}
+    figures |= {"cache_creation_input_tokens": 300}
+    split = {"cache_creation": {"ephemeral_1h_input_tokens": an_hour}}
+    fields = {"type": "assistant", "message": {"model": "x", "usage": figures | split}}
+
+    assert row.cache_use_of(fields) == (20, 300, lifetime_s, "x")
+    assert row.billed_tokens_of(fields) == billed
+
+
+@pytest.mark.parametrize("field", ["input_tokens", "output_tokens"])
+def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
+    """One token is enough; what the client wrote by itself is not."""
+    fields = {"type": "assistant", "message": {"model": "x", "usage": {field: 1}}}
+    made = {"type": "assistant", "message": {"model": "<synthetic>", "usage": {field: 1}}}
+
+    assert sum(row.billed_tokens_of(fields) or ()) == 1
+    assert row.billed_tokens_of(made) is None
+
+
+@pytest.mark.parametrize(
+    ("attachment", "told"),
+    [
+        ({"type": "thinking_stripped", "scope": "all"}, "all, by the client after a refusal"),
+        (
+            {"type": "thinking_stripped", "scope": "partial"},
+            "those from one reply on, by the client after a refusal, or by a purge",
+        ),
+        (
+            {
+                "type": "thinking_drop",
+                "newlyDropped": {"blockCount": 3, "reason": "prefix"},
+                "clientChange": {"kinds": ["tools", "system"]},
+            },
+            "3, by the service (prefix; changed: tools, system)",
+        ),
+        (
+            {"type": "thinking_drop", "newlyDropped": 5, "clientChange": 5},
+            "some, by the service (; changed: unknown)",
+        ),
+        ({"type": "other"}, ""),
+    ],
+)
+def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
+    """How much of it and why, so far as that is known."""
+    assert row.describe_lost_thinking({"type": "attachment", "attachment": attachment}) == told
+
+
+@pytest.mark.parametrize(
+    ("fact", "fields", "expected"),
+    [
+        (row.title_of, {"type": "custom-title", "customTitle": "a"}, "a"),
+        (row.title_of, {"type": "ai-title", "aiTitle": "b", "customTitle": "a"}, "b"),
+        (row.title_of, {"type": "user", "customTitle": "a"}, ""),
+        (
+            row.is_idle_compaction_notice,
+            {"type": "system", "content": "Compacted while idle"},
+            True,
+        ),
+        (row.is_idle_compaction_notice, {"type": "user", "content": "Compacted while idle"}, False),
+        (row.is_idle_compaction_notice, {"type": "system", "content": "x"}, False),
+        (
+            row.is_bookkeeping_attachment,
+            {"type": "attachment", "attachment": {"type": "prompt_snapshot"}},
+            True,
+        ),
+        (
+            row.is_bookkeeping_attachment,
+            {"type": "attachment", "attachment": {"type": "file"}},
+            False,
+        ),
+        (row.content_texts, [{"type": "text", "text": "a"}, {"type": "image"}, 5], ["a"]),
+        (row.content_texts, "a", ["a"]),
+        (row.content_texts, None, []),
+        (row.content_text, [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "a\nb"),
+        (usage.all_texts_in, {"a": ["1", {"b": "2"}], "c": "3", "d": 4}, ["1", "2", "3"]),
+        (usage.text_characters, ["ab", {"c": "d"}], 3),
+        (row.model_of, {"message": {"model": "m"}}, "m"),
+        (row.model_of, {"message": {"model": 5}}, ""),
+    ],
+)
+def test_more_facts_are_read_by_their_keys(
+    fact: Callable[[Any], Any], fields: Any, expected: Any
+) -> None:
+    """Titles, notices, attachments, and texts in their order."""
+    assert fact(fields) == expected
+
+
+def test_thinking_is_told_with_and_without_its_text() -> None:
+    """What is kept hidden is thinking too, but nothing of it can be shown."""
+    thought = {"type": "thinking", "thinking": "hm"}
+    hidden = {"type": "redacted_thinking", "data": "xx"}
+    fields = {"type": "assistant", "message": {"content": [{"type": "text"}, thought, hidden]}}
+
+    assert row.thinking_blocks(fields) == [thought, hidden]
+    assert row.thinking_texts(fields) == ["hm"]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({}, "later"),
+        ({"commandMode": "prompt"}, "later"),
+        ({"commandMode": "task-notification"}, ""),
+        ({"type": "file"}, ""),
+        ({"isMeta": True}, ""),
+        ({"origin": {"kind": "channel"}}, ""),
+    ],
+)
+def test_a_message_that_was_queued_is_the_users_too(change: Row, expected: str) -> None:
+    """Unless it was queued by somebody else, or is no message."""
+    attachment = {"type": "queued_command", "prompt": "later"} | change
+
+    assert row.sent_by_user({"type": "attachment", "attachment": attachment}) == expected
+
+
+@pytest.mark.parametrize(("mark", "expected"), [({}, ""), ({"holdsPersonsWords": True}, "yes, do")])
+def test_words_beside_a_result_are_the_users_where_the_client_says_so(
+    mark: Row, expected: str
+) -> None:
+    """A hook may have written them otherwise."""
+    blocks = [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "yes, do"}]
+    fields = {"type": "user", "message": {"content": blocks}} | mark
+
+    assert row.sent_by_user(fields) == expected

@@ -12,7 +12,7 @@ import os
 import shlex
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.session import disk, in_use, recovery, swap
@@ -170,7 +170,7 @@ def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: 
         kept = _put_backup(order.path, backup)
         if order.write_note is not None:
             note = order.write_note(done)
-        olds = [replace(old, place=new.length) for old in chain.state.olds]
+        olds = [old._replace(place=new.length) for old in chain.state.olds]
         length = done.before.length
         chain.exchange(new, olds, length, disk.tail_before(backup.descriptor, length))
     except BaseException:

@@ -16,8 +16,7 @@ import contextlib
 import json
 import os
 import stat
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.session import disk
 from brimline.session.disk import Draft, Fingerprint, RewriteError
@@ -32,8 +31,7 @@ _NOTHING = Fingerprint(0, "")
 _ROUNDS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Old:
+class Old(NamedTuple):
     """A file that was the session: how much of it the session holds, and where the rest belongs."""
 
     name: str
@@ -41,8 +39,7 @@ class Old:
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """The file that is the session, what we wrote of it, and the files it was, the oldest first."""
 
     inode: int
@@ -108,7 +105,7 @@ class Chain:
         if olds and not self._is_as_noted():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
             end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
-            olds = [replace(old, place=end) for old in olds]
+            olds = [old._replace(place=end) for old in olds]
             self.state = State(inode, disk.fingerprint_of(self.descriptor, end), tuple(olds))
 
     def _remove_second_name(self, olds: Iterable[Old]) -> None:
@@ -120,7 +117,7 @@ class Chain:
 
     def _clip_carried(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
-        return replace(old, carried=min(old.carried, disk.size(self.descriptor_of(old))))
+        return old._replace(carried=min(old.carried, disk.size(self.descriptor_of(old))))
 
     def _is_as_noted(self) -> bool:
         """Whether the session still begins with what we wrote, up to the last place in it."""
@@ -240,7 +237,7 @@ class Chain:
         """Let go of a former file to which nothing can come any more."""
         disk.remove(self.path_of(old))
         os.close(self._former.pop(old.name))
-        self.state = replace(self.state, olds=tuple(o for o in self.state.olds if o != old))
+        self.state = self.state._replace(olds=tuple(o for o in self.state.olds if o != old))
 
     def write_state(self) -> None:
         """Write down the present state; without former files there is nothing to write."""
@@ -267,9 +264,14 @@ def _write_journal(session: str, before: State, after: State) -> None:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    text = json.dumps({"v": _FORMAT, "before": asdict(before), "after": asdict(after)})
+    states = {"before": _storable_state(before), "after": _storable_state(after)}
+    text = json.dumps({"v": _FORMAT} | states)
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
     disk.put_file(disk.path_beside(session, "swap"), disk.path_beside(session, "swap-new"), data)
+
+
+def _storable_state(state: State) -> dict[str, Any]:
+    return state._asdict() | {"olds": [old._asdict() for old in state.olds]}
 
 
 def _write_carried_figure(session: str, carried: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from brimline.errors import SessionError
 from brimline.fast import io
 from brimline.session import restore
 from brimline.state import forgotten
@@ -31,18 +30,10 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete notes and backups."""
-    files = backups = 0
-    for name in asked.sessions:
-        files += forgotten.delete_folder(restore.notes_folder(home, name), dry_run=dry_run)
-        for path in _backups(name):
-            backups += 1
-            if not dry_run:
-                io.remove(path)
-    return {"files": files, "backups": backups}
-
-
-def _backups(name: str) -> list[str]:
-    try:
-        return [backup.path for backup in restore.backups_of(find.transcript_with_id(name))]
-    except SessionError:
-        return []
+    folders = [restore.notes_folder(home, name) for name in asked.sessions]
+    files = sum(forgotten.delete_folder(folder, dry_run=dry_run) for folder in folders)
+    made = restore.all_backups()
+    backups = [one for one in made if find.session_id_of(one.session) in asked.sessions]
+    for backup in backups if not dry_run else ():
+        io.remove(backup.path)
+    return {"files": files, "backups": len(backups)}

@@ -1,0 +1,146 @@
+"""What `brimline session` says for programs: the values under the keys that others rely on."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline import clock
+from brimline.session import repair, restore, session_documents
+from brimline.testing import SessionBuilder
+
+from .broken import BREAKS, lines_of, worked
+from .recorded import Recorded, output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def recorded(world: Path, home_dir: str) -> Recorded:
+    """A session with one old result and one that stays."""
+    session = Recorded(str(world / "s1.jsonl"), "s1", home_dir=home_dir)
+    session.prompt("begin")
+    session.call(output("old"))
+    session.talk()
+    session.call("short")
+    return session
+
+
+def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> None:
+    """What is not known is null; shares are of the file and add up to it."""
+    found = session_documents.inspection(recorded.path, recorded.home_dir)
+
+    size = os.path.getsize(recorded.path)
+    assert (found["session_id"], found["transcript"]) == ("s1", recorded.path)
+    assert (found["size_bytes"], found["lines"]) == (size, len(recorded.rows))
+    assert (found["turns"], found["requests"], found["compactions"]) == (1, 14, 0)
+    assert found["occupancy_tokens"] == [50_000, *[60_000] * 12, 50_000]
+    assert (found["peak_tokens"], found["models"]) == (60_000, {recorded.model: 14})
+    assert found["records"] == {"assistant": 14, "user": 3}
+    assert [found["faults"], found["notes"], found["lost_thinking"]] == [[], [], []]
+    disk = {one["kind"]: one for one in found["disk_bytes"]}
+    assert sum(one["bytes"] for one in disk.values()) == size
+    assert all(one["share"] == round(one["bytes"] / size, 4) for one in disk.values())
+    assert disk["tool_result"]["name"] == "tool results"
+    assert disk["tool_result"]["reaches_the_model"] is True
+    assert disk["envelope"]["reaches_the_model"] is False
+    largest, least = found["largest_results"]
+    about = {"tool": "Bash", "source": "make", "in_context": True, "moved_out": False}
+    assert largest == {"bytes": len(output("old").encode()), "request": 1} | about
+    assert least == {"bytes": 5, "request": 14} | about
+    context = found["context"]
+    assert context["occupancy_tokens"] == 50_000
+    assert context["purged_since_tokens_estimated"] == 0
+    next_one = context["next_request_tokens_estimated"]
+    assert next_one == 50_000 + context["since_tokens_estimated"]
+    assert (found["resume_tokens_estimated"], found["resume_undoes_a_compaction"]) == (
+        next_one,
+        False,
+    )
+
+
+def test_an_empty_session_has_no_largest_request(world: Path, home_dir: str) -> None:
+    """Nor any time at which it was active."""
+    path = world / "none.jsonl"
+    path.write_bytes(b"")
+
+    found = session_documents.inspection(str(path), home_dir)
+
+    assert (found["session_id"], found["peak_tokens"], found["first_at"]) == ("none", None, None)
+    assert (found["disk_bytes"], found["requests"], found["lines"]) == ([], 0, 0)
+
+
+def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
+    """By strategy; the results that go are named in the order of the session."""
+    planned = recorded.plan()
+
+    found = session_documents.purge(recorded.path, planned)
+
+    saved = found["strategies"]["old"]
+    assert (found["path"], found["session"]) == (recorded.path, "s1")
+    assert (found["bytes"], found["lines"]) == (os.path.getsize(recorded.path), 17)
+    assert (found["requests"], found["occupancy_tokens"]) == (14, 50_000)
+    assert (found["threshold_bytes"], found["keep_requests"]) == (None, 10)
+    assert (saved["items"], saved["context_items"]) == (1, 1)
+    assert 1_000 < saved["context_tokens_estimated"] < 3_000
+    assert found["context_tokens_saved_estimated"] == saved["context_tokens_estimated"]
+    assert found["disk_bytes_saved"] == sum(
+        one["disk_bytes"] for one in found["strategies"].values()
+    )
+    assert found["kept"] == {"pinned": 0, "preserved": 0, "unparsed_lines": 0}
+    assert [found[f"thoughts{key}"] for key in ("", "_lost", "_tokens_estimated")] == [0, 0, 0]
+    (result,) = session_documents.purged_results(planned)
+    key = result.pop("key")
+    assert key.startswith("sha256:")
+    size = len(output("old").encode())
+    assert result == {"request": 1, "strategy": "old", "tool": "Bash", "source": "make"} | {
+        "bytes": size
+    }
+
+
+def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> None:
+    """Before and after, each fault with its line, its meaning and its mend."""
+    lines = lines_of(worked(SessionBuilder(str(world / "sound.jsonl"))))
+    path = world / "s.jsonl"
+    path.write_bytes(b"".join(BREAKS["dangling_parent"](lines)))
+    os.utime(path, (1_000, 1_000))
+
+    looked = repair.repair(str(path), home_dir=home_dir, dry_run=True)
+    done = repair.repair(str(path), home_dir=home_dir, quiet_s=0)
+
+    would = session_documents.repair(looked, dry_run=True)
+    did = session_documents.repair(done, dry_run=False)
+    (fault,) = would["mended"]
+    assert (fault["kind"], fault["mend"], fault["in_context"]) == (
+        "dangling_parent",
+        "relink",
+        True,
+    )
+    assert fault["meaning"].startswith("the parent is not in the session")
+    assert (would["dry_run"], would["changed"], would["after"], would["backup"]) == (
+        *(True, False, None, None),
+    )
+    assert would["before"] == {"faults": [fault], "notes": []}
+    assert (did["dry_run"], did["changed"], did["is_still_written"]) == (False, True, False)
+    assert did["after"] == {"faults": [], "notes": []}
+    assert did["mended"] == [fault]
+    assert os.path.isfile(did["backup"])
+    assert did["transcript"] == str(path)
+
+
+def test_backups_are_listed_and_added_up() -> None:
+    """With the time as the client spells times."""
+    made: list[Any] = [restore.Backup(f"/b/{size}", "/s", size, 1_000.0) for size in (5, 7)]
+
+    found = session_documents.backups(made)
+
+    assert (found["count"], found["size_bytes"]) == (2, 12)
+    assert found["backups"][1] == {
+        "path": "/b/7",
+        "session": "/s",
+        "size_bytes": 7,
+        "made_at": clock.format_utc(1_000.0),
+    }
