@@ -86,12 +86,12 @@ class _Player(demo.Player):
     def status_line(self) -> str:
         """What stands below the prompt now."""
         event = testing.statusline_event(self.session, WINDOW_TOKENS, None)
-        return self._spawn("statusline", event).decode().strip()
+        return self._run("statusline", event).decode().strip()
 
     def rows(self) -> list[list[tuple[str, str]]]:
         """What the pane shows now."""
         question = {"session": self.session.session_id, "cwd": self.session.cwd}
-        answer: dict[str, Any] = json.loads(self._spawn("mod pane", question | PANE))
+        answer: dict[str, Any] = json.loads(self._run("mod pane", question | PANE))
         rows: list[list[tuple[str, str]]] = answer["rows"]
         return rows
 
@@ -116,8 +116,8 @@ class _Player(demo.Player):
                 self.session.tool_result(result["tool_use_id"], text)
         return answer
 
-    def _spawn(self, name: str, payload: dict[str, Any]) -> bytes:
-        answer = super()._spawn(name, payload)
+    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
+        answer = super()._run(name, payload)
         if name == "mod compact":
             self.compacted = answer
         return answer

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.carry import card
+from brimline.carry import card, commands, ledger
 from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
 
 from .rows import answered, ran, recorded
@@ -237,3 +237,29 @@ def test_what_is_not_known_of_subagents_and_others_is_not_claimed(
 
     answered(session, session.tool_call(9, "Task", prompt="x"), "done")
     assert "Subagents ran too" in card.card_text(recorded(session))
+
+
+@pytest.mark.parametrize(
+    ("command", "is_check"),
+    [
+        ("make a b test", True),
+        ("make a b c test", False),
+        ("make -k a --jobs b test", True),
+        ("make ci", True),
+        ("npm ci", False),
+        ("npm ci test", True),
+        ("./gradlew check", True),
+        ("ruff", True),
+        ("ruff --version", False),
+        ("ls test", False),
+    ],
+)
+def test_a_runner_checks_where_one_of_its_first_three_words_says_so(
+    command: str, is_check: bool
+) -> None:
+    """Options are no words of it, and `ci` installs with some."""
+    record = ledger.Ledger("s")
+
+    commands.note_run(record, command, "", None, failed=False)
+
+    assert bool(record.checks) is is_check

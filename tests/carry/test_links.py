@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from brimline import clock
 from brimline.carry import ledger, links, traces
 from brimline.carry.commands import FAILED
 from brimline.fast import paths
@@ -100,7 +101,9 @@ def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
     links.note_session_of_client(home_dir, "22", SECOND)
     folder = Path(paths.carry_dir(home_dir), links.CLIENTS)
     known = [links.session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
-    os.utime(folder / "22", (1, 1))
+    now = clock.now()
+    os.utime(folder / ("1" * 20), (now - 13 * 86_400, now - 13 * 86_400))
+    os.utime(folder / "22", (now - 14 * 86_400 - 1, now - 14 * 86_400 - 1))
     expired = links.session_of_client(home_dir, "22")
     links.note_session_of_client(home_dir, "33", SECOND)
     (folder / "44").write_text("../../etc")
@@ -223,3 +226,18 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     assert links.adopt_origin_of_fork(home_dir, done, None) is False
     assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted
+
+
+def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
+    home_dir: str, tmp_path: Path
+) -> None:
+    """It is looked for once."""
+    copied, compacted = left_open(FIRST, tasks=1), left_open(FIRST)
+    copied.forked_from, compacted.compactions = FIRST, 1
+    transcript = tmp_path / f"{FIRST}.jsonl"
+    transcript.write_text("{}\n")
+
+    for record in (copied, compacted):
+        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is True
+        assert (record.previous, record.adopted) == (None, "-")
+        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is False

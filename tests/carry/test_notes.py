@@ -55,12 +55,12 @@ def test_lines_that_are_not_ours_add_nothing(home_dir: str) -> None:
     write(home_dir, 1.0, add={"kind": "command", "text": "a"})
     write(home_dir, 1.0, add={"kind": "keep", "text": 3})
     write(home_dir, 1.0, done=["x"], forget={"x": 1})
-    for at in (0, 1e11, "soon", 1e11 - 1):
+    for at in (0, 1e11, "soon", 0.5, 1e11 - 1):
         write(home_dir, at, add={"kind": "keep", "text": f"at {at}"})
     record = notes.merge_notes_into(home_dir, ledger.Ledger(SESSION))
 
     told = [note["at"] for note in record.notes.values()]
-    assert [bool(at) for at in told] == [False, False, False, True]
+    assert [bool(at) for at in told] == [False, False, False, True, True]
 
 
 def test_a_message_can_be_forgotten_too(home_dir: str) -> None:

@@ -62,6 +62,8 @@ def test_a_pipe_gets_plain_text(world: Path) -> None:
     assert "\x1b" not in text
     assert "compacted without a model: results become lines, words stay ─" in text
     assert "Each names its key:" in " ".join(text.replace("│", "").split())
+    assert "step 6: a long output stays out" in text
+    assert "after step 11, the model is told" in text, "steps are counted from 1"
     assert "78bd…" in text, "what is cut says so"
     assert " 81%  L4" in text
     assert "messages to the model  5" in text

@@ -64,10 +64,10 @@ def pane_of(screen: str) -> str:
 
 def check_pane(shown: str, report: dict[str, Any]) -> None:
     """The pane has the figures of `status`, in its words."""
-    assert wording.in_use(report) in shown
-    assert wording.next_request(report) in shown
-    assert f"{wording.ending(report)}, {wording.margin(report)}" in shown
-    assert wording.requests_left(report) in shown
+    assert wording.in_use_text(report) in shown
+    assert wording.next_request_text(report) in shown
+    assert f"{wording.ending_text(report)}, {wording.margin_text(report)}" in shown
+    assert wording.requests_left_text(report) in shown
     assert f"What the {report['occupancy_tokens']:,} tokens are" in shown
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from brimline.compaction import blocks, stand_ins
 from brimline.compaction.references import Clock
 from brimline.offload.judge import Rules
@@ -133,6 +135,29 @@ def test_a_preview_says_whose_result_it_is_and_a_file_of_the_clients_only_what_i
     size, key = len(told), stand_ins.key_of(told)
     assert shown[1].startswith(f"<system-reminder>[brimline stored {size} bytes, 901 lines: {key}]")
     assert shown[1].endswith("</system-reminder>")
+
+
+@pytest.mark.parametrize(
+    ("marks", "was_read", "is_previewed"),
+    [
+        ({}, False, True),
+        ({"is_error": True}, False, False),
+        ({"is_error": True}, True, True),
+    ],
+    ids=["bulk", "failed", "failed a while ago"],
+)
+def test_what_failed_is_shown_whole_until_it_was_read(
+    marks: dict[str, bool], *, was_read: bool, is_previewed: bool
+) -> None:
+    """Here as where results arrive: a failure is what the model has to read."""
+    text = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(300))
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "make logs"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": text} | marks
+    block, clock = read_of("user", result, {"role": "assistant", "content": [call]})
+
+    made = stand_ins.preview_of(block, clock, Rules(), 1, was_read=was_read)
+
+    assert (made is not None) == is_previewed
 
 
 def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:

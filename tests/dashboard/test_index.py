@@ -77,10 +77,12 @@ def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, wor
     made.reply(40_000)
     known.refresh()
 
-    assert known.path_of(IDS[0]).endswith(f"-home-dev-again/{IDS[0]}.jsonl")
-    assert known.path_of(IDS[0], "-home-dev-other").endswith(f"-home-dev-other/{IDS[0]}.jsonl")
+    assert known.transcript_of(IDS[0]).endswith(f"-home-dev-again/{IDS[0]}.jsonl")
+    assert known.transcript_of(IDS[0], "-home-dev-other").endswith(
+        f"-home-dev-other/{IDS[0]}.jsonl"
+    )
     with pytest.raises(SessionError, match=f"no session {IDS[0]} is in -elsewhere"):
-        known.path_of(IDS[0], "-elsewhere")
+        known.transcript_of(IDS[0], "-elsewhere")
     rows, _ = known.page_of_sessions(index.Filter(), 50, {})
     assert [row["copies"] for row in rows] == [2, 1, 1, 1, 1, 2]
 
@@ -89,7 +91,7 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     known: index.Index, home_dir: str
 ) -> None:
     """One of another version too."""
-    os.remove(known.path_of(IDS[0]))
+    os.remove(known.transcript_of(IDS[0]))
     known.refresh()
     left = ids(known)[1]
     path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
@@ -123,7 +125,7 @@ def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
     known: index.Index, home_dir: str
 ) -> None:
     """Its file first, whose size counts for how long reading takes; one that went away has none."""
-    path = known.path_of(IDS[0])
+    path = known.transcript_of(IDS[0])
     stamps = [index.session_stamp(home_dir, path)]
     own = Path(paths.session_dir(home_dir, IDS[0]))
     own.mkdir(parents=True)

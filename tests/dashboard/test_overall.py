@@ -241,7 +241,7 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     assert ended["headline"] == (
         "It ended with 50,000 of 200,000 tokens in use, 117,000 tokens before the brim."
     )
-    page = pages.render("session_body.html", **ended, within="")
+    page = pages.render_page("session_body.html", **ended, within="")
     assert "held at the end" in page
     assert "was expected there" in page
 
@@ -260,11 +260,11 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     texts = [text for _, text in pages.new_items_with_texts(told, told.moments[1])]
     (change,) = [text for text in texts if "three" in text]
 
-    lines = pages.environment().filters["hunks"](change)
+    lines = pages.template_environment().filters["hunks"](change)
     assert ("removed", "-two") in lines
     assert ("added", "+three") in lines
     assert lines[0] == ("", "/a.py")
-    assert pages.environment().filters["hunks"]("- a list\n+ of things") == []
+    assert pages.template_environment().filters["hunks"]("- a list\n+ of things") == []
 
 
 def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, folder: Path) -> None:
@@ -281,7 +281,7 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
     values |= {"within": "", "label": "", "replaced": []}
     around = {"navigation": (), "here": "", "busy": None, "title": ""}
 
-    page = pages.render("request.html", **values, **around)
+    page = pages.render_page("request.html", **values, **around)
 
     for line in ("<span> \tone</span>", ">-\ttwo</span>", ">+\tthree</span>"):
         assert line in page

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def filtered(name: str, *arguments: Any) -> Any:
     """A value as a template prints it."""
-    return pages.environment().filters[name](*arguments)
+    return pages.template_environment().filters[name](*arguments)
 
 
 def test_figures_of_a_page_are_read_at_a_glance() -> None:

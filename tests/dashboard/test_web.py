@@ -514,12 +514,13 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     pages = web.Dashboard(home_dir)
     shown = {}
     for number in range(5):
-        wanted = asked(name=session.session_id, number=number)
+        wanted = asked(name=NAME, number=number)
         with contextlib.suppress(HTTPException):
             shown[number] = text_of(pages.request(wanted))
 
     ways = [("the one before" in text, "the next one" in text) for text in shown.values()]
     assert list(shown) == [1, 2, 3]
+    assert re.search(r"<p>Request 1, [-\d]{10} \d\d:\d\d: 5,000 tokens, 2% of the window", shown[1])
     assert ways == [(False, True), (True, True), (True, False)]
 
 
@@ -559,7 +560,11 @@ def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
     pages = web.Dashboard(home_dir)
     stamp = index.session_stamp(home_dir, session.path)
 
-    assert f"<title>Session {NAME[:8]} ·" in text_of(pages.session(asked(name=NAME)))
+    shown = text_of(pages.session(asked(name=NAME)))
+    assert f"<title>Session {NAME[:8]} ·" in shown
+    assert f'data-address="/session/{NAME}/request/"' in shown
+    assert "claude-sonnet-4-6: 1 request<" in shown
+    assert re.search(r"last active</dt><dd>[-\d]{10} \d\d:\d\d<", shown)
     assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
     session.reply(6_000)
     assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200

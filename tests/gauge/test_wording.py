@@ -75,9 +75,9 @@ def test_a_row_says_what_there_is_to_know(
 def test_where_a_session_stands_is_a_sentence() -> None:
     """With the requests that are left, else the tokens; before a measurement it says so."""
     begins = "120,000 of 200,000 tokens in use; compaction expected at 167,000: "
-    assert wording.headline(DOCUMENT) == f"{begins}{wording.requests_left(DOCUMENT)}."
+    assert wording.headline(DOCUMENT) == f"{begins}{wording.requests_left_text(DOCUMENT)}."
     without = DOCUMENT | {"forecast_ops_high": None}
-    assert wording.headline(without) == f"{begins}{wording.margin(DOCUMENT)}."
+    assert wording.headline(without) == f"{begins}{wording.margin_text(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.headline(nothing).startswith("Unknown: no model request")
     assert wording.farewell(UNMEASURED).startswith("It ended before a model request")
@@ -163,7 +163,7 @@ def test_tokens_in_short_have_three_digits(tokens: int, text: str) -> None:
 )
 def test_the_last_of_several_tiers_is_red(level: int, last: int, colour: str) -> None:
     """The others take theirs in turn."""
-    assert wording.colour(level, last) == colour
+    assert wording.tier_colour(level, last) == colour
 
 
 def test_a_tier_that_was_entered_fits_above_the_prompt() -> None:

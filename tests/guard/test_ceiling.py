@@ -389,3 +389,11 @@ def test_a_setting_of_ours_moves_adr11_and_its_variables_move_no_other_preset(ta
     talk.use(guard__preset="adr11")
     talk.session.model = "some-model"
     assert "window default)" in talk.load(120_000).note
+
+
+def test_a_refusal_names_two_of_the_skills_that_always_pass(talk: Talk) -> None:
+    """Those with the shortest names."""
+    talk.use(guard__ceiling="strict", context_window=200_000)
+    talk.use(guard__recovery_skills=["rescue", "save", "handover"])
+
+    assert "; save and rescue always pass." in talk.load(OVER).refusal

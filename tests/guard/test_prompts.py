@@ -15,6 +15,7 @@ from tests.hooks.processes import environment
 
 from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge
 from brimline.guard import prompts
+from brimline.state.session import SessionState
 from brimline.testing import event, statusline_event
 
 from .dialogue import SILENT, Talk
@@ -112,6 +113,19 @@ def test_the_reminder_comes_with_a_start_and_when_it_changed(talk: Talk, rules: 
     talk.session.session_id = "another"  # which started without it
     assert "ask before pushing" in talk.at_prompt().note
     assert talk.after_tool() == SILENT
+
+
+def test_what_was_told_with_a_prompt_is_on_record(talk: Talk, rules: Path) -> None:
+    """How many notes it was; where there was none there is no line."""
+    found = []
+    for text, limits in (("", {}), (RULES, {}), ("Other rules.", LIMITS)):
+        rules.write_text(text)
+        talk.show_window(200_000, limits)
+        talk.at_prompt()
+        state = SessionState(talk.home_dir, talk.session.session_id)
+        found.append(state.last_spooled("Told").get("notes"))
+
+    assert found == [None, 1, 2]
 
 
 @pytest.mark.row("S2-42")

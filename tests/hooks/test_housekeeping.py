@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.fast import paths, policy
+from brimline.hooks import entry, table
 from brimline.hooks.entry import open_turn, tidy
 from brimline.settings import config
 from brimline.state import history, logs
@@ -223,3 +224,26 @@ def test_a_strangers_settings_are_bounded(talk: Talk) -> None:
 
 def _raw(payload: dict[str, Any]) -> bytes:
     return json.dumps(payload).encode()
+
+
+@pytest.mark.parametrize(("seconds", "first", "last"), [(0.8, 1_000.1, 1_000.8), (-1.0, 1e3, 1e3)])
+def test_each_room_gets_an_equal_share_of_the_time_that_is_left(
+    session: SessionBuilder,
+    home_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    first: float,
+    last: float,
+) -> None:
+    """With a clock that stands still the last has all of it; time that is up is never less."""
+    ends: list[float] = []
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0)
+    monkeypatch.setattr(entry, "call_room", lambda *given: ends.append(given[-1]))
+    turn = open_turn("SessionStart", _raw(event("SessionStart", session)), home_dir)
+    assert turn is not None
+
+    tidy(turn, seconds)
+
+    assert len(ends) == len(table.TIDY) == 8
+    assert ends == sorted(ends)
+    assert [ends[0], ends[-1]] == pytest.approx([first, last])

@@ -310,3 +310,35 @@ def test_texts_of_a_list_are_put_together_over_all_scopes(
         _write(project_dir, scope, document)
 
     assert clientsettings.listed_texts(project_dir, "a", "b") == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "tokens"), [("150000", 150_000), (" 150000 ", 150_000), (1, 1), ("", None)]
+)
+def test_a_number_may_be_written_as_a_text(
+    value: Any, tokens: int | None, project_dir: str
+) -> None:
+    """Blanks around it do not matter."""
+    _write(project_dir, "user", {"autoCompactWindow": value, "cleanupPeriodDays": value})
+
+    facts = clientsettings.compaction_facts(project_dir)
+
+    assert (facts["autocompact_window"], facts["cleanup_days"]) == (tokens, tokens)
+
+
+@pytest.mark.parametrize(
+    ("env", "model"),
+    [
+        ({"ANTHROPIC_MODEL": "haiku"}, "haiku"),
+        ({"ANTHROPIC_MODEL": None}, "opus"),
+        ({"ANTHROPIC_MODEL": ["haiku"]}, "opus"),
+        ({"ANTHROPIC_MODEL": ""}, "opus"),
+    ],
+)
+def test_a_variable_in_settings_is_a_text_or_a_number(
+    env: dict[str, Any], model: str, project_dir: str
+) -> None:
+    """Anything else says nothing."""
+    _write(project_dir, "user", {"model": "opus", "env": env})
+
+    assert clientsettings.compaction_facts(project_dir)["model"] == model

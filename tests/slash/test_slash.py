@@ -13,6 +13,7 @@ import pytest
 
 import brimline
 from brimline import slashcommands
+from brimline.fast import io, paths
 from brimline.hooks import entry, statusline
 from brimline.memory import hits
 from brimline.slash import answer
@@ -339,3 +340,46 @@ def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: Sessi
     said("/brim:on", home_dir, session)
     assert "/brim:on" not in said("/brim:status", home_dir, session)
     assert b"off:" not in statusline.respond(raw, home_dir)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "line"),
+    [
+        ("/brim:status now", "brimline status now --session ID"),
+        ("/brim:checkpoint 'a b'", "brimline carry checkpoint ''\"'\"'a' 'b'\"'\"'' --session ID"),
+        ("/brim:purge --yes", "brimline session purge --dry-run --yes --session ID"),
+    ],
+)
+def test_a_command_that_takes_no_words_names_the_one_that_does(
+    prompt: str, line: str, home_dir: str, session: SessionBuilder
+) -> None:
+    """With the words that were given, for a shell."""
+    name = prompt.partition(" ")[0]
+    whole = f"brimline: {name} takes no words; in a shell: {line.replace('ID', session.session_id)}"
+
+    assert said(prompt, home_dir, session) == whole
+
+
+def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
+    home_dir: str, session: SessionBuilder
+) -> None:
+    """Five entries and ten outputs; why the server's are missing stands first."""
+    memory = hits.open_memory(home_dir)
+    memory.add(
+        [
+            {"id": str(number), "text": f"Otter {number}.", "project": session.cwd}
+            for number in range(6)
+        ]
+    )
+    for number in range(11):
+        put.put(home_dir, f"otter {number}\n".encode(), {"cwd": session.cwd})
+
+    here = said("/brim:recall otter", home_dir, session)
+    io.replace_file(paths.user_config(home_dir), b'[memory]\nurl = "qdrant+http://"\n')
+    alone = said("/brim:recall otter", home_dir, session)
+
+    assert len(re.findall(r"^m\d+  ", here, re.MULTILINE)) == 5
+    assert len(re.findall(r"^[0-9a-f]{12}  ", here, re.MULTILINE)) == 10
+    assert "machine alone" not in here
+    assert alone.startswith("note: from this machine alone: ")
+    assert alone.endswith(here)

@@ -250,6 +250,20 @@ def test_of_files_that_cannot_be_read_one_is_named_and_the_others_are_counted(
     assert reason == f"Read-only file system{more}"
 
 
+def test_what_somebody_else_removed_meanwhile_is_not_counted_as_removed(
+    home_dir: str, projects: Path
+) -> None:
+    """Between the list of blobs and their turn, a search through all sessions takes its time."""
+    first, second = [stored(home_dir, noise(n, 2_000), LONG_AGO) for n in range(2)]
+    SessionBuilder(str(projects / "p/s.jsonl")).prompt("hello")
+    blob = layout.file_path(home_dir, layout.digest_of(first))
+
+    done = prune(home_dir, GARBAGE, Pass(progress=lambda _: os.unlink(blob)))
+
+    assert (done.keys, done.came_into_use) == ([second], 1)
+    assert shelves.keys(home_dir) == set()
+
+
 def test_housekeeping_notes_the_client_that_it_is_done_for(
     home_dir: str, world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

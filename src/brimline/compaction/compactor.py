@@ -394,7 +394,12 @@ class _Case:
         first = min(applied, default=self.warm)
         report.layers = list(self._layer_outcomes(applied, only))
         for at in applied:
-            self._apply_draft(at, outcome)
+            block, draft, standing = self.found[at], self.drafts[at], self.state.standing
+            outcome.former[block.id] = standing.get(block.id)
+            outcome.fresh[block.id] = standing[block.id] = draft
+            outcome.originals[draft.key] = block
+            self.state.waited.pop(block.id, None)
+            self.tokens[at] = draft.tokens
         if applied and self.settings.is_bound:
             outcome.fresh |= self.leave_out_thinking(first)
         report.sent_tokens = sum(self.tokens)
@@ -403,15 +408,6 @@ class _Case:
             report.reason = reason
         self.write_body(outcome, first if first < self.warm else None)
         return outcome
-
-    def _apply_draft(self, at: int, outcome: Outcome) -> None:
-        """Let a draft stand in from now on."""
-        block, draft, standing = self.found[at], self.drafts[at], self.state.standing
-        outcome.former[block.id] = standing.get(block.id)
-        outcome.fresh[block.id] = standing[block.id] = draft
-        outcome.originals[draft.key] = block
-        self.state.waited.pop(block.id, None)
-        self.tokens[at] = draft.tokens
 
     def write_body(self, outcome: Outcome, marked: int | None) -> None:
         """Put what stands in into the request, and a marker before this block."""

@@ -139,9 +139,9 @@ def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
 def _requests_until_compaction(shown: Sequence[Moment]) -> list[int | None]:
     """How many requests came before the next compaction; of the last stretch nobody knows yet."""
     ends = {moment.segment: moment.number for moment in shown}
-    last = max(ends, default=0)
     return [
-        ends[moment.segment] - moment.number if moment.segment != last else None for moment in shown
+        None if moment.segment == shown[-1].segment else ends[moment.segment] - moment.number
+        for moment in shown
     ]
 
 
@@ -194,7 +194,7 @@ def small_curve_path(values: Sequence[int], top: int, width: int = 120, height: 
 def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> Plot:
     top = highest * _HEADROOM
     plot = Plot(size, count, top)
-    step = _round_up(top / _TICKS)
+    step = _round_tick_up(top / _TICKS)
     at = 0.0
     while at <= top:
         label = f"{at:.1f}" if 0 < step < 1 else short_count(round(at))
@@ -203,7 +203,7 @@ def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> 
     return plot
 
 
-def _round_up(step: float) -> float:
+def _round_tick_up(step: float) -> float:
     """The next round number."""
     size = 10.0 ** math.floor(math.log10(step))
     return next((size * factor for factor in (1, 2, 5) if size * factor >= step), size * 10)

@@ -135,7 +135,7 @@ class Index:
         with self._open() as base:
             return [value for (value,) in base.execute(asked)]
 
-    def path_of(self, session_id: str, folder: str = "") -> str:
+    def transcript_of(self, session_id: str, folder: str = "") -> str:
         """The file of a session, where several projects have one of this id that in `folder`.
 
         Raises:

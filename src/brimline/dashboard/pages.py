@@ -62,7 +62,7 @@ _MARKS = re.compile(r"^[\s#>+*|-]+|[*`|]+")
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     """The templates; everything that they print is escaped."""
     files = PackageLoader("brimline.dashboard")
     made = Environment(loader=files, autoescape=True, undefined=StrictUndefined)
@@ -116,12 +116,12 @@ def _diff_lines(text: str) -> list[tuple[str, str]]:
     return [(styles.get(line[:1], ""), line) for line in text.split("\n")]
 
 
-def render(template: str, **values: Any) -> str:
+def render_page(template: str, **values: Any) -> str:
     """A page without control characters but tabs, whatever the texts in it hold.
 
     How wide a tab is depends on the text before it, not on the marks of the page: the style says.
     """
-    page = environment().get_template(template).render(**values)
+    page = template_environment().get_template(template).render(**values)
     return "\t".join(map(output.printable, page.split("\t")))
 
 

@@ -51,7 +51,7 @@ def single_page(found: Story, home_dir: str, *, redacted: bool) -> str:
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
     hashes = {"style_hash": _policy_hash(style), "script_hash": _policy_hash(script)}
-    return pages.render("report.html", **values, **trusted, **hashes)
+    return pages.render_page("report.html", **values, **trusted, **hashes)
 
 
 def _policy_hash(text: str) -> str:

@@ -107,7 +107,7 @@ class Gate:
             told = "This key was used, or is of an earlier start: start `brimline dashboard` again."
             return _refusal(told)
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
-        answer = HTMLResponse(pages.render("enter.html"))
+        answer = HTMLResponse(pages.render_page("enter.html"))
         if valid:
             self.keys.remove(valid[0])
             answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
@@ -286,7 +286,7 @@ class Dashboard:
         """The id of the session that an entry is from, where that is still there."""
         name = group.partition("/")[0]
         try:
-            return name if name and self.index.path_of(name) else ""
+            return name if name and self.index.transcript_of(name) else ""
         except BrimlineError:
             return ""
 
@@ -308,13 +308,13 @@ class Dashboard:
     def _requested_transcript(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
         folder = request.query_params.get("in", "")
-        path = self.index.path_of(request.path_params["name"], folder)
+        path = self.index.transcript_of(request.path_params["name"], folder)
         return path, f"?{urlencode({'in': folder})}" if folder else ""
 
     def _render(self, template: str, title: str, **values: Any) -> HTMLResponse:
         here = next((path for path, name in NAVIGATION if name == title), "")
         values |= {"navigation": NAVIGATION, "here": here, "busy": self.index.busy, "title": title}
-        page = HTMLResponse(pages.render(template, **values))
+        page = HTMLResponse(pages.render_page(template, **values))
         self.wanted.set()  # what is there is sent before anything is read
         return page
 

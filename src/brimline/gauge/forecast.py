@@ -115,7 +115,7 @@ def _usual_forecast(
     usual = tokens_left / speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
-    typical = usual * _E ** (variance / 2) / _haste(occupancies, usual, speed_tokens)
+    typical = usual * _E ** (variance / 2) / _haste_factor(occupancies, usual, speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
     deviation = variance**0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
@@ -225,7 +225,7 @@ def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _
     return pace if pace.deviation <= (_FAST_DEVIATION if is_fast else _SLOW_DEVIATION) else None
 
 
-def _haste(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
+def _haste_factor(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
     recent = _recent_changes(occupancies, _RECENT_OPERATIONS)

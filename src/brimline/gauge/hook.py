@@ -28,13 +28,13 @@ def post_tool_use(turn: Turn) -> None:
     is_news = not isinstance(before, int) or published.get("level") != reading.tier
     step = _STEP_RATIO * reading.window.tokens
     if is_news or abs((reading.occupancy_tokens or 0) - before) >= step:
-        publish(reading, turn.state)
+        publish_telemetry(reading, turn.state)
 
 
 def user_prompt_submit(turn: Turn) -> None:
     """Measure, and tell those who poll."""
     turn.spool_event(turn.event.name, **turn.reading.recorded_figures())
-    publish(turn.reading, turn.state)
+    publish_telemetry(turn.reading, turn.state)
 
 
 stop = user_prompt_submit
@@ -84,7 +84,7 @@ def tidy(turn: Turn, _until: float) -> None:
         io.replace_file(path, data)
 
 
-def publish(reading: Reading, state: SessionState) -> None:
+def publish_telemetry(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:
         return

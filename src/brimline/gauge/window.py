@@ -167,7 +167,7 @@ def resolve_compaction(
         version: the client's version.
         remaining_percent: assume this much of the window to be left at a compaction.
     """
-    client, learned = policy.client, policy.learned.get("points") or {}
+    client, learned = policy.client, policy.learned.get("points")
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
     enforced = _is_enforced(client, window, chosen, model, version)
@@ -183,7 +183,7 @@ def resolve_compaction(
     else:
         expected = _expected_point(effective, model, None)
     tokens = expected
-    learned_tokens = learned.get(learned_key(window.tokens, effective, ending))
+    learned_tokens = learned and learned.get(learned_key(window.tokens, effective, ending))
     if policy.values["compaction_tokens"]:
         tokens, source = policy.values["compaction_tokens"], "config"
     elif learned_tokens:

@@ -27,13 +27,14 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     size = f"{document['window_tokens']:,} (from: {document['window_source']})"
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
-    brim = f"{ending(document)} (from: {document['compaction_source']}), {margin(document)}"
-    used = f"{in_use(document)} ({used_share_text(document)}; by: {document['measured_by']})"
+    source = document["compaction_source"]
+    brim = f"{ending_text(document)} (from: {source}), {margin_text(document)}"
+    used = f"{in_use_text(document)} ({used_share_text(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
-        ("forecast", requests_left(document)),
+        ("forecast", requests_left_text(document)),
         ("in use", used),
-        ("next request", next_request(document)),
+        ("next request", next_request_text(document)),
         ("window", size),
         ("tier", tier_text(document)),
         ("while idle", _idle_text(document)),
@@ -66,8 +67,8 @@ def headline(document: dict[str, Any] | None) -> str:
     """Where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
-    left = requests_left(document) or margin(document)
-    return f"{in_use(document)} in use; {ending(document)}: {left}."
+    left = requests_left_text(document) or margin_text(document)
+    return f"{in_use_text(document)} in use; {ending_text(document)}: {left}."
 
 
 def farewell(document: dict[str, Any]) -> str:
@@ -76,7 +77,7 @@ def farewell(document: dict[str, Any]) -> str:
         return "It ended before a model request was measured since it began or compacted."
     left = document["compaction_tokens"] - document["occupancy_tokens"]
     side = "past the brim" if left < 0 else "before the brim"
-    return f"It ended with {in_use(document)} in use, {_count(abs(left), 'token')} {side}."
+    return f"It ended with {in_use_text(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
 def distance_text(document: dict[str, Any]) -> str:
@@ -85,12 +86,12 @@ def distance_text(document: dict[str, Any]) -> str:
     if document["window_source"] not in window.VERIFIED_SOURCES:
         source = f"{source}; window unverified"
     learned = " (learned)" if document["compaction_source"] == "learned" else ""
-    coming, size = document["projected_tokens"], document["window_tokens"]
-    left = _margin_text(document)
+    of_window = f"~{document['projected_tokens']:,} of {document['window_tokens']:,} tokens"
+    left = _tokens_left_text(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
         left = f"{left}, {_forecast_text(document)}{pace}"
-    return f"Next: ~{coming:,} of {size:,} tokens ({source}), {ending(document)}{learned}: {left}."
+    return f"Next: {of_window} ({source}), {ending_text(document)}{learned}: {left}."
 
 
 def status_line_parts(document: dict[str, Any]) -> dict[str, str]:
@@ -111,7 +112,7 @@ def status_line_parts(document: dict[str, Any]) -> dict[str, str]:
     return parts
 
 
-def in_use(document: dict[str, Any]) -> str:
+def in_use_text(document: dict[str, Any]) -> str:
     """The occupancy of the window."""
     return f"{document['occupancy_tokens']:,} of {document['window_tokens']:,} tokens"
 
@@ -121,30 +122,28 @@ def used_share_text(document: dict[str, Any]) -> str:
     return f"{100 * document['occupancy_tokens'] / document['window_tokens']:.0f}%"
 
 
-def next_request(document: dict[str, Any]) -> str:
+def next_request_text(document: dict[str, Any]) -> str:
     """The tokens of the next request, with what has come in since the last."""
     coming = document["projected_tokens"]
     return f"{coming:,} (~{coming - document['occupancy_tokens']:,} more)"
 
 
-def ending(document: dict[str, Any]) -> str:
+def ending_text(document: dict[str, Any]) -> str:
     """What happens at which figure."""
     return window.describe_ending(document["ending"], document["compaction_tokens"])
 
 
-def margin(document: dict[str, Any]) -> str:
+def margin_text(document: dict[str, Any]) -> str:
     """The tokens until then, which are counted from the next request."""
-    return f"{_margin_text(document)} after the next request"
+    return f"{_tokens_left_text(document)} after the next request"
 
 
-def _margin_text(document: dict[str, Any]) -> str:
-    margin = document["margin_tokens"]
-    return (
-        f"{_count(margin, 'token')} left" if margin >= 0 else f"{_count(-margin, 'token')} past it"
-    )
+def _tokens_left_text(document: dict[str, Any]) -> str:
+    left = _count(abs(document["margin_tokens"]), "token")
+    return f"{left} left" if document["margin_tokens"] >= 0 else f"{left} past it"
 
 
-def requests_left(document: dict[str, Any]) -> str:
+def requests_left_text(document: dict[str, Any]) -> str:
     """One figure, its range and its ground; empty where there is no forecast."""
     if not document["forecast_ops_high"]:
         return ""
@@ -165,7 +164,7 @@ def tier_text(document: dict[str, Any]) -> str:
     return f"L{document['tier']}" if document["tier"] else "L0 (calm)"
 
 
-def colour(level: int, last_level: int) -> str:
+def tier_colour(level: int, last_level: int) -> str:
     """The colour of a tier: the last of any ladder is red, the others take theirs in turn."""
     is_last = level == last_level > 1
     return _COLOURS[-1] if is_last else _COLOURS[min(level, len(_COLOURS) - 2)]

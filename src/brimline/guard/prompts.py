@@ -7,7 +7,6 @@ costs tokens and gains little. Nothing here reads credentials or calls anyone.
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -51,14 +50,14 @@ def remind_with_prompt(turn: Turn) -> Decision | None:
         return None
     fingerprint, prompts = _last_fingerprint_and_prompts(turn.state)
     every = turn.values["reminder.every"]
-    if _fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
+    if paths.fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
         _note_reminder(turn.state, fingerprint, prompts + 1)
         return None
     return _give_reminder(turn, text)
 
 
 def _give_reminder(turn: Turn, text: str) -> Decision:
-    _note_reminder(turn.state, _fingerprint(text), 0)
+    _note_reminder(turn.state, paths.fingerprint(text), 0)
     return Decision(model_notes=(_reminder_text(turn, text),))
 
 
@@ -78,7 +77,7 @@ def _reminder_text(turn: Turn, text: str) -> str:
     active = f"\nActive plan: {flatten(plan)}" if plan else ""
     room = _LARGEST_CHARACTERS - len(head) - len(active)
     if len(text) > room:
-        text = f"{text[: max(0, room - len(TRUNCATED) - 1)]}\n{TRUNCATED}"
+        text = f"{text[: room - len(TRUNCATED) - 1]}\n{TRUNCATED}"
     return f"{head}{text}{active}"
 
 
@@ -88,10 +87,6 @@ def _active_plan(state: SessionState) -> str | None:
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
     recent = [plan for plan in plans if begun is not None and modified_at(plan) >= begun]
     return max(recent, key=modified_at, default=None)
-
-
-def _fingerprint(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _last_fingerprint_and_prompts(state: SessionState) -> tuple[str, int]:

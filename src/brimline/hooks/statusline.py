@@ -166,7 +166,7 @@ def _in_tier_colour(text: str, reading: Reading) -> str:
     """The line in the colour of its tier."""
     if io.env("NO_COLOR") or reading.tier is None:
         return text
-    code = _CODES[wording.colour(reading.tier, reading.tier_count)]
+    code = _CODES[wording.tier_colour(reading.tier, reading.tier_count)]
     return f"\x1b[{code}m{text}\x1b[0m"
 
 

@@ -106,10 +106,10 @@ def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
         return [("in use", wording.NOT_MEASURED)]
     tier = f", tier {wording.tier_text(document)}" if now.tier else ""
     pairs = [
-        ("in use", f"{wording.in_use(document)} ({wording.used_share_text(document)}){tier}"),
-        ("next request", wording.next_request(document)),
-        ("the brim", f"{wording.ending(document)}, {wording.margin(document)}"),
-        ("forecast", wording.requests_left(document)),
+        ("in use", f"{wording.in_use_text(document)} ({wording.used_share_text(document)}){tier}"),
+        ("next request", wording.next_request_text(document)),
+        ("the brim", f"{wording.ending_text(document)}, {wording.margin_text(document)}"),
+        ("forecast", wording.requests_left_text(document)),
     ]
     return [pair for pair in pairs if pair[1]]
 
@@ -174,7 +174,7 @@ def _draw_chart(
         top, rows = brim, [[("How it filled", "bold")], [(edge, "dim")]]
     colours = [_tier_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
-        last = wording.colour(now.tier, now.tier_count)
+        last = wording.tier_colour(now.tier, now.tier_count)
         colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
@@ -211,7 +211,7 @@ def _tier_colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> 
     at.margin_tokens = now.compaction.tokens - tokens
     thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
     tier = window.tier_of(window.position_in_unit(at, unit), thresholds, unit)
-    return wording.colour(tier or 0, len(thresholds))
+    return wording.tier_colour(tier or 0, len(thresholds))
 
 
 def _part_rows(report: dict[str, Any], room: int) -> list[Row]:

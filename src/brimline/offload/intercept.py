@@ -133,12 +133,12 @@ class _Arrival:
 
     def replace_by_reference(self) -> Decision | None:
         """Make the reference, unless it would save too little."""
-        turn, case = self.turn, self.case
+        turn, case, tool = self.turn, self.case, self.tool
         shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
         key = self._store()
-        if case.tool == "Read":
+        if tool == "Read":
             from brimline.offload import looks
 
             total = self.result.lines[2] if self.result.lines else case.source.total
@@ -150,9 +150,7 @@ class _Arrival:
         size, would = self.size_bytes, self.client_shown
         _learn_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._reference(key, shown)
-        turn.spool_event(
-            "Offloaded", tool=case.tool, key=key, bytes=size, would=would, shown=len(text)
-        )
+        turn.spool_event("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(text))
         return Decision(replacement=self.result.replaced(text))
 
     def note_result_that_stays(self) -> None:

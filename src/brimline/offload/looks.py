@@ -189,17 +189,11 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
 
 def _is_call_in_transcript(turn: Turn) -> bool:
     """Tell whether the end of the transcript holds the call at hand."""
-    wanted, end = turn.event.call_id.encode("utf-8", "replace"), None
+    call_id = turn.event.call_id.encode("utf-8", "replace")
     try:
-        for offset, line in io.lines_backward(turn.event.transcript):
-            if wanted in line:
-                return True
-            end = offset + len(line) if end is None else end
-            if end - offset > _END_BYTES:
-                break
+        return any(json.rows_backward(turn.event.transcript, call_id, _END_BYTES))
     except OSError:
         return False
-    return not wanted
 
 
 def _replay_transcript(turn: Turn) -> None:

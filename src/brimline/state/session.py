@@ -74,14 +74,11 @@ class Snapshot:
 
     def is_sound(self) -> bool:
         """Whether every part is of its kind, as in everything we wrote ourselves."""
-        counts = (self.window_tokens, self.occupancy_tokens, self.output_tokens)
-        return (
-            isinstance(self.at, int | float)
-            and isinstance(self.silence, list)
-            and (self.cost_usd is None or isinstance(self.cost_usd, int | float))
-            and all(count is None or isinstance(count, int) for count in counts)
-            and (self.model is None or isinstance(self.model, str))
-        )
+        counts = ("window_tokens", "occupancy_tokens", "output_tokens")
+        kinds: dict[str, Any] = dict.fromkeys(counts, int | None)
+        kinds |= {"at": int | float, "cost_usd": int | float | None, "model": str | None}
+        kinds["silence"] = list
+        return all(isinstance(getattr(self, name), kind) for name, kind in kinds.items())
 
 
 class SessionState:
@@ -93,6 +90,8 @@ class SessionState:
         self.names = io.names_in(self.folder)
         # Whether the user silenced us in this session.
         self.is_off = _OFF in self.names
+        # Whether any tier was announced in this climb.
+        self.has_spoken = any(name.startswith(_CLAIM) for name in self.names)
 
     def switch(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
@@ -224,11 +223,6 @@ class SessionState:
     def remember_window(self, tokens: int) -> None:
         """Keep a window size proved by an occupancy; later readings may be below it again."""
         io.create_exclusively(f"{self.folder}/{WINDOW}{tokens}", b"")
-
-    @property
-    def has_spoken(self) -> bool:
-        """Whether any tier was announced in this climb."""
-        return any(name.startswith(_CLAIM) for name in self.names)
 
     def spoken_levels(self) -> dict[int, int]:
         """Tiers announced in this climb, each with the transcript offset it was measured at."""

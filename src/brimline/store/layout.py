@@ -142,30 +142,29 @@ def write_whole(
     Raises:
         OSError: the disk is full, the folder cannot be written, …
     """
-    system = io.system
-    path = f"{home_dir}{TMP}/{system.getpid()}.{time.monotonic_ns()}.tmp"
+    path = f"{home_dir}{TMP}/{io.system.getpid()}.{time.monotonic_ns()}.tmp"
     try:
-        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
+        descriptor = io.system.open(io.path_bytes(path), _CREATE, 0o600)
     except FileNotFoundError:
         io.make_folders(home_dir + TMP)
         io.create_exclusively(home_dir + FORMAT_FILE, b"%d\n" % FORMAT)
-        descriptor = system.open(io.path_bytes(path), _CREATE, 0o600)
+        descriptor = io.system.open(io.path_bytes(path), _CREATE, 0o600)
     try:
         try:
             written = 0
             while written < len(data):
-                written += system.write(descriptor, memoryview(data)[written:])
+                written += io.system.write(descriptor, memoryview(data)[written:])
             if sync:
-                system.fsync(descriptor)
+                io.system.fsync(descriptor)
         finally:
-            system.close(descriptor)
+            io.system.close(descriptor)
         if stamp_ns is not None:
-            system.utime(io.path_bytes(path), ns=(stamp_ns, stamp_ns))
+            io.system.utime(io.path_bytes(path), ns=(stamp_ns, stamp_ns))
         try:
-            system.replace(io.path_bytes(path), io.path_bytes(target))
+            io.system.replace(io.path_bytes(path), io.path_bytes(target))
         except FileNotFoundError:
             io.make_folders(target.rpartition("/")[0])
-            system.replace(io.path_bytes(path), io.path_bytes(target))
+            io.system.replace(io.path_bytes(path), io.path_bytes(target))
     except OSError:
         io.remove(path)
         raise

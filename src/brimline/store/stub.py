@@ -30,7 +30,6 @@ _REFERENCE = re.compile(
     r"|\[CCM_CACHED\]\n(?P<body>(?:(?!\[CCM_CACHED\]).)*?)\n\[/CCM_CACHED\]",
     re.DOTALL,
 )
-_NUMBERS = ("bytes", "lines", "exit")
 _COUNT = re.compile(r"-?\d{1,18}", re.ASCII)
 
 
@@ -106,7 +105,8 @@ def parse_reference(text: str) -> Stub | None:
             told = {name.strip(" ~"): value.strip() for name, colon, value in parts if colon}
         digest = told.get("key", "").removeprefix(layout.PREFIX)
         if layout.is_digest(digest):
-            size, lines, exit_code = (_number(told.get(name)) for name in _NUMBERS)
+            told_numbers = [told.get(name) for name in ("bytes", "lines", "exit")]
+            size, lines, exit_code = map(_number, told_numbers)
             tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
             pinned = told["pinned"] if told.get("pinned") in ("soft", "hard") else "none"
             key = layout.PREFIX + digest

@@ -161,3 +161,27 @@ def test_the_same_finding_is_told_once(
     assert [finding.check for finding in found].count("config") == 1
     assert [finding.check for finding in found].count("entries") == 1
     assert doctor.findings_document(home_dir, project_dir)["ok"] is False
+
+
+def test_the_data_folder_is_new_private_loose_or_in_the_way(home_dir: str) -> None:
+    """What hooks can write is left as it was; behind a closed folder a loose file is no danger."""
+    folder = Path(home_dir)
+
+    def name() -> str:
+        ((found, said),) = checks_use._check_data_folder(home_dir, "")
+        assert said["home"] == home_dir
+        return f"{found} {said.get('level', '')}".strip()
+
+    assert name() == "no-data-folder"
+    assert not folder.exists()
+    folder.mkdir(mode=0o700)
+    assert name() == "data-folder"
+    (folder / "config.toml").touch(0o640)
+    assert name() == "data-readable warning"
+    folder.chmod(0o710)
+    assert name() == "data-readable broken"
+    (folder / "config.toml").unlink()
+    assert [*folder.iterdir()] == []
+    folder.rmdir()
+    folder.write_text("a file")
+    assert name() == "data-unwritable"

@@ -1,0 +1,162 @@
+"""What the commands of the installer say, line by line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.install import command, entries, modfolder, parts, pythons
+from brimline.install.modfolder import Mod
+from brimline.install.parts import Plan
+from brimline.install.records import Change
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STARTED = pythons.Program("/v/python", ("-I", "-m", "brimline"), None, has_sdk=True)
+WIRED = entries.Wiring("/usr/bin/python3", "/r", "/data")
+NOTHING: dict[str, Any] = {
+    "settings": [],
+    "restored_sessions": [],
+    "data_deleted": False,
+    "backups_deleted": [],
+    "left": [],
+    "backups_left": [],
+}
+STILL = "Sessions that are running keep their hooks until they end."
+NONE = "brimline was in no settings file; nothing was removed."
+
+
+@pytest.mark.parametrize(
+    ("report", "lines"),
+    [
+        ({}, [NONE]),
+        ({"settings": ["/s"]}, ["Removed from /s.", STILL]),
+        ({"restored_sessions": ["/t"]}, [NONE, "Restored the purged session /t."]),
+        ({"data_deleted": True}, [NONE, "Data deleted: /gone"]),
+        ({"backups_deleted": ["/b"]}, [NONE, "Deleted 1 backup beside sessions."]),
+        ({"backups_deleted": ["/b", "/c"]}, [NONE, "Deleted 2 backups beside sessions."]),
+        ({"left": ["a", "b"]}, [NONE, "Left in there, as brimline did not write it: a, b"]),
+        (
+            {"backups_left": ["/b"]},
+            [NONE, "Left: /b, all that there is of a session that is gone."],
+        ),
+    ],
+)
+def test_an_uninstall_says_what_went_and_what_is_left(
+    report: dict[str, Any], lines: list[str]
+) -> None:
+    """A line each, in this order."""
+    assert command._uninstall_lines([], NOTHING | report, "/gone") == lines
+
+
+def test_what_was_taken_out_beside_settings_is_named(tmp_path: Path) -> None:
+    """Settings by their path, once; a data folder that is there is said to be kept."""
+    home = str(tmp_path)
+    out: list[Any] = [parts.Settings("/s", home, "/p"), parts.McpServer(STARTED), Mod(home)]
+
+    lines = command._uninstall_lines(out, NOTHING | {"settings": ["/s"]}, home)
+
+    assert lines == [
+        "Removed from /s.",
+        "Removed: the MCP server `brimline`.",
+        f"Removed: the mod ({home}/mod).",
+        STILL,
+        f"Data kept: {home}",
+    ]
+
+
+def test_an_install_says_what_it_writes_and_changes() -> None:
+    """Files of a folder of ours on one line; how they are started is no file of its own."""
+    new, old = Change("/a.md", None, b"x"), Change("/b.md", b"y", b"z")
+    note = Change("/data/command", None, b"x")
+    commands = parts.Commands("/data", STARTED)
+    subject = commands.subject
+
+    def lines(part: Any, *files: Change) -> list[str]:
+        return command._file_lines(part, Plan(list(files)))
+
+    assert lines(parts.Settings("/s", "/data", "/p"), new, old) == [
+        "write   /a.md",
+        "change  /b.md",
+    ]
+    assert lines(commands, new, note) == [f"write   {subject} (1 file)"]
+    assert lines(commands, new, old, note) == [f"change  {subject} (2 files)"]
+    assert lines(commands, note) == [f"write   {subject} (1 file)"]
+    assert lines(Mod("/data"), new, note) == ["write   the mod (/data/mod) (2 files)"]
+    assert lines(commands) == []
+
+
+def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
+    """The client that is not there, what is allowed, what the mod does; nothing for no change."""
+    settings, server = parts.Settings("/s", "/data", "/p"), parts.McpServer(STARTED)
+    change = Plan([Change("/s", None, b"{}")], notes=[parts.ALLOWED])
+
+    assert command._what_changes([settings, server], [Plan(), Plan()], WIRED) == []
+    plain = command._what_changes([settings], [Plan([Change("/s", None, b"{}")])], WIRED)
+    whole = command._what_changes([settings, server, Mod("/data")], [change, Plan(), Plan()], WIRED)
+
+    end = [
+        "python  /usr/bin/python3",
+        "data    /data",
+        "stores  usage figures, large results, messages and replies, past sessions too",
+        "undo    brimline uninstall",
+        "diff    brimline install --dry-run --diff",
+    ]
+    assert plain == ["write   /s", *end]
+    assert whole == [
+        "write   /s",
+        "later   the MCP server: `claude` is not on PATH; install again once it is",
+        "allow   the model to fetch stored output unasked (not with --no-allow)",
+        *modfolder.EFFECT,
+        *end,
+    ]
+    called = command._what_changes([settings], [Plan(calls=[("mcp", "remove")])], WIRED)
+    assert called[0] == "run     claude mcp remove"
+
+
+@pytest.mark.parametrize(
+    ("scope", "flags", "chosen"),
+    [
+        ("user", {}, ["Settings", "Mod", "Commands", "McpServer"]),
+        ("user", {"no_mcp": True}, ["Settings", "Mod", "Commands"]),
+        ("user", {"no_mod": True}, ["Settings", "Commands", "McpServer"]),
+        ("project", {}, ["Settings"]),
+        ("local", {}, ["Settings"]),
+    ],
+)
+def test_what_is_installed_depends_on_the_scope_and_the_flags(
+    scope: str, flags: dict[str, bool], chosen: list[str]
+) -> None:
+    """Permission rules not into settings that others share, the mod for the user alone."""
+    asked = dict.fromkeys(("no_mcp", "no_mod", "no_allow"), False) | flags
+    options = command._Asked(scope, **asked, interpreter=None)
+    found = command._parts_to_install(options, WIRED, "/data", "/p")
+    settings = found[0]
+
+    assert [type(part).__name__ for part in found] == chosen
+    assert isinstance(settings, parts.Settings)
+    assert bool(settings.wired.rules) is (scope != "project")
+    mod = "" if flags.get("no_mod") else "/data/mod"
+    assert settings.wired.mod == (mod if scope == "user" else None)
+    without = command._parts_to_install(options._replace(no_allow=True), WIRED, "/data", "/p")[0]
+    assert isinstance(without, parts.Settings)
+    assert without.wired.rules == ()
+
+
+@pytest.mark.parametrize(
+    ("scope", "chosen"),
+    [
+        (None, ["Commands", "McpServer", "Settings", "Settings", "Settings", "Mod"]),
+        ("user", ["Commands", "McpServer", "Settings", "Mod"]),
+        ("local", ["Settings"]),
+    ],
+)
+def test_what_is_taken_out_depends_on_the_scope(
+    scope: str | None, chosen: list[str], home_dir: str, project_dir: str
+) -> None:
+    """Without one it is all, and the mod comes last."""
+    found = command._parts_to_remove(scope, home_dir, project_dir)
+
+    assert [type(part).__name__ for part in found] == chosen
