@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -30,7 +30,7 @@ def record(text: str = "Make the import faster") -> ledger.Ledger:
     return made
 
 
-def settings(vault: Path, **fields: str) -> None:
+def settings(vault: Path, **fields: Any) -> None:
     """What Obsidian's own settings say of daily notes."""
     (vault / ".obsidian").mkdir(exist_ok=True)
     (vault / ".obsidian" / "daily-notes.json").write_text(json.dumps(fields), encoding="utf-8")
@@ -81,6 +81,8 @@ def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
     ("fields", "place", "sentence"),
     [
         ({"format": "dddd Do MMMM"}, "vault", "set carry.daily_note"),
+        ({"format": 5}, "vault", "has no folder and format of the usual kind"),
+        ({"folder": ["a"]}, "vault", "has no folder and format of the usual kind"),
         ({"folder": "../outside"}, "vault", "outside of the vault"),
         ({}, "missing", "is no folder"),
         ({}, "missing/%Y.md", "is no folder"),
@@ -88,7 +90,7 @@ def test_a_session_without_a_message_leaves_nothing(vault: Path) -> None:
     ],
 )
 def test_what_is_not_understood_is_told(
-    world: Path, vault: Path, fields: dict[str, str], place: str, sentence: str
+    world: Path, vault: Path, fields: dict[str, Any], place: str, sentence: str
 ) -> None:
     """And nothing is written."""
     settings(vault, **fields)

@@ -127,3 +127,19 @@ def test_of_a_very_long_session_the_last_thousand_of_each_kind_are_compared(
 
     told = [int(text[8:-1]) for text in loss["messages"]]
     assert told == [1, 2, 3, 4, *range(6, 1_001), 5]
+
+
+def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
+    session: SessionBuilder,
+) -> None:
+    """One without a source is told by its key alone."""
+    sources = {"aa": "make docs", "bb": "make lint", "cc": "make test", "dd": None}
+    for digits, source in sources.items():
+        reference = stub.Stub("sha256:" + digits * 32, 9_000, source=source)
+        call = session.tool_call(9_000, command=source or "x")
+        session.tool_result(call, stub.build_reference(reference))
+    session.compact(150_000, summary=f"It ran make lint; {'sha256:' + 'aa' * 6} is kept.")
+
+    (loss,) = lost.losses_by_boundary(session.path).values()
+
+    assert loss["outputs"] == [f"sha256:{'cc' * 6} make test", f"sha256:{'dd' * 6}"]

@@ -101,3 +101,15 @@ def test_another_beginning_is_another_conversation() -> None:
 
     assert went_on
     assert not clock.was_changed("/src/a.py")
+
+
+@pytest.mark.parametrize("path", ["", 7, None, ["/src/a.py"]])
+def test_a_call_whose_path_is_none_names_no_file(path: Any) -> None:
+    """A model writes its calls itself, and not always well."""
+    talk = Talk()
+    talk.step("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, "failed")
+    clock = Clock()
+
+    clock.follow_conversation(blocks.read_blocks(talk.body()) or [])
+
+    assert clock.changed == set()

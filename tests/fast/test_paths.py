@@ -91,3 +91,17 @@ def test_each_project_has_a_policy_of_its_own() -> None:
     assert len(set(files)) == len(folders)
     assert files == [paths.policy_file("/data", folder) for folder in folders]
     assert all(len(Path(file).name) == 29 for file in files)
+
+
+@pytest.mark.parametrize(("links", "end"), [(1, "file"), (40, "file"), (41, "link-40")])
+def test_as_many_links_are_followed_as_the_system_follows(
+    world: Path, links: int, end: str
+) -> None:
+    """Forty; the next one is taken for what is meant, so that a circle has an end."""
+    folder = world / "chain"
+    folder.mkdir()
+    for number in range(links):
+        last = number == links - 1
+        (folder / f"link-{number}").symlink_to("file" if last else f"link-{number + 1}")
+
+    assert paths.resolve_links(f"{folder}/link-0", "/") == f"{folder.resolve()}/{end}"

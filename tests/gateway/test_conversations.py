@@ -179,6 +179,8 @@ def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
     assert conversing._parse_exact_float(text) == float(text)
     with pytest.raises(ValueError, match=r"0\.10{20}1 cannot be said as a float"):
         conversing._parse_exact_float("0.1000000000000000000001")
+    with pytest.raises(ValueError, match=r"^0\.1{38} cannot be said as a float"):
+        conversing._parse_exact_float("0." + "1" * 50)
 
 
 def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:

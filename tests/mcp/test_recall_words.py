@@ -155,3 +155,15 @@ def test_an_entry_of_another_project_is_shown_on_request_alone(home_dir: str) ->
         ask(home_dir, key="m2")
     assert ask(home_dir, key="m1", everywhere=True)[0] == "[brimline recall m1 of session g]"
     assert ask(home_dir, key="m1", everywhere=True)[2] == "  > The otter plan."
+
+
+def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
+    """A program that adds entries itself may name its groups as it likes."""
+    for number, size in ((1, 80), (2, 81)):
+        entry = {"id": f"{number}", "text": "The otter plan.", "group": "g" * size}
+        hits.open_memory(home_dir).add([entry])
+
+    named = [ask(home_dir, key=f"m{number}")[0] for number in (1, 2)]
+
+    assert named[0] == f"[brimline recall m1 of session {'g' * 80}]"
+    assert named[1].count("g") < named[0].count("g") + 1

@@ -96,3 +96,21 @@ def test_a_note_is_accepted_and_an_empty_or_endless_one_is_not(home_dir: str) ->
     for text in ("", " ", 3, "x" * 601):
         assert tools.answer("note", {"text": text})[1]
     assert not os.path.exists(home_dir)
+
+
+def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> None:
+    """What is not there is told with those that are."""
+    put.put(home_dir, b"otter", {"cwd": project_dir})
+    topic = {"name": "one", "type": "user", "description": "About", "text": "Text."}
+
+    status, _ = tools.answer("context_status", {})
+    noted, _ = tools.answer("note", {"text": "Keep it."})
+    kept, failed = tools.answer("remember", topic)
+
+    assert status == "[brimline context_status] Unknown: this project has no session yet."
+    assert noted == "Noted. It comes back after every compaction of this session."
+    assert (kept[:8], failed) == ("Kept in ", False)
+    assert tools.answer("recall", {"query": "otter"})[0].startswith("[brimline recall: hits 1-1 of")
+    known = "recall, remember, context_status, note, context_budget"
+    told = f"there is no tool {'x' * 40!r}: use one of {known}"
+    assert tools.answer("x" * 41, {}) == (told, True)

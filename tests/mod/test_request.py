@@ -19,7 +19,7 @@ from brimline.carry import notes
 from brimline.fast import paths
 from brimline.hooks import entry
 from brimline.mod import request
-from brimline.state import history, learned
+from brimline.state import history, learned, logs
 from brimline.state.session import MOVED_OUT, SessionState
 from brimline.store import contents, layout, listing, put, retention
 from brimline.testing import SessionBuilder, event
@@ -155,6 +155,21 @@ def test_an_answer_that_comes_too_late_is_not_noted(full: Conversation, home_dir
     assert (folder / "checkpoint.md").exists()
     events = [line["event"] for line in history.read_spool(home_dir, payload["session"])]
     assert MOVED_OUT not in events
+
+
+def test_a_checkpoint_that_cannot_be_saved_is_logged_and_stops_nothing(
+    full: Conversation, home_dir: str
+) -> None:
+    """A folder stands in its place: results are moved out all the same."""
+    payload = full.request()
+    folder = Path(paths.carry_session_dir(home_dir, payload["session"]))
+    for name in ("checkpoint.md", "checkpoint.json"):
+        (folder / name).mkdir(parents=True)
+
+    answer = request.respond("compact", json.dumps(payload).encode(), home_dir)
+
+    assert len(answer["results"]) == 15
+    assert [line["event"] for line in logs.recent_failures(home_dir, 0)] == ["mod"]
 
 
 def test_killed_in_the_middle_the_next_one_does_all_of_it(

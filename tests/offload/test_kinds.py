@@ -315,6 +315,7 @@ def test_what_is_minified_or_no_text_at_all_is_bulk(text: str, taken_for: str) -
         ("text", 0, ""),
         ("[1]" * 400, 400, ""),
         ("[1]" * 401, 400, "[1]"),
+        ('{"a": "one\ttwo\nthree"}', 1, ""),
     ],
 )
 def test_documents_are_most_of_a_text_and_at_its_beginning(

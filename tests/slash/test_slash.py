@@ -17,7 +17,7 @@ from brimline.fast import io, paths
 from brimline.hooks import entry, statusline
 from brimline.memory import hits
 from brimline.slash import answer
-from brimline.store import pins, put
+from brimline.store import layout, pins, put
 from brimline.testing import SessionBuilder, statusline_event
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -383,3 +383,18 @@ def test_recall_tells_a_few_of_each_and_where_the_team_was_not_asked(
     assert "machine alone" not in here
     assert alone.startswith("note: from this machine alone: ")
     assert alone.endswith(here)
+
+
+def test_a_store_that_a_newer_brimline_wrote_is_left_alone(
+    home_dir: str, session: SessionBuilder
+) -> None:
+    """Nothing of it is shown or unpinned."""
+    key = put.put(home_dir, LARGE.encode(), {})
+    pins.pin(home_dir, key)
+    io.replace_file(home_dir + layout.FORMAT_FILE, str(layout.FORMAT + 1).encode())
+
+    told = [said(f"/brim:{name} {key}", home_dir, session) for name in ("recall", "unpin")]
+
+    refusal = f"brimline: {layout.root(home_dir)} was written by a newer brimline: upgrade this"
+    assert told == [refusal] * 2
+    assert len(pins.all_pins(home_dir)) == 1

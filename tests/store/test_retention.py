@@ -83,6 +83,37 @@ def test_what_goes_goes_in_its_order(row: dict[str, Any]) -> None:
     assert (done.shortfall_bytes, done.held_bytes) == (row["shortfall"], row["held"])
 
 
+@pytest.mark.parametrize(
+    ("limits", "staying"),
+    [
+        (Limits(max_age_s=DAY_S), [0, 1]),
+        (Limits(max_bytes=0, grace_s=DAY_S), [0]),
+        (Limits(max_bytes=200), [0, 1]),
+        (Limits(max_bytes=199), [0]),
+    ],
+    ids=["as old as may be", "used just so long ago", "as much as may be", "a byte less"],
+)
+def test_a_limit_that_is_met_exactly_is_met(limits: Limits, staying: list[int]) -> None:
+    """What was used a moment before a day ago, at that moment, and a moment after."""
+    blobs = [Blob(f"{n}", 100, NOW - DAY + moment) for n, moment in enumerate((1, 0, -1))]
+
+    chosen, _ = choose_removals(blobs, Holds(), limits, NOW)
+
+    assert [one for one in blobs if one not in chosen] == [blobs[n] for n in staying]
+
+
+def test_what_was_freed_and_what_is_left_add_up(home_dir: str) -> None:
+    """In bytes on the disk; where nothing goes, nothing is freed."""
+    old, _ = stored(home_dir, noise(1, 2_000), LONG_AGO), stored(home_dir, noise(2, 3_000))
+    sizes = {one.key: one.disk_bytes for one in contents.blobs(home_dir)}
+
+    done = prune(home_dir, GARBAGE, Pass())
+    again = prune(home_dir, GARBAGE, Pass())
+
+    assert (done.freed_bytes, done.left_bytes) == (sizes[old], sum(sizes.values()) - sizes[old])
+    assert (again.freed_bytes, again.left_bytes) == (0, done.left_bytes)
+
+
 LEVELS = st.sampled_from(["none", "soft", "hard"])
 
 

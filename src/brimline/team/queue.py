@@ -70,7 +70,7 @@ class Queue:
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _find_difference(self._read_confirmed_states(), self._memory.use(self._local_points))
+        return _find_difference(self._read_listed_states(), self._memory.use(self._local_points))
 
     def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
@@ -78,7 +78,7 @@ class Queue:
         Raises:
             TeamError: the server cannot be asked, or does not fit.
         """
-        listed, there, unknown = self._read_confirmed_states(), None, 0
+        listed, there, unknown = self._read_listed_states(), None, 0
         own = {"filter": {"must": [points.match_condition("home", self.home)]}}
         with contextlib.closing(Server(self.place)) as server, refuse_strange_answers():
             prepare_collection(server)
@@ -95,7 +95,7 @@ class Queue:
                 there &= listed.keys() | here.keys()
             listed = dict.fromkeys([*there, *kept], "") | ({} if rebuild else kept)
             self._execute_for_rows("DELETE FROM shared WHERE server = ?", [(self._name,)])
-            self._write_confirmed_states(listed)
+            self._write_listed_states(listed)
         return _find_difference(listed, here)._replace(unknown=unknown)
 
     def server_figures(self, timeout_s: float) -> dict[str, Any]:
@@ -139,31 +139,25 @@ class Queue:
         return done | {"waiting": waiting.total - sum(done.values()), "unknown": waiting.unknown}
 
     def _send_batch(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
-        numbers = [number for number, _ in batch.values()]
-        found = self._memory.use(lambda base: list(self._read_entries(base, numbers)))
+        asked = _ENTRIES.format(f"own.id IN ({', '.join('?' * len(batch))})")
+        found = self._query(asked, *[number for number, _ in batch.values()])
         items = [item for item in map(self._make_item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
-        self._write_confirmed_states({item.id: "" for item in items})
+        self._write_listed_states({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
             made = points.to_points(items, points.load_table(), common)
             server.change_points("PUT", "/points", {"points": made})
-        self._write_confirmed_states({item.id: batch[item.id][1] for item in items})
+        self._write_listed_states({item.id: batch[item.id][1] for item in items})
 
     def _local_points(self, base: sqlite3.Connection) -> dict[str, tuple[int, str]]:
         """All that is to be on the server."""
         wanted = {}
-        for row in self._read_entries(base, None):
+        for row in base.execute(_ENTRIES.format("1")):
             item = self._make_item(row)
             content = f"{item.before}\0{item.previous}\0{self.place.author}".encode()
             wanted[item.id] = (row[0], hashlib.blake2b(content, digest_size=8).hexdigest())
         return wanted
-
-    def _read_entries(self, base: sqlite3.Connection, numbers: list[int] | None) -> Iterator[Any]:
-        """Read some entries by their numbers, or all."""
-        marks = ", ".join("?" * len(numbers or ()))
-        condition = "1" if numbers is None else f"own.id IN ({marks})"
-        yield from base.execute(_ENTRIES.format(condition), numbers or ())
 
     def _make_item(self, row: Any) -> points.Item:
         _, ref, folder, group, at, source, text, before, previous, said = row
@@ -184,15 +178,15 @@ class Queue:
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
-    def _read_confirmed_states(self) -> dict[str, str]:
+    def _read_listed_states(self) -> dict[str, str]:
         """The points on the list, and their states."""
         return dict(self._query("SELECT point, state FROM shared WHERE server = ?", self._name))
 
-    def _write_confirmed_states(self, states: dict[str, str]) -> None:
+    def _write_listed_states(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
         self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
-    def _query(self, sql: str, *values: str) -> list[Any]:
+    def _query(self, sql: str, *values: str | int) -> list[Any]:
         return self._memory.use(lambda base: base.execute(sql, values).fetchall())
 
     def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:

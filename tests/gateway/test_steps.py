@@ -1,0 +1,206 @@
+"""The steps of a request through the gateway, each by itself: headers, encodings, usage."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import zlib
+from typing import Any
+
+import click
+import httpx2
+import pytest
+
+from brimline import clock
+from brimline.compaction.layers import LAYERS, PREVIEWS
+from brimline.errors import BrimlineError
+from brimline.gateway import gateway_commands, proxy, serving
+from brimline.settings import config
+
+USAGE = {"input_tokens": 3, "output_tokens": 4}
+
+
+def answer(data: bytes = b"", **headers: str) -> httpx2.Response:
+    """One of the service, with these headers."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx2.Response(200, headers=named, stream=httpx2.ByteStream(data))
+
+
+@pytest.mark.parametrize(
+    ("connection", "left"),
+    [
+        ([], ["x-one", "x-two", "accept"]),
+        (["close"], ["x-one", "x-two", "accept"]),
+        (["X-One"], ["x-two", "accept"]),
+        (["close, x-one ,X-TWO", "accept"], []),
+    ],
+)
+def test_headers_of_one_connection_are_not_handed_on(
+    connection: list[str], left: list[str]
+) -> None:
+    """Nor those that it names as such, in any of its headers, whatever their case."""
+    names = ["Keep-Alive", "X-One", "te", "upgrade", "Transfer-Encoding", "x-two", "Accept"]
+    headers = [(b"Connection", value.encode()) for value in connection]
+    headers += [(name.encode(), b"Value") for name in names]
+
+    assert proxy._end_to_end_headers(headers) == [(name.encode(), b"Value") for name in left]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "said"),
+    [
+        ("", b"plain", b"plain"),
+        ("br", b"plain", b"plain"),
+        ("gzip", gzip.compress(b"plain"), b"plain"),
+        ("deflate", zlib.compress(b"plain"), b"plain"),
+        ("gzip", gzip.compress(b"plain" * 99)[:-9], b"plain"),
+        ("gzip", b"no gzip", b"no gzip"),
+        ("gzip", gzip.compress(b"x" * ((1 << 20) + 1)), b"x" * (1 << 20)),
+    ],
+    ids=["none", "unknown", "gzip", "deflate", "cut", "wrong", "large"],
+)
+def test_a_body_is_decoded_as_far_as_that_can_be_done(
+    encoding: str, body: bytes, said: bytes
+) -> None:
+    """Up to a megabyte; what cannot be decoded stays as it is."""
+    assert proxy._decode_body(answer(content_encoding=encoding), body).startswith(said)
+    assert len(proxy._decode_body(answer(content_encoding=encoding), body)) <= 1 << 20
+
+
+def heard(pieces: list[bytes], content_type: str) -> tuple[list[bool], Any, bool]:
+    """What the pieces of an answer complete, the usage, and whether thinking was left out."""
+    usage = proxy._Usage(answer(content_type=content_type))
+    completed = [usage.feed(piece) for piece in pieces]
+    return completed, usage.tokens, usage.has_dropped_thinking
+
+
+def test_the_usage_of_an_answer_is_heard_where_it_is_complete() -> None:
+    """At the start of a stream, or in the whole of an answer; once."""
+    started = json.dumps({"type": "message_start", "message": {"usage": USAGE}}).encode()
+    stream = [b"event: message_start\ndata: ", started + b"\n\n", b'data: {"usage": {"a": 1}}\n\n']
+    whole = json.dumps({"content": [], "usage": USAGE}).encode()
+
+    assert heard(stream, "text/event-stream; charset=utf-8") == ([False, True, False], USAGE, False)
+    assert heard([whole[:30], whole[30:]], "application/json") == ([False, True], USAGE, False)
+    assert heard([whole, whole], "application/json") == ([True, False], USAGE, False)
+
+
+@pytest.mark.parametrize("body", [b"{}", b'{"usage": 3}', b'["usage"]', b'{"usage": {}}', b"no"])
+def test_an_answer_without_a_usage_says_nothing(body: bytes) -> None:
+    """Whatever stands there instead."""
+    assert heard([body], "application/json")[1] is None
+    assert heard([b"data: " + body + b"\n"], "text/event-stream")[1] is None
+
+
+def test_a_usage_is_looked_for_in_the_beginning_of_an_answer_only() -> None:
+    """Of a stream 64 kilobytes, else a megabyte: what comes later is not kept."""
+    late = b'data: {"usage": {"input_tokens": 1}}\n'
+
+    assert heard([b"\n" * (64 << 10), late], "text/event-stream")[0] == [False, False]
+    assert heard([b"\n" * ((64 << 10) - 1), late], "text/event-stream")[0] == [False, True]
+    assert heard([b" " * (1 << 20), late[6:]], "application/json")[0] == [False, False]
+
+
+def test_thinking_that_the_service_left_out_is_noticed() -> None:
+    """By two words that stand there together."""
+    told = {"usage": USAGE, "thinking_dropped": {"reason": "prefix_binding_mismatch"}}
+    other = {"usage": USAGE, "thinking_dropped": {"reason": "other"}}
+
+    assert heard([json.dumps(told).encode()], "application/json")[2]
+    assert not heard([json.dumps(other).encode()], "application/json")[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "is_continuation"),
+    [
+        (b'{"thread": {"type": "continue"}}', True),
+        (b'{"thread": {"type": "start"}}', False),
+        (b'{"thread": "continue"}', False),
+        (b'{"messages": ["\\"thread\\""]}', False),
+        (b'["thread"]', False),
+        (b'"thread', False),
+    ],
+)
+def test_a_request_of_what_is_new_alone_is_known_by_its_thread(
+    body: bytes, is_continuation: bool
+) -> None:
+    """Any other holds everything."""
+    assert proxy._is_thread_continuation(body) is is_continuation
+
+
+@pytest.mark.parametrize(
+    ("accepted", "asked"), [(b"br, gzip", b"gzip"), (b"br, zstd", b"identity"), (b"gzip", b"gzip")]
+)
+def test_an_answer_is_asked_for_in_an_encoding_that_can_be_read(
+    accepted: bytes, asked: bytes
+) -> None:
+    """All other headers stay."""
+    headers = [(b"accept-encoding", accepted), (b"x", b"gzip, br")]
+
+    scope = proxy._accept_readable_encodings({"headers": headers, "a": 1}, dict(headers))
+
+    assert scope == {"headers": [(b"accept-encoding", asked), (b"x", b"gzip, br")], "a": 1}
+
+
+def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -> None:
+    """As long as a refusal can be; the chunks stay as they came."""
+    sizes = [200 << 10, 60 << 10, 5]
+
+    async def read() -> tuple[int, list[int]]:
+        async def chunks() -> Any:
+            for size in sizes:
+                yield b"x" * size
+
+        found = proxy._Answer(httpx2.Response(400, content=chunks()))
+        ahead = await found.read_ahead()
+        return len(ahead), [len(chunk) async for chunk in found.all_chunks()]
+
+    assert asyncio.run(read()) == (260 << 10, sizes)
+
+
+def test_a_replayed_request_has_the_time_it_was_recorded_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What has none, or a wrong one, is of now."""
+    monkeypatch.setattr(clock, "now", lambda: 7.0)
+
+    assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
+    assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0
+    assert serving._replayed_time({}) == 7.0
+    assert serving._now({b"x-replay-time": b"12.5"}) == 7.0
+
+
+def test_layers_are_a_list_of_their_numbers_or_off() -> None:
+    """What is no layer is told with those that there are."""
+    numbers = sorted(str(layer.number) for layer in LAYERS)
+
+    assert gateway_commands._to_layers(None, None, "off") == ()
+    assert {one.number for one in gateway_commands._to_layers(None, None, " 2,1 ")} == {1, 2}
+    with pytest.raises(click.BadParameter, match=f"a list out of {', '.join(numbers)}, or off"):
+        gateway_commands._to_layers(None, None, "1,9")
+
+
+def test_a_secret_is_made_where_none_is_given() -> None:
+    """Of 24 characters that fit a path; a given one has such characters only."""
+    made = {gateway_commands._check_or_make_secret(None) for _ in range(3)}
+
+    assert len(made) == 3
+    assert {len(secret) for secret in made} == {24}
+    assert gateway_commands._check_or_make_secret("aZ9-_.~") == "aZ9-_.~"
+    for wrong in ("a/b", "ü", "a b", "٣"):
+        with pytest.raises(BrimlineError, match="--path takes letters, digits and"):
+            gateway_commands._check_or_make_secret(wrong)
+
+
+def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
+    """The other layers apply."""
+    policy = config.current_policy(home_dir, project_dir)
+    plan = serving.Plan("http://a.example", "s", tuple(LAYERS))
+    usual = serving._layer_settings(plan, policy)
+    policy.values["offload.preset"] = "off"
+
+    assert usual.layers == tuple(LAYERS)
+    assert serving._layer_settings(plan, policy).layers == tuple(
+        layer for layer in LAYERS if layer is not PREVIEWS
+    )
