@@ -348,3 +348,16 @@ def test_excluded_files_are_left_out_by_both(tree: Tree, scope: str) -> None:
     assert {source.client for source in found.values()} == {"never"}
     assert [name for name, source in found.items() if not source.is_excluded] == [tree.private()]
     assert [text for _, text in tree.marked()] == ["private (ENFORCED)"]
+
+
+@pytest.mark.parametrize(("size", "is_read"), [(400_000, True), (400_001, False)])
+def test_a_file_is_read_up_to_400000_bytes(tree: Tree, size: int, *, is_read: bool) -> None:
+    """A longer one is named as a problem."""
+    tree.put("project/CLAUDE.md", "x" * size)
+
+    found = tree.gather()
+
+    assert tree.names(found) == ["project/CLAUDE.md"] * is_read
+    told = [problem.text for problem in found.problems if tree.owns(problem.path)]
+    named = "it is no text of at most 400,000 bytes, and is not read"
+    assert (named in told) is not is_read

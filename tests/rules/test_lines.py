@@ -74,6 +74,7 @@ def test_a_line_is_text_code_comment_or_blank(text: str, kinds: list[str]) -> No
         ("", 0, 0, False),
         ("<!-- # none -->", 0, 0, False),
         ("    code", 0, 4, False),
+        ("\tcode", 0, 4, False),
         ("123456789. item", 0, 0, True),
         ("1234567890. none", 0, 0, False),
         ("-", 0, 0, True),

@@ -163,3 +163,22 @@ def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None
 
     assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
     assert found.is_complete
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kinds"),
+    [
+        ("a", "a/b", ["repeated"]),
+        ("a/b", "a", ["repeated"]),
+        ("a", "b", []),
+        ("a", "ab", []),
+    ],
+)
+def test_nested_files_repeat_each_other_where_one_lies_in_the_others_folder(
+    tree: Tree, first: str, second: str, kinds: list[str]
+) -> None:
+    """Elsewhere the model never sees both."""
+    tree.put(f"project/{first}/CLAUDE.md", "- Run the tests first.\n- x")
+    tree.put(f"project/{second}/CLAUDE.md", "- Run the tests first.\n- y")
+
+    assert [each.kind for each in check(tree)] == kinds

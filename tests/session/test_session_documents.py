@@ -36,6 +36,8 @@ def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> Non
     size = os.path.getsize(recorded.path)
     assert (found["session_id"], found["transcript"]) == ("s1", recorded.path)
     assert (found["size_bytes"], found["lines"]) == (size, len(recorded.rows))
+    times = [fields["timestamp"] for fields in recorded.rows]
+    assert (found["first_at"], found["last_at"]) == (times[0], times[-1])
     assert (found["turns"], found["requests"], found["compactions"]) == (1, 14, 0)
     assert found["occupancy_tokens"] == [50_000, *[60_000] * 12, 50_000]
     assert (found["peak_tokens"], found["models"]) == (60_000, {recorded.model: 14})

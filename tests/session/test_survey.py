@@ -41,7 +41,6 @@ def test_a_result_could_go_from_700_bytes_on(
 
     assert texts(found) == ([(call, 2, size)] if is_item else [])
     assert (found.requests, found.occupancy_tokens, found.model) == (3, 3_000, session.model)
-    assert found.session_id == session.session_id
     assert (found.lines, found.unparsed_lines) == (5, 0)
     assert found.length == os.path.getsize(session.path)
     if is_item:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from brimline.transcript.compactions import scan_session
+from brimline.transcript.compactions import Links, scan_session
 
 from . import reference
 from .generated import mutated_transcripts, transcripts
@@ -113,3 +113,42 @@ def test_what_the_next_request_did_not_read_from_the_cache_is_told(session: Sess
     session.reply(60_000)
 
     assert scan_session(session.path).compactions[0].rewritten_tokens == 1_010
+
+
+BARE = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
+NAMED = BARE | {"compactMetadata": {"preservedMessages": {"uuids": ["u1"]}}}
+SUMMARY = {"type": "user", "isCompactSummary": True, "uuid": "b"}
+BEFORE: list[dict[str, Any]] = [
+    {"type": "user", "uuid": "u1"},
+    {"type": "assistant", "uuid": "u2", "message": {"id": "m"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_undone"),
+    [
+        ([], False),
+        ([BARE], True),
+        ([NAMED], False),
+        ([SUMMARY], False),
+        ([BARE, {"type": "user", "uuid": "u3", "parentUuid": "b"}], False),
+        ([BARE, {"type": "user", "uuid": "u3", "parentUuid": "u2"}], True),
+        ([BARE, {"type": "assistant", "uuid": "u3", "message": {"id": "m"}}], True),
+        ([BARE, {"type": "assistant", "uuid": "u3", "message": {"id": "other"}}], False),
+        ([NAMED, {"type": "user", "uuid": "u3", "parentUuid": "u2"}], False),
+        ([SUMMARY, {"type": "user", "uuid": "u3", "parentUuid": "u2"}], False),
+        ([BARE, {"type": "user", "uuid": "u3", "parentUuid": "u2"}, SUMMARY], False),
+        ([BARE | {"isSidechain": True}], False),
+        ([BARE, {"type": "progress", "uuid": "u3", "parentUuid": "b"}], True),
+    ],
+)
+def test_a_resume_undoes_a_compaction_that_nothing_holds(
+    rows: list[dict[str, Any]], is_undone: bool
+) -> None:
+    """Where nothing was said since, or something said leads back before it."""
+    links = Links()
+
+    for fields in [*BEFORE, *rows]:
+        links.read_row(fields)
+
+    assert links.is_compaction_undone is is_undone

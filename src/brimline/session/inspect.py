@@ -164,7 +164,7 @@ class _Inspector:
         entry = self.context.read_row(value)
         if entry and entry.usage:
             found.session_id = entry.usage.session_id or found.session_id
-            found.measured_at = moment or found.last_at
+            found.measured_at = found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
         if lost := row.describe_lost_thinking(value):

@@ -149,7 +149,7 @@ def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] 
         if strategy == OLD and reason:
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
-            item.strategy = strategy or ""
+            item.strategy = strategy
             _add_to_plan(plan, item)
     if models.lookup(survey.model).binds_thinking:
         plan.lost_thoughts = _lost_thoughts(plan)
@@ -192,14 +192,14 @@ class _Chooser:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
         return item.call.id in self._calls or item.digest in self._digests
 
-    def strategy_of(self, item: Item) -> str | None:
-        """By what something that may go would go, whether that is wanted or not."""
+    def strategy_of(self, item: Item) -> str:
+        """By what something that may go would go, wanted or not; empty for what may not."""
         if item.kind == COPY:
-            return None if self._is_recent(item) else COPIES
+            return "" if self._is_recent(item) else COPIES
         if item.kind == PROGRESS_ROW:
-            return None if self._is_recent(item) or item.uuid in self._needed else PROGRESS
+            return "" if self._is_recent(item) or item.uuid in self._needed else PROGRESS
         is_present = item.is_main and item.segment >= self._survey.sent.segment
-        return OLD if is_present and item.call.id in self._cold else None
+        return OLD if is_present and item.call.id in self._cold else ""
 
     def _needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""

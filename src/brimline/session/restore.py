@@ -367,8 +367,7 @@ def restore(
                 "the copy is not what the session was: nothing was changed, try again"
             )
 
-    order = Order(found.path, found.home_dir, make_new, verify, None, quiet_s)
-    done = rewrite(order)
+    done = rewrite(Order(found.path, found.home_dir, make_new, verify, None, quiet_s))
     with contextlib.suppress(OSError):  # what comes back is not told then, no worse
         purges = [(note.at, note.tokens_by_call) for note in found.undone if note.context_tokens]
         record = {"at": time.time(), "path": found.path, "purges": purges}

@@ -9,6 +9,7 @@ from brimline import clock, output
 from brimline.gauge import composition_text
 from brimline.session import faults, inspect, restore
 from brimline.session.purge import key_of
+from brimline.transcript import find
 
 if TYPE_CHECKING:
     from brimline.gauge.context import Context
@@ -120,7 +121,7 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
     survey = planned.survey
     return {
         "path": path,
-        "session": survey.session_id,
+        "session": find.session_id_of(path),
         "bytes": survey.length,
         **output.attributes(survey, "lines requests occupancy_tokens"),
         **output.attributes(planned.options, "threshold_bytes keep_requests"),

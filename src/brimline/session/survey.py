@@ -110,7 +110,6 @@ class Survey:
     lines: int = 0
     unparsed_lines: int = 0
     requests: int = 0
-    session_id: str | None = None
     model: str | None = None
     occupancy_tokens: int | None = None
     items: list[Item] = field(default_factory=list)
@@ -198,13 +197,13 @@ class _Surveyor:
     def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
         found.referenced.update(map(sys.intern, row.needed_row_ids(value)))
-        if kind != "assistant" and row.is_boundary(value):
+        if row.is_boundary(value):
             self._note_boundary(value)
         self._links.read_row(value)
         is_copy = self._copies.is_copy(value)
         is_apart = self._undone is not self._now and not is_copy
         self._held = [self._now, self._undone] if is_apart else [self._now]
-        self._note_session_and_last_row(value, line)
+        self._note_last_row(value, line)
         if kind == "assistant":
             self._note_reply(value, line.offset)
         elif kind == "user" and not row.is_summary(value):
@@ -215,13 +214,10 @@ class _Surveyor:
             for held in self._held:
                 held.drop_thoughts_from(row.thinking_stripped_from(value))
 
-    def _note_session_and_last_row(self, value: dict[str, Any], line: Line) -> None:
-        """Keep whose session it is, and the last row that others hang on."""
-        found, is_message = self.found, row.is_message(value)
-        if found.session_id is None and is_message:
-            found.session_id = row.session_of(value)
+    def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
+        """Keep the last row that others may hang on, with its line."""
         if row.uuid_of(value) and not row.is_sidechain(value):
-            found.last_row, self._last_line = value, line
+            self.found.last_row, self._last_line = value, line
 
     def _note_boundary(self, value: dict[str, Any]) -> None:
         found = self.found

@@ -82,10 +82,11 @@ def entries(path: str, progress: Progress = None) -> Iterator[Entry]:
 class EntryReader:
     """Takes the rows of a session one after the other: a turn that is written again opens none."""
 
+    is_copy: bool  # whether the last row had only been written again
+    is_from_elsewhere: bool  # whether it was written in another session first
+
     def __init__(self) -> None:
         self._copies, self._from_anywhere = Copies(), Copies(has_past=True)
-        self.is_copy = False  # whether the last row had only been written again
-        self.is_from_elsewhere = False  # whether it was written in another session first
         self._copied: set[str] = set()
 
     def read_row(self, fields: Any) -> Entry | None:
