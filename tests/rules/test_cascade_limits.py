@@ -1,10 +1,9 @@
-"""Where the limits of a cascade lie, in which words it tells of them, and what stays at the edge."""
+"""Where the limits of a cascade lie, and in which words it tells of them."""
 
 from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,8 @@ from brimline.rules import cascade
 from brimline.rules.cascade import Problem, Source
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from .conftest import Tree
 
 
@@ -22,6 +23,7 @@ def told(tree: Tree, most: int = cascade.MOST_CHARACTERS) -> list[str]:
     return [f"{each.line}: {each.text}" for each in found if tree.owns(each.path)]
 
 
+OUTSIDE = "outside the project; Claude Code reads it only once you have approved it"
 TOO_MUCH = "None: it is not read: it would be too much"
 
 
@@ -123,14 +125,14 @@ def test_links_that_lead_nowhere_out_or_to_a_folder_are_told_in_words(tree: Tree
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("@~/x.md", "1: @~/x.md is outside the project; Claude Code reads it only once you have approved it"),
+        ("@~/x.md", f"1: @~/x.md is {OUTSIDE}"),
         ("\n@1.md", "2: @5.md is deeper than the four imports in a row that Claude Code follows"),
         ("@./gone", "1: @./gone is not there"),
         ("@../project/gone", "1: @../project/gone is not there"),
         ("@gone.txt @gone", ""),
         ("@3.md @4.md", ""),
     ],
-)  # fmt: skip
+)
 def test_imports_that_lead_nowhere_out_or_too_deep_are_told_in_words(
     tree: Tree, text: str, problem: str
 ) -> None:
@@ -241,7 +243,7 @@ def test_rules_are_looked_for_among_2000_entries_of_a_folder(
         ("paths: a/**", ("a",), "its `paths:` name a"),
         ("paths: a, b, c, d", ("a", "b", "c", "d"), "its `paths:` name a, b, c"),
         ("paths: a, a, 'b'", ("a", "b"), "its `paths:` name a, b"),
-        ("x: 1\npaths: [a, \"b\"]", ("a", "b"), "its `paths:` name a, b"),
+        ('x: 1\npaths: [a, "b"]', ("a", "b"), "its `paths:` name a, b"),
         ("paths:\n- a # why\n# note\n  - b\nc: d", ("a", "b"), "its `paths:` name a, b"),
         ("paths: a # b", ("a",), "its `paths:` name a"),
         ("paths: {a,b}/c", ("a/c", "b/c"), "its `paths:` name a/c, b/c"),
@@ -250,7 +252,7 @@ def test_rules_are_looked_for_among_2000_entries_of_a_folder(
         ("paths:", (), "it is the project's own"),
         ("path: a", (), "it is the project's own"),
     ],
-)  # fmt: skip
+)
 def test_a_rule_file_says_what_it_is_meant_for(
     tree: Tree, front: str, patterns: tuple[str, ...], why: str
 ) -> None:
@@ -286,8 +288,11 @@ def test_of_an_item_in_a_list_of_patterns_2000_characters_count(
 
 @pytest.mark.parametrize(
     ("active", "is_meant"),
-    [("src/a.ts", True), ("SRC/A.TS", True), ("lib/a.ts", False), ("../src/a.ts", False), ("", False)],
-)  # fmt: skip
+    [
+        *[("src/a.ts", True), ("SRC/A.TS", True)],
+        *[(path, False) for path in ("lib/a.ts", "../src/a.ts", "")],
+    ],
+)
 def test_a_rule_file_is_meant_for_files_below_its_own_project(
     tree: Tree, active: str, is_meant: bool
 ) -> None:
@@ -334,12 +339,13 @@ def test_what_a_file_imports_that_is_not_read_is_not_read_either(tree: Tree) -> 
 
     found = {tree.name(s.path): s for s in tree.gather().sources if tree.owns(s.path)}
 
-    assert {name: (s.client, s.client_note.partition(" where")[0]) for name, s in found.items()} == {
+    told = {name: (s.client, s.client_note.partition(" where")[0]) for name, s in found.items()}
+    assert told == {
         "project/CLAUDE.md": ("start", ""),
         "project/AGENTS.md": ("never", "AGENTS.md is read only"),
         "project/a.md": ("never", "what imports it is not read"),
         "project/b.md": ("never", "what imports it is not read"),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -348,11 +354,11 @@ def test_what_a_file_imports_that_is_not_read_is_not_read_either(tree: Tree) -> 
         # One that is imported, or lies in the user's own folder, speaks for no other.
         ({"project/src/CLAUDE.md": "text"}, "start"),
         ({"project/src/CLAUDE.md": "text", "project/CLAUDE.md": "text"}, "never"),
-        ({"project/.claude/rules/r.md": "@../../docs/CLAUDE.md", "project/docs/CLAUDE.md": "x"}, "start"),
+        ({"project/.claude/rules/r.md": "@../../d/CLAUDE.md", "project/d/CLAUDE.md": "x"}, "start"),
         ({"home/.claude/CLAUDE.md": "text"}, "start"),
         ({"managed/CLAUDE.md": "text"}, "start"),
     ],
-)  # fmt: skip
+)
 def test_a_file_beside_or_above_speaks_for_agents_md(
     tree: Tree, beside: dict[str, str], client: str
 ) -> None:
