@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import pytest
 
 from brimline.session import faults
 from brimline.session.faults import Mend, Place
+from brimline.transcript import read
 
 from .broken import Json, findings, line
 
@@ -171,6 +173,12 @@ def test_what_is_harmless_is_noted_and_is_no_fault(
 
 CALLED = user("a", None), reply("b", "a", *asks("t1"), message="m")
 ANSWER = faults.uuid_of_made_answer("b")
+
+
+def test_the_id_of_an_answer_is_made_from_the_row_of_the_call() -> None:
+    """The same at every repair, another for every row."""
+    assert ANSWER == "e924c22b-e3ed-5236-aa99-7c0c18b21fd8"
+    assert faults.uuid_of_made_answer("c") != ANSWER
 
 
 def mends(*lines: bytes) -> list[tuple[str, Mend | None]]:
@@ -371,3 +379,64 @@ def test_the_last_compaction_is_whole_cut_off_or_undone_by_a_resume(
             )
         else:
             assert (fault.mend, fault.detail) == (Mend(faults.ANCHOR, calls=("k1",)), "")
+
+
+ONE, TWO = user("a", None)[:-1], user("b", "a")[:-1]
+PIECE = b'{"type":"us'
+
+
+@pytest.mark.parametrize(
+    ("data", "names", "detail"),
+    [
+        (ONE, ["a"], None),
+        (ONE + TWO, ["a", "b"], "2 rows"),
+        (ONE + b"  " + TWO, ["a", "b"], "2 rows"),
+        (ONE + PIECE, ["a"], "1 row and a broken piece"),
+        (PIECE + ONE, ["a"], "1 row and a broken piece"),
+        (PIECE + PIECE + ONE, ["a"], "1 row and a broken piece"),
+        (PIECE + ONE + TWO, ["a", "b"], "2 rows and a broken piece"),
+        (PIECE + ONE + PIECE + TWO, ["a", "b"], "2 rows and a broken piece"),
+        (ONE + PIECE + TWO + PIECE, ["a", "b"], "2 rows and a broken piece"),
+        # What begins like a row and has no name is none; one of any other shape neither.
+        (PIECE + b'{"type":"mode"}', [], None),
+        (PIECE + b'{"other":1}', [], None),
+        (PIECE, [], None),
+    ],
+)
+def test_rows_are_found_behind_what_was_torn(
+    data: bytes, names: list[str], detail: str | None
+) -> None:
+    """Each with its place on the line."""
+    (whole,) = read.lines(io.BytesIO(data + b"\n"))
+
+    found = faults.rows_on_line(whole)
+
+    assert [one.value["uuid"] for one in found] == names
+    rows = {"a": ONE, "b": TWO}
+    assert [data[one.start : one.end] for one in found] == [rows[name] for name in names]
+    told = [one.detail for one in findings(data + b"\n").faults if one.kind == faults.MERGED]
+    assert told == ([detail] if detail else [])
+
+
+def test_lines_too_long_to_parse_are_counted_once_and_end_the_search_for_what_is_missing() -> None:
+    """Whatever is missing may be there; roots and shared lines are still told."""
+    long = user("l", "a", text="x" * (9 << 20))
+
+    found = findings(
+        [long, user("c", "gone"), user("d", "c", *tells("t1")), user("e", None), user("f", "e")]
+    )
+
+    assert found.notes[faults.LONG] == faults.Note(1, [1])
+    assert [one.kind for one in found.faults] == [faults.SECOND_ROOT]
+
+
+def test_faults_are_parted_by_whether_there_is_one_mend() -> None:
+    """In their order."""
+    found = findings([*STARTS, user("b", "a"), user("c", "gone"), user("d", "c", *tells("t1"))])
+
+    assert [one.kind for one in found.mendable] == [faults.DANGLING, faults.ORPHAN]
+    assert [one.kind for one in found.left_alone] == [faults.DIFFERING]
+    assert [one.mend for one in found.mendable] == [
+        Mend(faults.RELINK, "b"),
+        Mend(faults.STUB, calls=("t1",)),
+    ]
