@@ -96,8 +96,8 @@ def one_session(**fields: Any) -> dict[str, Any]:
         (
             {"references": 1, "gateway_tokens": 1},
             (
-                "~0 tokens, 1 result replaced, 0 of them fetched back; by the gateway up to 1 tokens "
-                "of a request"
+                "~0 tokens, 1 result replaced, 0 of them fetched back; "
+                "by the gateway up to 1 tokens of a request"
             ),
         ),
     ],
