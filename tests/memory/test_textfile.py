@@ -52,14 +52,14 @@ def test_a_larger_file_is_refused_and_so_is_a_larger_change(path: Path) -> None:
 
 def test_what_cannot_be_read_is_told_in_a_sentence(path: Path) -> None:
     """A link, a folder, a place below a file."""
-    for make, told in (
-        (lambda: path.symlink_to("x"), "is a link: nothing is read or written through it"),
-        (path.mkdir, "is not a file"),
-    ):
-        make()
-        with pytest.raises(StateError, match=f"{re.escape(str(path))} {told}"):
-            textfile.read(str(path))
-        (path.unlink if path.is_symlink() else path.rmdir)()
+    path.symlink_to("x")
+    with pytest.raises(StateError, match="is a link: nothing is read or written through it"):
+        textfile.read(str(path))
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StateError, match=f"{re.escape(str(path))} is not a file"):
+        textfile.read(str(path))
+    path.rmdir()
     path.write_bytes(b"")
     with pytest.raises(StateError, match=r"/MEMORY\.md/x cannot be read: Not a directory"):
         textfile.read(f"{path}/x")
