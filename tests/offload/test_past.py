@@ -66,6 +66,21 @@ def test_looks_are_noted_only_of_files_that_were_previews(player: Player) -> Non
     assert Path(player.turn("Stop").state.folder, noted).read_text() == f"1 100 {len(LINES)}\n"
 
 
+@pytest.mark.parametrize(
+    ("first", "last", "passes"),
+    [(1, len(LINES), True), (2, len(LINES), False), (1, len(LINES) - 1, False)],
+)
+def test_a_file_is_seen_from_its_first_line_to_its_last(
+    player: Player, first: int, last: int, *, passes: bool
+) -> None:
+    """One that is missing at either end is enough."""
+    assert player.read("/p/a.py", TEXT) is not None
+    page = "\n".join(LINES[first - 1 : last])
+    player.read("/p/a.py", page, offset=first, limit=last, total=len(LINES))
+
+    assert (player.write("/p/a.py") is None) is passes
+
+
 def test_a_refusal_names_the_file_and_the_ways_on(player: Player) -> None:
     """Of a long path the end."""
     path = "/p/" + "long/" * 60 + "a.py"
