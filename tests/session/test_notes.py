@@ -15,6 +15,9 @@ from brimline.session.disk import Fingerprint
 from brimline.session.restore import Note
 from brimline.session.rewrite import Rewritten
 
+from .machines import LONG_AGO
+from .recorded import output
+
 if TYPE_CHECKING:
     from .recorded import Recorded
 
@@ -92,6 +95,7 @@ def test_notes_are_numbered_read_newest_first_and_forgotten_one_by_one(
         f"{number:06}.jsonl" for number in (8, 7, 1)
     ]
     assert restore.noted_sessions(home_dir) == ["s"]
+    assert json.loads(Path(first).read_bytes())["v"] == 2
     newest, _, oldest = notes
     assert (newest.file, newest.path) == (third, path)
     assert (newest.before, newest.after) == (Fingerprint(9, "d1"), Fingerprint(5, "d2"))
@@ -166,7 +170,11 @@ def test_the_session_of_a_note_is_where_it_was_and_wherever_the_client_has_its_n
     moved.write_text("")
     assert note.session_files() == [str(moved.resolve())]
     path.write_text("")
-    assert note.session_files() == sorted([str(moved.resolve()), str(path)])
+    deeper = moved.parent / "a" / "subagents" / "s.jsonl"
+    deeper.parent.mkdir(parents=True)
+    deeper.write_text("")
+    places = [str(moved.resolve()), str(deeper.resolve()), str(path)]
+    assert note.session_files() == sorted(places)
 
 
 @pytest.mark.parametrize(
@@ -196,3 +204,43 @@ def test_a_session_without_notes_has_nothing_to_undo(session: Recorded) -> None:
     assert (found.undone, found.stale, found.problems) == ([], [], [])
     (piece,) = found.pieces
     assert (piece.start, piece.end, piece.begins_line) == (0, len(session.data), False)
+
+
+@pytest.mark.parametrize("adds", [b"", b'{"type":"later"}\n'])
+def test_a_rewrite_that_was_undone_by_hand_is_stale(session: Recorded, adds: bytes) -> None:
+    """There is nothing to undo, and a restore of others forgets its note."""
+    session.prompt()
+    session.call(output("build"))
+    session.talk()
+    before = session.data
+    session.purge()
+    purged = session.data
+    session.data = before + adds
+
+    found = restore.plan_restore(session.path, session.home_dir)
+
+    assert (len(found.stale), found.undone, found.problems) == (1, [], [])
+    assert [(piece.start, piece.end) for piece in found.pieces] == [(0, len(before + adds))]
+    session.purge()
+    assert session.data == purged + adds
+    session.restore()
+    assert session.data == before + adds
+    assert restore.read_notes(session.home_dir, "session") == ([], [])
+
+
+def test_a_restore_tells_its_progress_and_may_keep_the_notes(session: Recorded) -> None:
+    """Every byte that is written is told of."""
+    session.prompt()
+    session.call(output("build"))
+    session.talk()
+    before, told = session.data, list[int]()
+    session.purge()
+    os.utime(session.path, (LONG_AGO, LONG_AGO))
+    found = restore.plan_restore(session.path, session.home_dir)
+
+    done = restore.restore(found, quiet_s=0.01, forgets=False, progress=told.append)
+
+    assert session.data == before
+    assert sum(told) == len(before)
+    assert done.swapped
+    assert len(restore.read_notes(session.home_dir, "session")[0]) == 1
