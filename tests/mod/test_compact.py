@@ -262,3 +262,77 @@ def test_half_a_character_is_stored_and_comes_back(
     talk.fill(20)
     key = ask(talk)["keys"][call]
     assert contents.get(home_dir, key).decode("utf-8", "surrogatepass") == "\ud83d" + BULK
+
+
+@pytest.mark.parametrize(
+    ("messages", "tokens", "thinking"),
+    [
+        ([], 0, 0),
+        ([{"text": ""}], 129, 125),
+        ([{"text": "x" * 32}], 14, 0),
+        ([{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Bash"}]}], 29, 0),
+        (
+            [{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"ab": "cd"}}]}],
+            29 + 10 / 3.2,
+            0,
+        ),
+        (
+            [
+                {
+                    "text": "",
+                    "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"a": [1, "b"]}}],
+                }
+            ],
+            29 + (7 + 6 + 3) / 3.2,
+            0,
+        ),
+        ([{"text": "", "toolResults": [{"tool_use_id": "1", "text": "x" * 285}]}], 116, 0),
+    ],
+)
+def test_a_conversation_takes_about_so_many_tokens(
+    messages: list[dict[str, Any]], tokens: float, thinking: float
+) -> None:
+    """By the characters of its texts, inputs and results, and what each takes besides."""
+    found = compact.read_conversation(messages)
+
+    assert found.tokens == pytest.approx(tokens)
+    assert found.thinking_tokens == thinking
+
+
+@pytest.mark.parametrize(
+    ("result", "image"),
+    [
+        (None, ""),
+        ("text", ""),
+        ({"file": {"base64": "QQ=="}}, "QQ=="),
+        ({"source": {"base64": "QQ=="}}, "QQ=="),
+        ({"type": "image", "source": {"data": "QQ=="}}, "QQ=="),
+        ({"type": "image", "data": "QQ=="}, "QQ=="),
+        ({"type": "text", "data": "QQ=="}, ""),
+        ({"content": [{"type": "text"}, {"type": "image", "data": "QQ=="}]}, "QQ=="),
+        ([{"type": "image", "data": "QQ=="}, {"type": "image", "data": "Qg=="}], "QQ=="),
+        ({"file": {"base64": 5}, "content": {"base64": "Qg=="}}, "Qg=="),
+    ],
+)
+def test_an_image_is_found_wherever_a_tool_answers_with_it(result: Any, image: str) -> None:
+    """The first one; what is no text is none."""
+    use = {"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Read", "input": {}}]}
+    told = {"text": "", "toolResults": [{"tool_use_id": "1", "text": "t", "result": result}]}
+
+    found = compact.read_conversation([use, told])
+
+    assert found.images == ({"1": image} if image else {})
+    assert found.calls["1"].has_image is bool(image)
+    assert (found.calls["1"].characters, found.texts) == (1, {"1": "t"})
+
+
+def test_what_goes_is_told_with_the_tokens_that_it_frees(talk: Conversation, home_dir: str) -> None:
+    """A result's less those of its line; where nothing goes, none."""
+    values = defaults() | {"compaction.inside": "balanced"}
+    answer, freed = compact.move_out_cold(talk.request(), home_dir, values)
+    passed = compact.move_out_cold(talk.request(), home_dir, values | {"compaction.inside": "off"})
+
+    line = answer["results"]["toolu_1"]
+    thinking = compact.read_conversation(talk.request()["messages"]).thinking_tokens
+    assert freed == pytest.approx((len(BULK) - len(line)) / 2.85 + thinking)
+    assert passed == ({"pass": "compaction.inside is off"}, 0)
