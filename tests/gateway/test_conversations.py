@@ -455,3 +455,35 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     assert plain.raw == plain.original
     assert not SessionState(home_dir, "s1").last_spooled("Gateway")
     assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()
+
+
+def test_a_model_that_refused_its_thinking_is_known_for_it(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """Also after a restart."""
+    passing = conversations.prepare(raw_of(bulky()), _session(1), time.time())
+
+    conversations.replace_refused_without_thinking(passing, all_of_it=True)
+
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        assert sticky.models_binding_thinking() == {passing.model}
+    later = conversations.prepare(raw_of(bulky(1)), _session(1), time.time())
+    assert later.settings
+    assert later.settings.is_bound
+
+
+def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """With a line in the error log; nothing stands in for it."""
+    Path(home_dir, "store").write_text("no folder")
+    raw = raw_of(bulky())
+
+    passing = conversations.prepare(raw, _session(1), time.time())
+
+    (failure,) = logs.recent_failures(home_dir, 0.0)
+    assert failure["event"] == "Gateway"
+    assert (passing.raw, passing.fresh) == (raw, [])
+    assert passing.outcome
+    assert not passing.outcome.is_changed
+    assert conversations._stickiness.last_requests("s1/") == []
