@@ -200,7 +200,7 @@ def _learn_from_others(segments: list[Segment], index: int) -> Learned:
 
 
 def _generation(segment: Segment) -> str:
-    return models.lookup(segment.model).generation
+    return models.lookup_model(segment.model).generation
 
 
 def _shipped(case: Case) -> float:

@@ -70,7 +70,7 @@ def test_why_it_could_not_be_written_is_said(
 def test_a_checkpoint_says_when_where_and_how_full(home_dir: str, project_dir: str) -> None:
     """What is not known is left out."""
     known, unknown = [
-        checkpoint.markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
+        checkpoint.checkpoint_markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
         for document in (save(home_dir, project_dir), save(home_dir, project_dir, figures={}))
     ]
 
@@ -150,10 +150,10 @@ def repository(folder: str, **config: str) -> Callable[..., None]:
 
 def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
     """As git tells them; nothing outside of a repository."""
-    assert git.describe(project_dir) == {}
+    assert git.branch_head_and_changed_files(project_dir) == {}
     repository(project_dir)
 
-    found = git.describe(project_dir)
+    found = git.branch_head_and_changed_files(project_dir)
 
     assert found["branch"] == "main"
     assert len(found["head"]) == 12
@@ -181,7 +181,7 @@ def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
     for path in ("a.txt", ".git/index"):
         os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
 
-    found = git.describe(project_dir)
+    found = git.branch_head_and_changed_files(project_dir)
 
     assert not (world / "sprung").exists()
     assert (found["branch"], "new.txt" in found["dirty"]) == ("main", True)
@@ -208,7 +208,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
     # Of the size that is on record, so that only its content could tell whether it was changed.
     Path(project_dir, "a.txt").write_text("two\n", encoding="utf-8")
     os.utime(f"{project_dir}/a.txt", (1, 1))
-    assert git.describe(project_dir)["branch"] == "main"
+    assert git.branch_head_and_changed_files(project_dir)["branch"] == "main"
 
     bare = Path(project_dir, "vendored")
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, capture_output=True)
@@ -218,5 +218,5 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
         capture_output=True,
     )
 
-    assert git.describe(str(bare)) == {}
+    assert git.branch_head_and_changed_files(str(bare)) == {}
     assert not (world / "sprung").exists()

@@ -254,14 +254,14 @@ def test_reading_on_reads_only_what_is_new(session: SessionBuilder) -> None:
     """A line that is still being written waits; reading twice changes nothing."""
     record = ledger.Ledger(session.session_id)
     session.prompt("first")
-    assert fold.bring_up_to_date(record, session.path)
+    assert fold.fold_new_rows(record, session.path)
     session.raw('{"type":"user","message":{"role":"user","content":"sec')
-    assert fold.bring_up_to_date(record, session.path)
+    assert fold.fold_new_rows(record, session.path)
     session.raw('ond"}}\n')
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     again = ledger.from_document(ledger.to_document(record), session.session_id)
 
-    assert not fold.bring_up_to_date(again, session.path)
+    assert not fold.fold_new_rows(again, session.path)
     assert [message["text"] for message in again.messages] == ["first", "second"]
 
 
@@ -272,12 +272,12 @@ def test_a_rewritten_session_is_read_again_without_saying_things_twice(
     record = ledger.Ledger(session.session_id)
     session.prompt("first")
     row = session.prompt("second")
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     with open(session.path, "wb") as file:
         file.write(json.dumps(row).encode() + b"\n")
     session.prompt("third")
 
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
 
     assert [message["text"] for message in record.messages] == ["first", "second", "third"]
 

@@ -312,14 +312,14 @@ def test_a_part_is_cut_by_lines_or_by_bytes(
     lines: str | None, span: str | None, part: bytes
 ) -> None:
     """Lines are counted from one, bytes from nought."""
-    assert store_commands._cut_part(b"a\nb\nc", lines, span) == part
+    assert store_commands._cut_lines_or_bytes(b"a\nb\nc", lines, span) == part
     for wrong in (":", "x:", "9:", "1:1"):
         with pytest.raises(StoreError, match=f"'{wrong}' "):
-            store_commands._cut_part(b"abc", None, wrong)
-    assert store_commands._cut_part(b"", "1-2", None) == b""
+            store_commands._cut_lines_or_bytes(b"abc", None, wrong)
+    assert store_commands._cut_lines_or_bytes(b"", "1-2", None) == b""
 
 
 def test_content_is_text_where_it_can_be_and_base_64_where_not() -> None:
     """One of both is there, and the other is said not to be."""
-    assert store_commands._content_fields("é".encode()) == {"text": "é", "base64": None}
-    assert store_commands._content_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}
+    assert store_commands._text_or_base64_fields("é".encode()) == {"text": "é", "base64": None}
+    assert store_commands._text_or_base64_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}

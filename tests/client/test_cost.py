@@ -101,7 +101,7 @@ def test_a_resumed_session_says_what_its_cold_cache_costs(
     stub.script(text("Done.", _usage(212_000, lifetime="1h")))
     done = installed.client.run_print("Go.", model="claude-opus-5-5")
     assert done.transcript is not None
-    past = clock.format_utc(clock.now() - hours * 3_600 - 3_650 * is_cold)
+    past = clock.format_utc(clock.now_s() - hours * 3_600 - 3_650 * is_cold)
     rows = re.sub(r'"timestamp":"[^"]+"', f'"timestamp":"{past}"', done.transcript.read_text())
     done.transcript.write_text(rows)
     stub.script(*[text("GOING-ON", _usage(213_000, lifetime="1h"))] * 2)

@@ -41,7 +41,7 @@ def test_one_call_sums_up_and_remembers() -> None:
     """A boundary, the last round whole, lessons out of the same answer."""
     model = Model("The parser is tidy.\nRemember:\n- Run make check first.\n")
 
-    done = summarise.summarise(talk().body(), State(), model)
+    done = summarise.summarise_all_but_last_round(talk().body(), State(), model)
 
     assert len(model.asked) == 1
     assert model.asked[0][2] == 20_000
@@ -62,7 +62,7 @@ def test_the_users_last_words_follow_the_summary() -> None:
     asked.messages.append({"role": "assistant", "content": [{"type": "text", "text": "Done."}]})
     asked.messages.append({"role": "user", "content": [{"type": "text", "text": "And now?"}]})
 
-    done = summarise.summarise(asked.body(), State(), Model("All read."))
+    done = summarise.summarise_all_but_last_round(asked.body(), State(), Model("All read."))
 
     assert [message["role"] for message in done.body["messages"]] == ["user"]
     assert done.body["messages"][0]["content"][-1]["text"] == "And now?"
@@ -73,7 +73,7 @@ def test_a_failure_leaves_the_request_and_opens_the_breaker_in_the_end(answer: A
     """Once per request, three times in a row, then no more."""
     model, state, body = Model(answer), State(), talk().body()
 
-    done = [summarise.summarise(body, state, model) for _ in range(5)]
+    done = [summarise.summarise_all_but_last_round(body, state, model) for _ in range(5)]
 
     assert all(one.body is body for one in done)
     assert [one.layer.outcome for one in done] == ["failed"] * 3 + ["breaker open"] * 2
@@ -95,7 +95,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words(
     """Where there is neither, with the conversation itself."""
     messages = [{"role": role, "content": [{"type": kind}]} for role, kind in roles]
 
-    assert blocks.last_round_start({"messages": messages}) == begins_at
+    assert blocks.first_message_of_last_round({"messages": messages}) == begins_at
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": []}, {"messages": [5]}])
@@ -103,7 +103,7 @@ def test_where_there_is_no_conversation_there_is_nothing_to_sum_up(body: Any) ->
     """Nobody is asked."""
     model = Model("A summary")
 
-    result = summarise.summarise(body, State(), model)
+    result = summarise.summarise_all_but_last_round(body, State(), model)
 
     assert result.body is body
     assert result.layer == (3, "nothing", 0, 0.0)

@@ -102,7 +102,7 @@ def test_the_price_is_that_of_the_model_and_the_caches_lifetime(
     """Without a known price there is none in the sentence."""
     cache = expiry.Cache(0.0, lifetime_s, model)
 
-    told = expiry.notice_text(cache, 212_000, seconds, models.lookup(model))
+    told = expiry.notice_text(cache, 212_000, seconds, models.lookup_model(model))
 
     assert told.endswith(ending.format("the next request writes 212,000 tokens again"))
 

@@ -132,7 +132,7 @@ def test_more_tokens_left_are_never_fewer_operations(
 @given(st.text() | st.none())
 def test_any_model_name_has_a_usual_speed(model: str | None) -> None:
     """A name nobody has seen yet gets the figures of an unknown model."""
-    speed = usual_speed(models.lookup(model).generation)
+    speed = usual_speed(models.lookup_model(model).generation)
 
     assert 1_000 < speed < 1_500
 

@@ -241,7 +241,7 @@ def _window(**known: Any) -> Window:
     unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
     facts = unknown | known
     policy = Policy({"context_window": facts.pop("configured")}, facts.pop("client"), [])
-    return resolve_window(policy, models.lookup(facts.pop("model")), **facts)
+    return resolve_window(policy, models.lookup_model(facts.pop("model")), **facts)
 
 
 def _point(**known: Any) -> CompactionPoint:
@@ -259,7 +259,7 @@ def _resolve(**facts: Any) -> CompactionPoint:
     learned = {"points": facts.get("learned")}
     values = {"compaction_tokens": facts["configured"]}
     policy = Policy(values, facts["client"], [], learned=learned)
-    model, remaining = models.lookup(facts["model"]), facts.get("remaining_percent")
+    model, remaining = models.lookup_model(facts["model"]), facts.get("remaining_percent")
     return resolve_compaction(policy, facts["window"], model, facts["version"], remaining)
 
 
@@ -357,7 +357,7 @@ def test_the_brim_is_where_the_first_source_says(
 
 def test_newer_clients_compact_the_windows_that_were_seen() -> None:
     """Above them the API refuses; without a version nobody knows."""
-    opus = models.lookup(OPUS)
+    opus = models.lookup_model(OPUS)
     most = opus.compacts_up_to_tokens
     assert most is not None
     for window, ending in ((most, "compaction"), (most + 1, "refusal")):
@@ -404,7 +404,7 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
 def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
     """A reading of a window of 200,000 tokens that is compacted at 167,000."""
     point = CompactionPoint(167_000, "window", 200_000)
-    reading = Reading(Window(200_000, "config"), point, models.lookup(SONNET))
+    reading = Reading(Window(200_000, "config"), point, models.lookup_model(SONNET))
     reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
     reading.margin_tokens = None if projected is None else 167_000 - projected
     for name, value in known.items():

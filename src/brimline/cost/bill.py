@@ -51,7 +51,7 @@ def group_rows(
     since: float = 0.0,
 ) -> list[dict[str, Any]]:
     """A row for each group, the one that was heard of last first."""
-    lookup = cache(partial(models.lookup, user_rows=user_rows))
+    lookup = cache(partial(models.lookup_model, user_rows=user_rows))
     groups: dict[tuple[str, ...], _Group] = {}
     for spending in spendings:
         for request in spending.requests:
@@ -142,14 +142,14 @@ def text(document: dict[str, Any]) -> str:
     lines = [output.table(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
-    requests = output.count(total["requests"], "request")
+    requests = output.counted(total["requests"], "request")
     lines += ["", f"{row_dollars_text(total)} at list price for {requests}."]
     if total["subagent_dollars"]:
         lines.append(f"Of that {format_dollars(total['subagent_dollars'])} for subagents.")
     if total["is_assumed"]:
         lines.append("About: a model is newer than the table of prices.")
     if total["unpriced_requests"]:
-        unpriced = output.count(total["unpriced_requests"], "request")
+        unpriced = output.counted(total["unpriced_requests"], "request")
         lines.append(f"Not in it: {unpriced} of models without a known price.")
     lines.append("What the client does not record, such as titles and its summaries, is not in it.")
     return "\n".join(lines)

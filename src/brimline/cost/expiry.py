@@ -43,7 +43,7 @@ class Cache(NamedTuple):
 
     def left_s(self) -> float:
         """How long it still lives; below 0 once it has expired."""
-        return self.at + self.lifetime_s - clock.now()
+        return self.at + self.lifetime_s - clock.now_s()
 
 
 def decide(turn: Turn) -> Decision | None:
@@ -54,8 +54,8 @@ def decide(turn: Turn) -> Decision | None:
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
     tokens = turn.reading.projected_tokens or 0
-    model = models.lookup(cache.model, config.user_models(turn.home))
-    text = notice_text(cache, tokens, clock.now(), model)
+    model = models.lookup_model(cache.model, config.user_models(turn.home))
+    text = notice_text(cache, tokens, clock.now_s(), model)
     if turn.state.read_document(MOD_ALIVE):
         left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
@@ -124,7 +124,7 @@ def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
     calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
-        call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        call.id: cold.Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
         for call in calls.values()
         if not judge.is_on_users_list(never, call.name, call.arguments)
     }
@@ -136,7 +136,7 @@ def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
                 is_error=result.is_error,
                 is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
-    found = cold.cold_results([*judged.values()])
+    found = cold.calls_with_cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 

@@ -107,7 +107,7 @@ def compose_entries(entries: Iterable[Entry]) -> Composition:
 
 def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
     """What a piece costs by its length alone."""
-    ratio = models.lookup(model).characters_per_token
+    ratio = models.lookup_model(model).characters_per_token
     if piece.kind not in _TOOL_KINDS:
         ratio *= _PROSE_FACTOR
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)

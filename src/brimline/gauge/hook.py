@@ -74,7 +74,7 @@ def tidy(turn: Turn, _until: float) -> None:
     if segments:
         document["growth"] = forecast.mean_log_speeds(
             [
-                (models.lookup_in(name, turn.policy.models).generation, sizes)
+                (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
             ]
         )

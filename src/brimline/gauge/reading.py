@@ -189,7 +189,7 @@ def make_reading(
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
     name, requested = _model_names(tail, snapshot)
-    model = models.lookup_in(name, policy.models)
+    model = models.lookup_model_in_rows(name, policy.models)
     size = window.resolve_window(
         policy,
         model,

@@ -45,7 +45,7 @@ class Load:
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        self.name = flatten(clienttools.first_text(tool_input, keys), _LONGEST_NAME)
+        self.name = flatten(clienttools.first_text_argument(tool_input, keys), _LONGEST_NAME)
 
     @property
     def label(self) -> str:

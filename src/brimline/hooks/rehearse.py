@@ -158,7 +158,7 @@ class Rehearsal:
             before, after = [len(result.text) if result else 0 for result in results]
             saved = (before - after) / turn.reading.known_model.characters_per_token
             self.shift -= round(saved)
-            subject = " ".join(clienttools.subject_of(arguments).split())
+            subject = " ".join(clienttools.subject_of_call(arguments).split())
             happenings.append(self._happening("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             happenings.append(

@@ -66,7 +66,7 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
 
 def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
-    snapshot = snapshot_of(payload, round(clock.now(), 3))
+    snapshot = snapshot_of(payload, round(clock.now_s(), 3))
     _count_silent_requests(snapshot, state)
     if payload.get("session_id"):
         try:
@@ -74,7 +74,7 @@ def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> 
         except OSError as error:
             log_failure(home_dir, "statusline", error)
     reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
-    errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
+    errors = len(logs.recent_failures(home_dir, clock.now_s() - _ERROR_WINDOW_S))
     fields = wording.status_line_parts(reading.document()) | _client_parts(
         payload, snapshot.cost_usd
     )

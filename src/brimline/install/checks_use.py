@@ -73,12 +73,12 @@ def _mode_of(path: str) -> int:
 
 
 def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
-    recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
+    recent = logs.recent_failures(home_dir, clock.now_s() - _RECENT_S)
     if not recent:
         return [("no-hook-errors", {})]
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
-    count, log = output.count(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
+    count, log = output.counted(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
     return [("hook-errors", {"count": count, "told": told, "log": log})]
 
 
@@ -104,7 +104,7 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
-    said["outputs"] = output.count(len(kept), "output")
+    said["outputs"] = output.counted(len(kept), "output")
     if used_mb <= limit_mb:
         return [("store", said)]
     moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
