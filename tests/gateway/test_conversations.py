@@ -12,13 +12,16 @@ import pytest
 from tests.compaction.talks import Talk
 from tests.gateway.test_proxy import SESSION, bulky, raw_of
 
+from brimline import clock, models
+from brimline.compaction import timing
 from brimline.compaction.compactor import Settings
 from brimline.gateway import conversations as conversing
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
 from brimline.settings import config
-from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState
-from brimline.store import contents
+from brimline.state import logs
+from brimline.state.session import GATEWAY_SAVED, MOD_ALIVE, SessionState, Snapshot
+from brimline.store import contents, put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,3 +289,141 @@ def test_an_original_is_stored_with_what_it_is_of(
     assert keys
     assert {meta["session"] for meta in metas} == {"s1"}
     assert all(meta["tool"] and meta["source"] for meta in metas)
+
+
+@pytest.mark.parametrize(
+    ("age_s", "is_young"), [(86_399, True), (86_400, False), (-86_399, True), (-86_400, False)]
+)
+def test_a_sign_of_life_counts_for_a_day(
+    home_dir: str, age_s: int, is_young: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever clock is ahead."""
+    monkeypatch.setattr(clock, "now", lambda: 1_800_000_000.0)
+    sign = {"at": 1_800_000_000.0 - age_s, "inside": "full"}
+    SessionState(home_dir, "s1").save_document(MOD_ALIVE, sign)
+
+    assert conversing._does_mod_compact(SessionState(home_dir, "s1")) is is_young
+
+
+def test_the_brim_is_that_of_the_window_that_was_asked_for_or_is_told(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """By a header, or by the status line of the session, which says nothing about its agents."""
+    large = {b"anthropic-beta": b"context-1m-2025-08-07"}
+    SessionState(home_dir, "s1").save_snapshot(
+        Snapshot(at=time.time(), window_tokens=1_000_000, model="claude-sonnet-4-5")
+    )
+
+    def brim(headers: dict[bytes, bytes]) -> int:
+        passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+        assert passing.settings
+        assert passing.settings.brim_tokens
+        return passing.settings.brim_tokens
+
+    usual, asked = brim({}), brim({b"x-claude-code-session-id": b"s2"} | large)
+    told = brim({b"x-claude-code-session-id": b"s1"})
+    agent = brim({b"x-claude-code-session-id": b"s1", b"x-claude-code-agent-id": b"a"})
+
+    assert 100_000 < usual < 200_000
+    assert 800_000 < asked < 1_000_000
+    assert (told, agent) == (asked, usual)
+
+
+def test_an_original_that_the_gateway_stores_is_not_the_last_output(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """That is the one that a person saw last."""
+    key = put.put(home_dir, b"seen", {})
+    passing = conversations.prepare(raw_of(bulky()), {}, time.time())
+
+    assert passing.outcome
+    assert len(contents.blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
+    assert contents.resolve(home_dir, contents.LAST) == key
+    (meta,) = [contents.meta(home_dir, each) for each in passing.outcome.originals]
+    assert (meta["tool"], meta["source"]) == ("Bash", "journalctl -u web")
+
+
+def test_64_conversations_are_known_at_a_time_the_last_ones(
+    conversations: Conversations,
+) -> None:
+    """One that goes on is among the last."""
+    now = time.time()
+    for number in range(64):
+        conversations.prepare(raw_of(Talk(f"Wish {number}.")), _session(number), now)
+    conversations.prepare(raw_of(Talk("Wish 0.")), _session(0), now)
+    whole = list(conversations._known)
+    conversations.prepare(raw_of(Talk("Wish 64.")), _session(64), now)
+
+    assert len(whole) == 64
+    assert list(conversations._known) == [*whole[1:], "s64/"]
+    assert whole[-1] == "s0/"
+
+
+def _session(number: int) -> dict[bytes, bytes]:
+    return {b"x-claude-code-session-id": f"s{number}".encode()}
+
+
+@pytest.mark.parametrize(
+    ("model", "factor"), [("claude-opus-5-5", 2.85 / 2.2), ("claude-sonnet-4-5", 1.0)]
+)
+def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
+    conversations: Conversations, home_dir: str, model: str, factor: float
+) -> None:
+    """In the line of the session as in what is told of each block."""
+    raw = json.dumps(bulky().body(model=model)).encode()
+    passing = conversations.prepare(raw, _session(1), time.time())
+    conversations.note_answer(passing, COUNTED)
+    line = SessionState(home_dir, "s1").last_spooled("Gateway")
+
+    assert passing.outcome
+    report = passing.outcome.report
+    assert line["saved"] == round((report.original_tokens - report.sent_tokens) * factor)
+    ((layer, key, tokens),) = line["fresh"]
+    (own,) = passing.outcome.fresh.values()
+    original = passing.outcome.originals[key].tokens
+    assert (layer, key) == (own.layer, own.key)
+    assert tokens == round((original - own.tokens) * factor)
+    assert line["ms"] == 0.0
+
+
+def test_a_model_without_prices_has_the_usual_ones() -> None:
+    """Others have those of the table, as shares of what a token costs that is not cached."""
+    unknown = models.lookup_in("palimpsest", ())
+    known = models.lookup_in("claude-sonnet-4-5", ())
+
+    assert conversing._cache_price_ratios(unknown, 0) == timing.USUAL_PRICES
+    assert conversing._cache_price_ratios(known, 0) == pytest.approx((0.1, 1.25, 2.0))
+
+
+def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """Also where its tokens are only counted."""
+    conversations._stickiness.close()
+    raw = raw_of(bulky())
+
+    passing = conversations.prepare(raw, {}, time.time())
+    counted = conversations.prepare_to_count(raw, {}, time.time())
+
+    failures = logs.recent_failures(home_dir, 0.0)
+    assert (passing.raw, passing.outcome, counted) == (raw, None, raw)
+    assert [failure["event"] for failure in failures] == ["Gateway"] * 2
+
+
+def test_the_conversation_that_goes_on_longest_is_meant(conversations: Conversations) -> None:
+    """Of those that a request begins with; one that parts earlier is another."""
+    talk = bulky()
+    first = conversations.prepare(raw_of(talk), _session(1), 1_000.0)
+    talk.idle(1)
+    second = conversations.prepare(raw_of(talk), _session(1), 1_001.0)
+    fork = bulky()
+    fork.read("/w/other.py")
+    parted = conversations.prepare(raw_of(fork), _session(1), 1_002.0)
+    fork.idle(1)
+    further = conversations.prepare(raw_of(fork), _session(1), 1_003.0)
+    talk.idle(1)
+    third = conversations.prepare(raw_of(talk), _session(1), 1_004.0)
+
+    assert first.name == second.name == third.name == "s1/"
+    assert parted.name == further.name
+    assert parted.name.startswith("s1/#")

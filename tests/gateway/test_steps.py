@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import logging
 import zlib
 from typing import Any
 
@@ -17,6 +18,7 @@ from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.gateway import gateway_commands, proxy, serving
 from brimline.settings import config
+from brimline.state import logs
 
 USAGE = {"input_tokens": 3, "output_tokens": 4}
 
@@ -204,3 +206,77 @@ def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir
     assert serving._layer_settings(plan, policy).layers == tuple(
         layer for layer in LAYERS if layer is not PREVIEWS
     )
+
+
+def test_what_the_server_says_of_a_failure_is_a_line_and_all_else_is_dropped(home_dir: str) -> None:
+    """By the error that it had; a mere sentence is none."""
+    handler = serving._Failures(home_dir)
+    error = ValueError("of ours")
+    record = logging.LogRecord("uvicorn", logging.ERROR, "", 0, "said", (), None)
+    handler.emit(record)
+    quiet = logs.recent_failures(home_dir, 0.0)
+    record.exc_info = (ValueError, error, None)
+    handler.emit(record)
+
+    (line,) = logs.recent_failures(home_dir, 0.0)
+    assert quiet == []
+    assert line["event"] == "Gateway"
+    assert "of ours" in json.dumps(line)
+    assert handler.level == logging.ERROR
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"), [("socket.accept() out of system resource", False), ("other", True)]
+)
+def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
+    caplog: pytest.LogCaptureFixture, message: str, is_told: bool
+) -> None:
+    """Any other failure of the loop is."""
+    loop = asyncio.new_event_loop()
+    serving._drop_accept_failures(loop, {"message": message})
+    loop.close()
+
+    assert bool(caplog.records) is is_told
+
+
+@pytest.mark.parametrize(("asked", "status"), [(255, 502), (256, 503)])
+def test_256_requests_are_answered_at_once(asked: int, status: int) -> None:
+    """One more is told so; each that ended makes room."""
+    sent: list[dict[str, Any]] = []
+    scope = {"type": "http", "method": "POST", "raw_path": b"/s/v1", "query_string": b""}
+    scope |= {"headers": [(b"host", b"127.0.0.1")]}
+
+    async def receive() -> dict[str, Any]:
+        if len(sent) or receiving:
+            await asyncio.Event().wait()
+        receiving.append(1)
+        return {"type": "http.request", "body": b"{}"}
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    async def run() -> int:
+        app = proxy.Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)
+        app._asked = asked
+        await app(scope, receive, send)
+        await app({"type": "lifespan"}, receive, send)
+        await app.close()
+        return app._asked
+
+    receiving: list[int] = []
+    left = asyncio.run(run())
+
+    assert (left, sent[0]["status"], len(sent)) == (asked, status, 2)
+    told = json.loads(sent[1]["body"])["error"]
+    if status == 503:
+        assert told["message"] == "brimline: more than 256 requests at once"
+        assert told["type"] == "permission_error"
+    else:
+        assert told["type"] == "api_error"
+
+
+def test_a_plan_is_for_the_time_of_now_and_nobodys_lifeline() -> None:
+    """Unless it says so."""
+    plan = serving.Plan("http://a.example", "s", ())
+
+    assert (plan.has_test_clock, plan.lifeline) == (False, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 
@@ -133,3 +134,73 @@ def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
         file.write(b"no database" * 99)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         assert sticky.last_requests("one") == []
+
+
+@pytest.mark.parametrize(("number", "known"), [(64, 64), (65, 64)])
+def test_the_last_64_requests_of_names_that_begin_alike_are_looked_at(
+    home_dir: str, number: int, known: int
+) -> None:
+    """The last first, with all that was kept of each."""
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        for at in range(number):
+            sticky.keep_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, 3_600, at + 0.5), {})
+        found = sticky.last_requests("s/")
+
+    last = number - 1
+    assert len(found) == known
+    assert found[0] == (
+        f"s/#{last}",
+        Sent(f"h{last}", last, f"p{last}", last, 3_600, last + 0.5, number),
+    )
+
+
+@pytest.mark.parametrize("number", [499, 500, 501, 1_000])
+def test_every_block_is_found_however_many_are_asked_for(home_dir: str, number: int) -> None:
+    """In the order in which they were decided."""
+    names = [f"b{at:04}" for at in range(number)]
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        sticky.keep_request("one", sent(1.0), {name: line(name) for name in names})
+
+        assert list(sticky.sent_stand_ins(names, "one")) == names
+        assert sticky.sent_stand_ins([], "one") == {}
+
+
+@pytest.mark.parametrize(("age_s", "is_kept"), [(30 * DAY_S, True), (30 * DAY_S + 1, False)])
+def test_thirty_days_are_kept_to_the_second(home_dir: str, age_s: int, is_kept: bool) -> None:
+    """Of what was adopted too, from the moment at which it was decided."""
+    now = 1_800_000_000.0
+    with contextlib.closing(Stickiness(home_dir, now)) as sticky:
+        sticky.keep_request("one", sent(now - age_s), {"a": line("a")})
+        sticky.find_or_adopt(["a"], "two")
+    with contextlib.closing(Stickiness(home_dir, now)) as sticky:
+        kept = [sticky.sent_stand_ins(["a"], name) for name in ("one", "two")]
+        requests = len(sticky.last_requests("one"))
+
+    assert kept == ([{"a": line("a")}] * 2 if is_kept else [{}, {}])
+    assert requests == is_kept
+
+
+def test_what_is_kept_is_the_users_alone_and_one_file_in_the_end(home_dir: str) -> None:
+    """A second gateway reads it while the first writes."""
+    path = Path(paths.gateway_file(home_dir))
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        sticky.keep_request("one", sent(1.0), {"a": line("a")})
+        with contextlib.closing(Stickiness(home_dir, 0.0)) as other:
+            assert other.sent_stand_ins(["a"], "one") == {"a": line("a")}
+        assert path.stat().st_mode & 0o777 == 0o600
+        with contextlib.closing(sqlite3.connect(path)) as database:
+            assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert database.execute("PRAGMA user_version").fetchone() == (2,)
+
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_a_request_that_is_not_kept_leaves_nothing_that_stands_in(home_dir: str) -> None:
+    """Nor does one whose conversation has begun elsewhere meanwhile."""
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        assert sticky.keep_request("one", sent(1.0), {}) == 1
+        assert sticky.keep_request("one", sent(1.0), {"a": line("a")}) is None
+        assert sticky.keep_request("two", sent(1.0), {"a": line("a")}, 1) is None
+        assert sticky.find_or_adopt(["a"], "three") == {}
+        assert sticky.keep_request("one", sent(1.0), {"a": line("a")}, 1) == 2
+        assert sticky.find_or_adopt(["a"], "three") == {"a": line("a")}

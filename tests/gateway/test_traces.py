@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner
 from tests.compaction.talks import flat
 from tests.compaction.test_compactor import SUMMARY
@@ -13,8 +16,13 @@ from tests.gateway.test_proxy import LOG, SESSION, bulky, raw_of
 from tests.gateway.upstream import ANSWER, USAGE, Answer, Gateway, Upstream
 
 from brimline.cli.surface import program
+from brimline.compaction.stand_ins import StandIn
+from brimline.errors import StoreError
 from brimline.fast import paths
+from brimline.gateway import traces
+from brimline.gateway.stickiness import Sent, Stickiness
 from brimline.hooks import statusline
+from brimline.state.forgotten import Asked
 from brimline.store import contents, put, stub
 from brimline.testing import SessionBuilder, statusline_event
 
@@ -96,3 +104,57 @@ def test_a_session_is_forgotten_though_the_file_of_stand_ins_is_damaged(home_dir
     assert done.exit_code == 0, done.output
     assert contents.blobs(home_dir) == []
     assert not path.exists()
+
+
+def test_keys_that_are_sent_for_thirty_days_are_promised_to_all_sessions_but_one(
+    home_dir: str,
+) -> None:
+    """Names that begin alike are others; while a gateway runs and when none does."""
+    now = time.time()
+    ages_s = {"s1/": 60, "s10/": 60, "s2/a": 30 * 86_400 - 60, "s3/": 30 * 86_400 + 60}
+    assert traces.promised_keys(home_dir, "") == set()
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        for name, age_s in ages_s.items():
+            sent = Sent("h", 1, "p", None, 300, now - age_s)
+            fresh = {"a": StandIn(2, {}, f"of {name}", 1.0), "b": StandIn(2, {}, "", 1.0)}
+            sticky.keep_request(name, sent, fresh)
+        running = traces.promised_keys(home_dir, "s1")
+    folder = Path(paths.gateway_file(home_dir)).parent
+
+    assert running == traces.promised_keys(home_dir, "s1") == {"of s10/", "of s2/a"}
+    assert traces.promised_keys(home_dir, "") == {"of s1/", "of s10/", "of s2/a"}
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_damaged_file_stands_in_the_way_of_housekeeping_only(home_dir: str) -> None:
+    """Which says what to do; one that is merely of another kind is not said to be damaged."""
+    path = Path(paths.gateway_file(home_dir))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"no database" * 99)
+
+    assert traces.promised_keys(home_dir, "s1") == set()
+    with pytest.raises(StoreError, match=r"nothing was removed: .*; delete it, and the next"):
+        traces.promised_keys(home_dir, "")
+    path.write_bytes(b"")
+    for but in ("", "s1"):
+        with pytest.raises(StoreError, match=r"cannot be read: no such table: stand_ins$"):
+            traces.promised_keys(home_dir, but)
+
+
+def test_a_forgotten_session_leaves_no_stand_in_and_no_word_of_it(home_dir: str) -> None:
+    """Others keep theirs; a rehearsal leaves all."""
+    assert traces.forget(home_dir, Asked(("s1",)), dry_run=False) == {}
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        for name in ("s1/", "s1/agent", "s10/"):
+            fresh = {"a": StandIn(2, {"text": f"zanzibar {name}"}, "key", 1.0)}
+            sticky.keep_request(name, Sent("h", 1, "p", None, 300, time.time()), fresh)
+        assert traces.forget(home_dir, Asked(("s1",)), dry_run=True) == {}
+        assert len(sticky.last_requests("s1/")) == 1
+        assert traces.forget(home_dir, Asked(("s1", "s2")), dry_run=False) == {}
+        left = [len(sticky.last_requests(name)) for name in ("s1/", "s1/agent", "s10/")]
+        standing = [sticky.sent_stand_ins(["a"], name) for name in ("s1/", "s1/agent", "s10/")]
+
+    held = Path(paths.gateway_file(home_dir)).read_bytes()
+    assert left == [0, 0, 1]
+    assert [len(each) for each in standing] == [0, 0, 1]
+    assert held.count(b"zanzibar") == 1

@@ -46,6 +46,8 @@ def test_transcripts_that_go_within_a_week_are_told(
         ("2.1.139 (Claude Code)", "client-version", "2.1.139"),
         ("2.1.325", "client-version", "2.1.325"),
         ("2.1.326 (Claude Code)", "client-new", "2.1.326"),
+        ("2.1.200-beta.1 (Claude Code)", "client-version", "2.1.200"),
+        ("2.1.138-beta.999 (Claude Code)", "client-old", "2.1.138"),
         ("", "client-mute", ""),
         ("2.1.325; exit 1", "client-mute", ""),
         (None, "no-client", ""),

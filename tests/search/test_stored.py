@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,9 @@ import pytest
 
 from brimline import memory
 from brimline.errors import StoreError
-from brimline.search import documents, found_outputs, stored, traces, turns, vectors
+from brimline.search import documents, found_outputs, hook, stored, traces, turns, vectors
 from brimline.state.forgotten import Asked
-from brimline.store import put
+from brimline.store import layout, listing, put
 from brimline.store.contents import Span
 
 if TYPE_CHECKING:
@@ -267,3 +268,113 @@ def test_a_project_is_itself_and_what_is_below_it(
 ) -> None:
     """Not what merely begins with its name."""
     assert documents.project_bounds(within) == bounds
+
+
+def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:
+    """One at least, however little time there is."""
+    kept = [put.put(home_dir, b"otter %d" % number, {}) for number in range(3)]
+    for age, at in ((3, 0), (1, 1), (2, 2)):
+        path = layout.file_path(home_dir, layout.digest_of(kept[at]))
+        os.utime(path, (1_700_000_000 - age,) * 2)
+
+    def found() -> tuple[set[str], int]:
+        result = stored.find_outputs(
+            home_dir, "otter", None, lambda count: Span(1, count), until=-math.inf
+        )
+        return {f"sha256:{hit.document.ref}" for hit in result.hits}, result.pending
+
+    assert found() == ({kept[1]}, 2)
+    assert found() == ({kept[1], kept[2]}, 1)
+    assert found() == (set(kept), 0)
+    assert found() == (set(kept), 0)
+
+
+def test_what_cannot_be_taken_out_is_told(home_dir: str, world: Path) -> None:
+    """A copy in memory would be no help; where nothing is asked for, nothing is made."""
+    key = put.put(home_dir, b"otter", {})
+    stored.forget(home_dir, [key])
+    assert not os.path.exists(stored.search_folder(home_dir))
+    (world / "elsewhere").mkdir()
+    os.symlink(world / "elsewhere", stored.search_folder(home_dir))
+
+    stored.forget(home_dir, [])
+    with pytest.raises(StoreError, match="the search index cannot be used: "):
+        stored.forget(home_dir, [key])
+
+
+@pytest.mark.parametrize(
+    ("meta", "title", "project", "session", "at"),
+    [
+        ({"tool": "Bash", "source": "ls"}, "Bash ls", "", "", None),
+        ({"source": "ls", "cwd": "/p", "session": "s1"}, "ls", "/p", "s1", None),
+        ({"tool": "Bash", "cwd": "p", "session": 3, "created": 5}, "Bash", "", "", 5.0),
+        ({"created": math.nan}, "", "", "", 0.0),
+        ({"created": "then"}, "", "", "", 0.0),
+    ],
+)
+def test_an_output_is_known_by_what_is_told_of_it(
+    home_dir: str, meta: dict[str, Any], title: str, project: str, session: str, at: float | None
+) -> None:
+    """What is not of its kind counts as not told."""
+    key = put.put(home_dir, b"otter", {})
+    digest = layout.digest_of(key)
+    with open(layout.file_path(home_dir, digest, "json"), "w") as file:
+        json.dump({"created": 7.0} | meta, file)
+
+    known = stored._read_document(home_dir, digest)
+
+    assert (known.title, known.project, known.session) == (title, project, session)
+    assert known.at == (7.0 if at is None else at)
+    assert (known.source, known.ref, known.text, known.state) == ("output", digest, "otter", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [("Straße", "strasse"), ("CAFÉ", "cafe"), ("ﬁne", "fine"), ("ÅØ", "aø"), ("Plain", "plain")],
+)
+def test_case_and_accents_make_no_difference(text: str, folded: str) -> None:
+    """Letters that stand for two are those two."""
+    assert stored.fold(text) == folded
+
+
+def test_colours_part_words() -> None:
+    """They are no letters of them."""
+    assert stored.without_colours("a\x1b[31mred\x1b[0;1mb") == "a red b"
+    assert stored.without_colours("a[31m") == "a[31m"
+    assert stored.fitting_lines("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
+        "2: \x1b[1motter\x1b[0m"
+    ]
+
+
+def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> None:
+    """Else it makes nothing."""
+
+    class Turn:
+        home = home_dir
+
+    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
+    assert not os.path.exists(home_dir)
+    put.put(home_dir, b"otter", {})
+
+    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
+
+    known = documents.use_database(
+        stored.search_folder(home_dir), lambda base: documents.states_by_ref(base, "output")
+    )
+    assert list(known.values()) == [stored.WHOLE]
+
+
+def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str) -> None:
+    """One block for each; nothing where there is nothing."""
+    first = put.put(home_dir, b"otter one\nelk", {"tool": "Bash", "source": "cat a\nb"})
+    put.put(home_dir, b"otter otter two", {"tool": "Read"})
+
+    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
+    few = found_outputs.document(home_dir, "otter", None, 1, math.inf)
+
+    lines = found_outputs.text(found).split("\n")
+    assert len(lines) == 4
+    assert f"{listing.digits_to_type(first)}  Bash cat a b" in lines
+    assert "  1: otter one" in lines
+    assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
+    assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.transcript.compacted import compact_inside
 
+from brimline.session import purge as purging
 from brimline.session import restore as restoring
 from brimline.session import session_documents, session_text
 from brimline.session.disk import RewriteError
+from brimline.session.purge import Options
 from brimline.store import contents, pins, put
 from brimline.testing import text_block
 
@@ -364,3 +366,160 @@ def test_thinking_that_an_earlier_purge_lost_is_not_lost_again(session: Recorded
     assert [lost.message_id for lost in first.lost_thoughts] == ["msg_one", "msg_two", "msg_three"]
     assert [kept.message_id for kept in second.survey.sent.thoughts] == ["msg_since"]
     assert [lost.message_id for lost in second.lost_thoughts] == ["msg_since"]
+
+
+def progress_row(session: Recorded, text: str = "x") -> str:
+    """A row that tells how far a tool had come, beside the conversation."""
+    last = session.parent
+    name: str = session.row("progress", data={"output": text * 400})["uuid"]
+    session.parent = last
+    return name
+
+
+@pytest.mark.parametrize(
+    ("kept", "count"), [(0, 4), (1, 4), (2, 3), (4, 1), (5, 0), (9, 0), (None, 0)]
+)
+def test_copies_and_progress_of_the_last_requests_stay(
+    session: Recorded, kept: int | None, count: int
+) -> None:
+    """To the request; where nothing is said, of the last ten."""
+    session.prompt()
+    for _ in range(4):
+        session.call(output("a", 3_000))
+        progress_row(session)
+    session.reply(60_000)
+
+    saved = session.plan(Options(keep_requests=kept)).savings
+
+    assert (saved["copies"].items, saved["progress"].items) == (count, count)
+    assert (saved["copies"].context_items, saved["progress"].context_characters) == (0, 0)
+
+
+@pytest.mark.parametrize(("later", "copies"), [(9, 0), (10, 1), (11, 2)])
+def test_ten_requests_are_the_last_ones_unless_told_otherwise(
+    session: Recorded, later: int, copies: int
+) -> None:
+    """Those that only say something count."""
+    session.prompt()
+    for _ in range(2):
+        session.call(output("a", 3_000))
+    session.talk(later - 1)
+
+    assert session.plan(Options()).savings["copies"].items == copies
+
+
+@pytest.mark.parametrize("names", [(), ("old",), ("copies",), ("progress",), ("old", "progress")])
+def test_only_the_wanted_strategies_are_planned(session: Recorded, names: tuple[str, ...]) -> None:
+    """The others are not named, and what they would take stays."""
+    session.prompt()
+    call_id = session.call(output("build"))
+    row = progress_row(session)
+    session.talk()
+
+    found = session.plan(**only(*names))
+    session.purge(found)
+
+    assert [*found.savings] == [name for name in ("old", "copies", "progress") if name in names]
+    assert all(saving.items == 1 for saving in found.savings.values())
+    assert session.is_gone(call_id) is ("old" in names)
+    assert ("toolUseResult" in session.rows[2]) is ("copies" not in names)
+    assert (row in [one["uuid"] for one in session.rows]) is ("progress" not in names)
+    assert found.disk_bytes == sum(saving.disk_bytes for saving in found.savings.values())
+
+
+def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> None:
+    """What would replace it must be shorter, on the disk and for the model."""
+    session.prompt()
+    short = session.tool_call(50_000, command="make")
+    texts = [{"type": "text", "text": "y" * size} for size in (699, 700)]
+    block = {"type": "tool_result", "tool_use_id": short, "content": texts}
+    session.row("user", message={"role": "user", "content": [block]})
+    session.talk()
+
+    found = session.plan(threshold_bytes=1, **only("old"))
+
+    assert found.savings["old"].items == 1
+    assert found.characters_of == {short: found.savings["old"].context_characters}
+    line = purging.replacement(next(iter(found.changes.values()))[0])
+    assert found.savings["old"].context_characters == 700 - len(line)
+    assert found.savings["old"].disk_bytes == 700 - len(line)
+
+
+def test_what_is_saved_is_counted_in_tokens_up_to_what_the_context_holds(
+    session: Recorded,
+) -> None:
+    """By call and by strategy; a session that never measured itself has no such bound."""
+    session.prompt()
+    calls = [session.call(output(label, 40_000)) for label in ("a", "b")]
+    session.talk()
+
+    found = session.plan()
+
+    by_call = found.tokens_by_call()
+    assert [*by_call] == calls
+    saved = found.savings["old"].context_characters
+    assert found.tokens_of("old") == int(saved / 2.85)
+    assert found.tokens_of("copies") == found.thinking_tokens == 0
+    assert found.context_tokens == found.tokens_of("old")
+    assert abs(sum(by_call.values()) - found.context_tokens) <= 2
+    found.survey.occupancy_tokens = 100
+    assert found.context_tokens == 100
+    found.survey.occupancy_tokens = None
+    assert found.context_tokens == found.tokens_of("old")
+
+
+def test_the_same_result_written_twice_is_counted_once_and_goes_twice(session: Recorded) -> None:
+    """A resume sends it once."""
+    session.prompt()
+    call_id = session.call(output("same"))
+    session.tool_result(call_id, output("same"))
+    session.talk()
+
+    found = session.plan(**only("old"))
+
+    saving, (first, second) = found.savings["old"], [*found.changes.values()]
+    assert (saving.items, saving.context_items) == (1, 1)
+    assert (first[0].is_again, second[0].is_again) == (False, True)
+    assert saving.disk_bytes > 2 * 5_500
+    assert found.results == {(call_id, first[0].digest)}
+
+
+def test_a_plan_keeps_nothing_that_only_planning_needs(session: Recorded, old_result: str) -> None:
+    """It lives as long as the question to the user; the key and the line are made from an item."""
+    found = session.plan()
+    survey = found.survey
+
+    assert (survey.items, survey.sent.calls, survey.conversation, survey.referenced) == (
+        *([], {}, []),
+        set(),
+    )
+    item = next(iter(found.changes.values()))[0]
+    assert (item.call.id, item.strategy) == (old_result, "old")
+    assert purging.key_of(item) == f"sha256:{item.digest}"
+    assert found.kept == {"pinned": 0, "preserved": 0}
+
+
+def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: str) -> None:
+    """Tokens by call, thoughts, and the keys under which the store has it."""
+    found = session.plan()
+    session.purge(found)
+
+    (note,), problems = restoring.read_notes(session.home_dir, "session")
+
+    assert problems == []
+    assert (note.context_tokens, note.lost_thoughts) == (found.context_tokens, 0)
+    assert note.tokens_of == {old_result: found.context_tokens}
+    key = "sha256:" + hashlib.sha256(output("build").encode()).hexdigest()
+    assert note.keys == {key}
+    assert contents.get(session.home_dir, key) == output("build").encode()
+
+
+def test_progress_is_told_for_every_byte_of_a_purge(session: Recorded, old_result: str) -> None:
+    """Once each, so that a bar ends where the file does."""
+    found, told = session.plan(), list[int]()
+    size = len(session.data)
+
+    purging.purge(session.path, found, session.home_dir, quiet_s=0.01, progress=told.append)
+
+    assert sum(told) == size
+    assert session.is_gone(old_result)

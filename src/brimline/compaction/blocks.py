@@ -34,7 +34,7 @@ _LIFETIMES_S = {"5m": 300, "1h": 3_600}
 # How the client asks for a summary of the conversation; it has no other mark.
 _SUMMARY_WANTED = "Your task is to create a detailed summary of the conversation so far"
 # Files that the client puts in by itself: changed behind the model's back, or after a compaction.
-_REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
+REMINDER, REMINDER_END = "<system-reminder>", "</system-reminder>"
 _CALLED, _ATTACHED = "Called the Read tool", "Result of calling the Read tool"
 _FILES = ("file:", "edited_text_file:", "compact_file_reference:", "Note: ", _CALLED, _ATTACHED)
 _CALLED_WITH = re.compile(_CALLED + r' with the following input: \{"file_path":"([^"]+)"')
@@ -314,10 +314,10 @@ _READERS: dict[str, Callable[[str, dict[str, Any], _Calls], _Said | None]] = {
 def _is_attached_file(role: str, text: str) -> bool:
     """Whether a text is one reminder with a file, and no word of the user's behind it."""
     told = text.rstrip()
-    if role != "user" or not text.startswith(_REMINDER):
+    if role != "user" or not text.startswith(REMINDER):
         return False
     is_one = told.find(REMINDER_END) == len(told) - len(REMINDER_END)
-    return is_one and text[len(_REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
+    return is_one and text[len(REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
 
 
 def _call_that_attached_file(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:

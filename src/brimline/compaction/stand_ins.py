@@ -78,7 +78,7 @@ def preview_stand_in(
     rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
     instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
-        instead = f"<system-reminder>{instead}{blocks.REMINDER_END}"
+        instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
     fields = blocks.stand_in_fields_of(block, instead)
     return StandIn(layer, fields, key, blocks.estimate_block_tokens(block, fields))
 
@@ -98,8 +98,8 @@ def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     elif block.kind == blocks.PROSE:
         text = f"{_first_sentence(block.text)} {mark}{kept}"
     else:
-        head = flatten(block.text[:_SENTENCE_CHARACTERS], _SENTENCE_CHARACTERS)
-        text = f"{head}… {mark}{kept}{blocks.REMINDER_END}"
+        head = block.text[len(blocks.REMINDER) : _SENTENCE_CHARACTERS]
+        text = f"{blocks.REMINDER}{flatten(head)}… {mark}{kept}{blocks.REMINDER_END}"
     fields = blocks.stand_in_fields_of(block, text, shortened)
     tokens = blocks.estimate_block_tokens(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:

@@ -96,7 +96,7 @@ def installed_version() -> tuple[int, ...]:
             code, told = _run_command([program, "--version"], home, away, _TIMEOUT_S)
         except (OSError, subprocess.SubprocessError):
             return ()
-    words = "".join(told.split()[:1]).split(".")
+    words = "".join(told.split()[:1]).partition("-")[0].split(".")
     return tuple(int(word) for word in words if word.isdigit() and not code)
 
 

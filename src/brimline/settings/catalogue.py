@@ -153,7 +153,8 @@ SETTINGS = (
     Setting(
         "offload.preset",
         "default",
-        "Whether bulky tool results are swapped for a reference with a preview; `off`: never.",
+        "Whether bulky tool results are swapped for a reference with a preview; `off` replaces "
+        "nothing.",
         choices=("default", "off"),
     ),
     Setting(
@@ -179,7 +180,8 @@ SETTINGS = (
     _user_only(
         "offload.always",
         [],
-        "Commands, paths and tools whose results are bulk, failed ones too; `offload.never` wins.",
+        "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
+        "they failed; `offload.never` wins over it.",
     ),
     _user_only(
         "compaction.inside",
@@ -187,8 +189,9 @@ SETTINGS = (
         "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
         "that can be recalled, and all that was said stays. `balanced` does so where that frees "
         "30 % of the messages: about 7 of 10 compactions then need no model, and the input costs "
-        "an eighth more. `keep`: from 10 % on (9 of 10, a sixth more). `thrifty`: from 50 % on "
-        "(4 of 10, hardly more). Else, and with `off`, the client makes its own summary.",
+        "an eighth more, because the context stays fuller. `keep`: from 10 % on (9 of 10, a sixth "
+        "more). `thrifty`: from 50 % on (4 of 10, hardly more). Else, and with `off`, the client "
+        "makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
     _user_only(

@@ -1,0 +1,247 @@
+"""The search's one file: who may use it, what happens where it is damaged, what a hit shows."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.errors import StoreError
+from brimline.search import documents
+from brimline.search.documents import Document, Within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def document(ref: str, text: str = "otter", **fields: Any) -> Document:
+    """A text of the source `s`."""
+    return Document("s", ref, "/p", "", 0.0, "", text)._replace(**fields)
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    """An open file."""
+    connection = documents._connect(str(tmp_path / "1-1.sqlite3"))
+    yield connection
+    connection.close()
+
+
+def refs(base: sqlite3.Connection, expression: str, *ids: int) -> list[str]:
+    """The names of what fits, the best first."""
+    found = list(ids) or documents.find_ids(base, expression, "s")
+    return [hit.document.ref for hit in documents.read_hits(base, expression, found)]
+
+
+def test_the_newest_generation_of_this_format_is_used(tmp_path: Path) -> None:
+    """By its number, not by its name; files of other formats are not looked at."""
+    for name in ("1-9.sqlite3", "1-10.sqlite3", "2-11.sqlite3", "1-12.sqlite3-wal", "1-x.sqlite3"):
+        (tmp_path / name).touch()
+
+    assert documents._newest_generation(str(tmp_path)) == f"{tmp_path}/1-10.sqlite3"
+    assert documents._newest_generation(str(tmp_path / "new")) == f"{tmp_path}/new/1-1.sqlite3"
+    assert (tmp_path / "new" / "1-1.sqlite3").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_a_link_is_not_followed(tmp_path: Path, which: str) -> None:
+    """What it leads to may be somebody else's; who can do without a file does."""
+    folder = tmp_path / "search"
+    (tmp_path / "elsewhere").mkdir()
+    if which == "folder":
+        folder.symlink_to(tmp_path / "elsewhere")
+    else:
+        folder.mkdir()
+        (folder / "1-1.sqlite3").symlink_to(tmp_path / "elsewhere" / "a")
+
+    with pytest.raises(StoreError, match=r"the search index cannot be used: .* is a link, and"):
+        documents.use_database(str(folder), lambda _: 1, in_memory=False)
+    assert documents.use_database(str(folder), lambda _: 1) == 1
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+@pytest.mark.parametrize("derived", [True, False])
+def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
+    tmp_path: Path, derived: bool
+) -> None:
+    """All that belonged to it goes; the next one finds an empty one."""
+    folder = str(tmp_path)
+    for ending in ("", "-wal", "-shm"):
+        (tmp_path / f"1-7.sqlite3{ending}").write_bytes(b"no database" * 999)
+
+    def work(base: sqlite3.Connection) -> dict[str, str]:
+        return documents.states_by_ref(base, "s")
+
+    if derived:
+        assert documents.use_database(folder, work, derived=True) == {}
+    else:
+        told = f"the search index in {folder} was damaged and is begun anew: add all of it again"
+        with pytest.raises(StoreError) as raised:
+            documents.use_database(folder, work, derived=False)
+        assert str(raised.value) == told
+        assert documents.use_database(folder, work, derived=False) == {}
+    assert [name for name in os.listdir(folder) if "1-7" in name] == []
+    assert os.path.exists(f"{folder}/1-8.sqlite3")
+    assert documents.renewed == [f"{folder}/1-7.sqlite3"]
+
+
+@pytest.mark.parametrize(
+    ("code", "attempts", "outcome"),
+    [
+        (sqlite3.SQLITE_BUSY, 4, "memory"),
+        (sqlite3.SQLITE_LOCKED, 4, "memory"),
+        (sqlite3.SQLITE_FULL, 2, "memory"),
+        (sqlite3.SQLITE_READONLY | 8 << 8, 2, "memory"),
+        (sqlite3.SQLITE_ERROR, 1, "the search index cannot be used: failed"),
+    ],
+)
+def test_work_that_fails_is_tried_again_or_done_in_memory(
+    tmp_path: Path, code: int, attempts: int, outcome: str
+) -> None:
+    """Three times where another has the file, at once where it cannot be written."""
+    tried: list[str] = []
+
+    def work(base: sqlite3.Connection) -> str:
+        (file,) = [row[2] for row in base.execute("PRAGMA database_list")]
+        tried.append(file)
+        if not file:
+            return "memory"
+        error = sqlite3.OperationalError("failed")
+        error.sqlite_errorcode = code
+        raise error
+
+    if outcome == "memory":
+        assert documents.use_database(str(tmp_path), work) == "memory"
+    else:
+        with pytest.raises(StoreError, match=outcome):
+            documents.use_database(str(tmp_path), work)
+    assert len(tried) == attempts
+    with pytest.raises(StoreError, match="the search index cannot be used: failed"):
+        documents.use_database(str(tmp_path), work, in_memory=False)
+
+
+def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_deleted(
+    base: sqlite3.Connection,
+) -> None:
+    """Its layout is made once."""
+    told = [
+        base.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("journal_mode", "synchronous", "secure_delete", "user_version")
+    ]
+
+    assert told == ["wal", 1, 1, 3]
+
+
+def test_a_document_takes_the_place_of_one_of_its_name(base: sqlite3.Connection) -> None:
+    """Of its source; nothing is found any more by the words of the former."""
+    documents.add(base, [document("a"), document("b", "otter otter")])
+    documents.add(base, [document("a", "walrus"), document("a", source="t")])
+
+    assert refs(base, "otter") == ["b"]
+    assert refs(base, "walrus") == ["a"]
+    assert documents.states_by_ref(base, "s") == {"a": "", "b": ""}
+    documents.remove(base, "s", ["a"])
+    documents.remove(base, "s", [])
+    assert documents.states_by_ref(base, "s") == {"b": ""}
+    assert documents.states_by_ref(base, "t") == {"a": ""}
+    assert documents.find_ids(base, "", "s") == []
+
+
+def test_a_title_counts_twice_and_of_equals_the_newer_comes_first(base: sqlite3.Connection) -> None:
+    """In the ids as in what is read by them."""
+    documents.add(base, [document("old", at=1.0), document("new", at=2.0)])
+    documents.add(base, [document("title", "nothing", title="otter")])
+    documents.add(base, [document(f"{at}", "elk") for at in range(9)])
+
+    assert refs(base, "otter") == ["title", "new", "old"]
+    first, _, last = documents.find_ids(base, "otter", "s")
+    assert refs(base, "otter", last, first) == ["title", "old"]
+
+
+def test_what_is_stored_elsewhere_too_counts_as_a_projects(base: sqlite3.Connection) -> None:
+    """By its name; what merely begins like the project does not."""
+    places = {"own": "/p", "below": "/p/q", "beside": "/p2", "shared": "/q", "none": ""}
+    documents.add(base, [document(ref, project=place) for ref, place in places.items()])
+
+    within = documents.states_by_ref(base, "s", Within("/p/", ["shared", "missing"]))
+    found = documents.find_ids(base, "otter", "s", Within("/p"))
+
+    assert sorted(within) == ["below", "own", "shared"]
+    assert len(found) == 2
+    assert len(documents.states_by_ref(base, "s")) == 5
+
+
+@pytest.mark.parametrize(
+    ("marked", "shown"),
+    [
+        ("a b c d e f g h i \1otter j", "b c d e f g h i otter j"),
+        (
+            "\1otter " + " ".join(map(str, range(2, 18))),
+            "otter " + " ".join(map(str, range(2, 17))),
+        ),
+        ("one \1otter\n two  \1otter", "one otter two otter"),
+        ("no match here", "no match here"),
+    ],
+)
+def test_a_match_is_shown_with_eight_words_before_and_sixteen_from_it_on(
+    marked: str, shown: str
+) -> None:
+    """On one line, without the marks."""
+    assert documents._words_around_match(marked) == shown
+
+
+def test_room_that_is_free_is_not_in_use(base: sqlite3.Connection) -> None:
+    """In bytes, by whole pages."""
+    (page,) = base.execute("PRAGMA page_size").fetchone()
+    empty = documents.used_bytes(base)
+    documents.add(base, [document("a", "x " * 500_000)])
+    full = documents.used_bytes(base)
+    documents.remove(base, "s", ["a"])
+
+    assert empty % page == 0
+    assert full >= empty + 1_000_000
+    assert documents.used_bytes(base) < full - 900_000
+
+
+@pytest.mark.parametrize(
+    ("error", "is_damage"),
+    [
+        (sqlite3.DatabaseError("database disk image is malformed"), False),
+        (sqlite3.DatabaseError("malformed database schema"), True),
+        (sqlite3.OperationalError("no such table: words"), True),
+        (sqlite3.OperationalError("no such column: state"), True),
+        (sqlite3.OperationalError("Could not decode to UTF-8 column"), True),
+        (sqlite3.OperationalError("database is locked"), False),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"), True),
+        (ValueError("other"), False),
+    ],
+)
+def test_some_failures_say_that_a_file_is_damaged(error: Exception, is_damage: bool) -> None:
+    """By their words, where SQLite has no number for them."""
+    assert documents.is_damage(error) is is_damage
+
+
+@pytest.mark.parametrize(
+    ("code", "is_damage"),
+    [
+        (sqlite3.SQLITE_CORRUPT, True),
+        (sqlite3.SQLITE_CORRUPT | 1 << 8, True),
+        (26, True),
+        (5, False),
+    ],
+)
+def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> None:
+    """Whatever is added to them for the details."""
+    error = sqlite3.DatabaseError("failed")
+    error.sqlite_errorcode = code
+
+    assert documents.is_damage(error) is is_damage
+
+
+def test_what_is_no_unicode_becomes_visible() -> None:
+    """What is no text stays as it is."""
+    assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
+    assert documents.project_bounds(Within("/a\ud800"))["project"] == "/a\\ud800"

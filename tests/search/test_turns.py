@@ -1,0 +1,232 @@
+"""Entries of memory: which are new, which come first, what is kept of each and what is not."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.search import documents, ranking, turns, vectors
+from brimline.search.turns import Entry, Hit, Memory, Other
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+
+@pytest.fixture
+def store(world: Path) -> Memory:
+    """An empty memory."""
+    return Memory(str(world / "m"))
+
+
+def rows(store: Memory, sql: str) -> list[Any]:
+    """What the file holds."""
+    return store.use(lambda base: base.execute(sql).fetchall())
+
+
+def other(
+    key: str, text: str, at: float = 0.0, words: float = 1.0, before: str = "", **fields: Any
+) -> Other:
+    """An entry from elsewhere."""
+    hit = Hit(key, text, "s", at, "user", "p", 10**11, 0.0, "mia")._replace(**fields)
+    return Other(hit, ranking.Found(words, words, words), before)
+
+
+def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
+    """However many batches they take; each entry once, the first of those of one name."""
+    entries = [Entry(f"{number}", f"otter {number}") for number in range(501)]
+
+    assert store.put(entries) == 501
+    assert store.put([*entries, Entry("more", "elk")]) == 1
+    assert store.put([Entry("twice", "first"), Entry("twice", "second")]) == 1
+    assert rows(store, "SELECT text FROM entries WHERE ref = 'twice'") == [("first",)]
+    assert rows(store, "SELECT count(*), count(DISTINCT ref) FROM entries") == [(503, 503)]
+    assert store.put([]) == 0
+
+
+def test_an_entry_that_changed_takes_the_place_of_the_former(store: Memory) -> None:
+    """Nothing is left of its words, also in the entry after it; what is alike stays as it was."""
+    store.put([Entry("a", "otter", "g"), Entry("b", "elk", "g")])
+
+    assert store.put([Entry("a", "walrus", "g"), Entry("b", "elk", "g")]) == 1
+
+    assert rows(store, "SELECT ref, text, before FROM entries ORDER BY id") == [
+        ("b", "elk", ""),
+        ("a", "walrus", "elk"),
+    ]
+    assert rows(store, "SELECT count(*) FROM turns WHERE turns MATCH 'otter'") == [(0,)]
+
+
+def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(store: Memory) -> None:
+    """Where it is one row there are none."""
+    store.put([Entry("a", "otter", rows="r1 r2"), Entry("b", "elk")])
+
+    found = {hit.id: list(hit.rows) for hit in [*store.search("otter"), *store.search("elk")]}
+    store.use(lambda base: turns.remove_entries(base, "ref = 'a'", ()))
+
+    assert found == {"a": ["r1", "r2"], "b": []}
+    assert rows(store, "SELECT name FROM facts WHERE name LIKE 'rows:%'") == []
+
+
+def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
+    """Each with a number of its own, by which it is asked for."""
+    store.put([Entry(name, "otter") for name in ("c", "a", "b")])
+
+    hits = store.search("otter")
+
+    assert [(hit.id, hit.number) for hit in hits] == [("c", 1), ("a", 2), ("b", 3)]
+    assert [hit.id for hit in store.search("otter", 2)] == ["c", "a"]
+
+
+@pytest.mark.parametrize(("number", "found"), [(199, 199), (200, 200), (201, 200)])
+def test_a_search_by_words_offers_200(
+    store: Memory, number: int, found: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where there are no vectors, that is all there is."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    store.put([Entry(f"{at}", "otter") for at in range(number)])
+
+    assert len(store.search("otter", 999)) == found
+    assert store.search("elk") == []
+    assert store.search(" ") == []
+
+
+def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Memory) -> None:
+    """At the end of a block, at the beginning of the next; what another process added too."""
+    store.put([Entry(f"{at}", f"number {at}") for at in range(1, 255)])
+    store.put([Entry("255", "The puppy barks.")])
+    before = store.search("a small dog", 1)
+    Memory(store.folder).put([Entry("256", "A kitten sleeps.")])
+    after = [store.search(asked, 1)[0].id for asked in ("a small dog", "a young cat")]
+
+    assert [hit.id for hit in before] == ["255"]
+    assert after == ["255", "256"]
+    assert rows(store, "SELECT block FROM vectors") == [(0,), (1,)]
+
+
+def test_nothing_is_left_of_the_vector_of_what_is_taken_out(store: Memory) -> None:
+    """Its neighbours in the block keep theirs."""
+    store.put([Entry(name, f"the {name}") for name in ("otter", "elk", "yak")])
+    store.use(lambda base: turns.remove_entries(base, "ref = 'elk'", ()))
+
+    ((records,),) = rows(store, "SELECT records FROM vectors")
+    size = len(records) // 256
+    used = [any(records[at * size : (at + 1) * size]) for at in range(5)]
+
+    assert used == [False, True, False, True, False]
+    assert len(records) == 256 * size
+    assert [hit.id for hit in store.search("elk")] == ["otter", "yak"]
+
+
+def test_entries_that_came_without_vectors_get_them_once(
+    store: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thousand at a time; all of them anew where they are of another table."""
+    table = vectors.load()
+    assert table
+    with monkeypatch.context() as without:
+        without.setattr(vectors, "load", lambda: None)
+        store.put([Entry(f"{at}", f"otter {at}") for at in range(1_001)])
+
+    def make(connection: sqlite3.Connection) -> int:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            return turns.make_missing_vectors(connection, table)
+
+    assert [store.use(make) for _ in range(3)] == [1_000, 1, 0]
+    store.use(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
+    assert [store.use(make) for _ in range(3)] == [1_000, 1, 0]
+    assert rows(store, "SELECT value FROM facts WHERE name = 'table'") == [
+        (turns.table_digest(table),)
+    ]
+
+
+def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
+    """Only words count until they are made anew."""
+    store.put([Entry("dog", "The puppy barks."), Entry("cat", "The kitten sleeps.")])
+    store.use(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
+
+    assert store.search("quarrelsome") == []
+    assert [hit.id for hit in store.search("kitten")] == ["cat"]
+
+
+def test_entries_from_elsewhere_are_among_those_of_here(store: Memory) -> None:
+    """With the author and a score; what is here is listed as it is here."""
+    store.put([Entry("here", "otter one")])
+    others = [other("x", "otter two"), other("y", "otter one", words=9.0)]
+
+    hits = store.search("otter", others=lambda: others)
+
+    assert {hit.id: hit.author for hit in hits} == {"here": "", "x": "mia"}
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert [hit.id for hit in store.search("otter", 1, others=lambda: others)] == [hits[0].id]
+
+
+def test_what_several_said_alike_elsewhere_is_listed_as_it_was_said_last(store: Memory) -> None:
+    """And what stands before a good one there is better for it."""
+    alike = [other("new", "otter", at=5.0), other("old", "otter", at=1.0)]
+    assert [hit.id for hit in store.search("otter", others=lambda: alike)] == ["new"]
+
+    chain = [
+        other("a", "otter a", words=0.5),
+        other("b", "otter b", words=0.5),
+        other("c", "otter c", words=9.0, before="b"),
+        other("d", "otter d", words=0.0),
+    ]
+    hits = store.search("otter", others=lambda: chain)
+
+    assert [hit.id for hit in hits] == ["c", "b", "a", "d"]
+
+
+def test_three_times_as_many_as_are_wanted_are_held_against_the_floor(store: Memory) -> None:
+    """What comes after those is not looked at, however well it fits."""
+    poor = [other(f"{at}", f"nothing {at}", words=9.0 - at) for at in range(3)]
+    good = other("good", "retry limit importer", words=5.5)
+
+    def ids(limit: int, *found: Other) -> list[str]:
+        hits = store.search("retry limit importer", limit, others=lambda: found, may_be_none=True)
+        return [hit.id for hit in hits]
+
+    assert ids(1, *poor[:2], good) == ["good"]
+    assert ids(1, *poor, good) == []
+    assert ids(2, *poor, good) == ["good"]
+
+
+def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path) -> None:
+    """Neither in the file nor in what is yet to be written into it."""
+    store.put([Entry("a", "walrus zanzibar", rows="r1"), Entry("b", "elk")])
+
+    store.use(lambda base: turns.remove_entries(base, "ref = ?", ("a",)))
+
+    left = b"".join(path.read_bytes() for path in (world / "m").iterdir())
+    assert b"zanzibar" not in left
+    assert b"elk" in left
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Otter otter OTTER", ["Otter", "otter", "OTTER"]),
+        ("otter plan otter", ["otter", "plan"]),
+        ("check_one", ["check", "one"]),
+        ("e\u0301t\u00e9", ["\u00e9t\u00e9"]),
+        ("The", ["The"]),
+        ("", []),
+    ],
+)
+def test_words_are_told_apart_as_they_are_written(query: str, words: list[str]) -> None:
+    """Each once, in their order; a name falls into its parts."""
+    assert turns.telling_words(query) == words
+
+
+def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
+    """By words and by meaning."""
+    places = {"a": "/p", "b": "/p/in", "c": "/p2", "d": ""}
+    store.put([Entry(name, "puppy", project=place) for name, place in places.items()])
+    search = functools.partial(store.search, within=documents.Within("/p"))
+
+    assert [hit.id for hit in search("puppy")] == ["a", "b"]
+    assert sorted(hit.id for hit in search("dog")) == ["a", "b"]
+    assert len(store.search("puppy")) == 4
