@@ -33,7 +33,7 @@ def short_lived(transcript):
     if cache is None or not (folder / "short").exists():
         return cache
     mark = folder / str(cache.at)
-    at = cache.at if mark.exists() else clock.now()
+    at = cache.at if mark.exists() else clock.now_s()
     mark.touch()
     return cache._replace(at=at, lifetime_s=1)
 expiry.last_cache = short_lived
