@@ -98,3 +98,67 @@ def test_what_is_not_understood_is_told(
     with pytest.raises(StateError, match=sentence):
         daily_note.append_session_line(record(), "/p", str(world / place) if place else "%Y.md")
     assert list(vault.rglob("*.md")) == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"changed": {}, "commits": []}, ""),
+        ({"changed": {"/a": 1}, "commits": []}, " (1 file changed)"),
+        ({"tasks": {"1": ["pending", "a"]}}, " (2 files changed, 1 commit, 1 open task)"),
+        (
+            {
+                "changed": {},
+                "commits": [["1", "a"], ["2", "b"]],
+                "tasks": {
+                    "1": ["pending", "a"],
+                    "2": ["in_progress", "b"],
+                    "3": ["completed", "c"],
+                },
+            },
+            " (2 commits, 2 open tasks)",
+        ),
+    ],
+)
+def test_an_entry_counts_what_came_of_a_session(
+    vault: Path, fields: dict[str, Any], told: str
+) -> None:
+    """What there is none of is not told."""
+    made = record()
+    for name, value in fields.items():
+        setattr(made, name, value)
+
+    note = daily_note.append_session_line(made, "/home/dev/shop", str(vault))
+
+    assert note is not None
+    with open(note, encoding="utf-8") as file:
+        (line,) = file.read().splitlines()
+    assert line[7:].removeprefix(" ") == (
+        f"brimline: shop: Make the import faster{told} %% brimline {made.session} %%"
+    )
+
+
+@pytest.mark.parametrize(("size", "shown"), [(160, "x" * 160), (161, "x" * 159 + "…")])
+def test_the_first_message_is_told_in_a_hundred_and_sixty_characters(
+    vault: Path, size: int, shown: str
+) -> None:
+    """In which nothing can end the mark of an entry."""
+    for text, told in (("x" * size, shown), ("a %% b", "a % % b")):
+        note = daily_note.append_session_line(record(text), "/p", f"{vault}/%Y-{len(text)}.md")
+        assert note is not None
+        with open(note, encoding="utf-8") as file:
+            assert f"brimline: p: {told} (2 files" in file.read()
+
+
+def test_a_note_that_is_empty_or_ends_with_a_line_gets_no_blank_one(vault: Path) -> None:
+    """Each session has its own line."""
+    for before in ("", "# Today\n"):
+        note = vault / time.strftime("%Y-%m-%d.md")
+        note.write_text(before, encoding="utf-8")
+        for name in ("one", "two"):
+            made = record()
+            made.session = name
+            daily_note.append_session_line(made, "/p", str(vault))
+        lines = note.read_text(encoding="utf-8").removeprefix(before).split("\n")
+        ends = [line.rpartition("%% brimline ")[2] for line in lines]
+        assert ends == ["one %%", "two %%", ""]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -324,3 +325,208 @@ def test_a_damaged_ledger_is_gone_on_with(document: dict[str, Any]) -> None:
 
     fold.fold_row(record, {"type": "user", "message": {"role": "user", "content": "hello"}})
     assert record.messages[-1]["text"] == "hello"
+
+
+def test_the_last_two_hundred_calls_wait_for_their_answers(session: SessionBuilder) -> None:
+    """What an older one of them did is not known."""
+    calls = [session.tool_call(9, "Read", file_path=f"/p/{number}") for number in range(201)]
+    for call in calls[:2]:
+        answered(session, call, "ok")
+
+    record = recorded(session)
+
+    assert list(record.read) == ["/p/1"]
+    assert len(record.calls) == 199
+
+
+def test_the_last_two_hundred_tasks_are_known(session: SessionBuilder) -> None:
+    """One without a subject or a number is none."""
+    listed = [{"id": str(number), "subject": f"Task {number}"} for number in range(201)]
+    others = [{"id": "x"}, {"subject": "no number"}, "no task", {"id": "y", "content": "Last"}]
+    call = session.tool_call(9, "TaskList")
+    answered(session, call, "ok", copy={"tasks": [*listed, *others]})
+
+    tasks = recorded(session).tasks
+
+    assert list(tasks) == [*(str(number) for number in range(2, 201)), "y"]
+    assert (tasks["2"], tasks["y"]) == (["pending", "Task 2"], ["pending", "Last"])
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "copy", "tasks"),
+    [
+        ("TaskCreate", {"subject": "New"}, {"task": {"id": "7"}}, {"7": ["pending", "New"]}),
+        ("TaskCreate", {"subject": "New"}, {"task": "7"}, {"12": ["pending", "New"]}),
+        ("TaskCreate", {}, {"task": {"id": "7"}}, {}),
+        ("TaskUpdate", {"taskId": "1", "status": "completed"}, {}, {"1": ["completed", "Old"]}),
+        ("TaskUpdate", {"taskId": "1", "subject": "Newer"}, {}, {"1": ["pending", "Newer"]}),
+        ("TaskUpdate", {"taskId": "1", "status": "completed"}, {"success": False}, {}),
+        ("TaskUpdate", {"status": "completed", "subject": "x"}, {"success": True}, {}),
+        ("TodoWrite", {"todos": ["none", {"content": "A"}]}, {}, {"0": ["pending", "A"], "1": []}),
+        ("TodoWrite", {}, {}, {"1": []}),
+    ],
+)
+def test_what_a_tool_says_of_tasks(
+    session: SessionBuilder,
+    tool: str,
+    given: dict[str, Any],
+    copy: dict[str, Any],
+    tasks: dict[str, list[str]],
+) -> None:
+    """What is not said stays as it was; a list of things to do replaces all."""
+    first = session.tool_call(9, "TaskCreate", subject="Old")
+    answered(session, first, "Task #1 created")
+    answered(session, session.tool_call(9, tool, **given), "Task #12 done", copy=copy)
+
+    wanted = {"1": ["pending", "Old"]} | tasks
+    assert recorded(session).tasks == {number: task for number, task in wanted.items() if task}
+
+
+def test_what_is_taken_back_is_the_last_message_and_only_while_it_waits(
+    session: SessionBuilder,
+) -> None:
+    """A message that was sent since stays; so does what was typed besides."""
+    queued(session, "first")
+    queued(session, "second")
+    queued(session, "first", "popAll")
+    queued(session, "second", "popAll")
+    session.prompt("sent")
+    queued(session, "sent", "popAll")
+
+    record = recorded(session)
+
+    assert [(one["text"], one["kind"]) for one in record.messages] == [
+        ("first", "queued"),
+        ("sent", "prompt"),
+    ]
+    assert record.queued == ["first"]
+
+
+@pytest.mark.parametrize(("short_of", "unread"), [(0, False), (1, True)])
+def test_of_a_long_transcript_the_end_is_read_from_a_line_on(
+    session: SessionBuilder, short_of: int, unread: bool
+) -> None:
+    """What was passed over is counted, up to the line that reading began at."""
+    first = json.dumps(session.prompt("first"), separators=(",", ":"), ensure_ascii=False)
+    session.prompt("second")
+    with open(session.path, "rb") as file:
+        size = len(file.read())
+    record = ledger.Ledger(session.session_id)
+
+    assert fold.bring_up_to_date(record, session.path, most_bytes=size - short_of)
+
+    texts = [message["text"] for message in record.messages]
+    assert texts == (["second"] if unread else ["first", "second"])
+    assert record.unread_bytes == (len(first.encode()) + 1 if unread else 0)
+    assert record.cursor == fold.cursor_at_end(session.path)
+
+
+def test_where_time_is_up_a_hundred_lines_are_read_and_the_next_look_goes_on(
+    session: SessionBuilder,
+) -> None:
+    """Until all is read; then there is nothing to do."""
+    for number in range(250):
+        session.prompt(f"message {number}")
+    record = ledger.Ledger(session.session_id)
+    counts = []
+    while fold.bring_up_to_date(record, session.path, until=0.0):
+        counts.append(len(record.messages))
+
+    assert counts == [100, 200, 250]
+    assert record.cursor["offset"] == os.path.getsize(session.path)
+
+
+def test_what_is_no_transcript_changes_nothing(session: SessionBuilder, project_dir: str) -> None:
+    """None, one that is not there, a folder."""
+    record = ledger.Ledger("s")
+    for path in (None, f"{project_dir}/none.jsonl", project_dir):
+        assert fold.bring_up_to_date(record, path) is False
+        assert fold.cursor_at_end(path) == {}
+    session.raw("")
+    assert fold.bring_up_to_date(record, session.path) is False
+    assert record.__dict__ == ledger.Ledger("s").__dict__
+
+
+@pytest.mark.parametrize(("distance", "is_read_again"), [(256, True), (257, False)])
+def test_a_change_within_the_last_256_bytes_is_seen(
+    session: SessionBuilder, distance: int, is_read_again: bool
+) -> None:
+    """What was rewritten further in front is not noticed by its bytes."""
+    session.prompt("a" * 600)
+    record = ledger.Ledger(session.session_id)
+    fold.bring_up_to_date(record, session.path)
+    with open(session.path, "r+b") as file:
+        file.seek(-distance, 2)
+        file.write(b"!")
+
+    assert fold.bring_up_to_date(record, session.path) is is_read_again
+
+
+@pytest.mark.parametrize("offset", [-1, 10**9, "5", None, 3.0])
+def test_a_place_that_cannot_be_is_the_beginning(session: SessionBuilder, offset: Any) -> None:
+    """Nothing is said twice by that."""
+    session.prompt("first")
+    record = recorded(session)
+    record.cursor["offset"] = offset
+
+    assert fold.bring_up_to_date(record, session.path)
+    assert [message["text"] for message in record.messages] == ["first"]
+    assert record.cursor == fold.cursor_at_end(session.path)
+
+
+def test_plans_subagents_and_compactions_are_counted_or_named(session: SessionBuilder) -> None:
+    """A plan by the file that the client names; a boundary and its summary are one compaction."""
+    told = []
+    for copy in ({"filePath": "/plans/a.md"}, {}):
+        answered(session, session.tool_call(9, "ExitPlanMode", plan="x"), "ok", copy=copy)
+        told.append(recorded(session).plan)
+    for tool in ("Task", "Agent"):
+        answered(session, session.tool_call(9, tool, prompt="look"), "done")
+    answered(session, session.tool_call(9, "Task", prompt="look"), "no", failed=True)
+    session.compact(100)
+    session.compact(100, legacy=True)
+    session.compact(100)
+
+    record = recorded(session)
+
+    assert told == ["/plans/a.md"] * 2
+    assert (record.subagents, record.compactions) == (2, 3)
+
+
+def test_an_edit_outdates_every_check_but_a_plan_does_not(session: SessionBuilder) -> None:
+    """And a command in the background, or one that was broken off, leaves no result."""
+    ran(session, "pytest -q", "ok")
+    answered(session, session.tool_call(9, "Write", file_path="/x/plans/a.md"), "ok")
+    after_plan = recorded(session).checks["pytest"].get("edited")
+    answered(session, session.tool_call(9, "Write", file_path="/x/plans/a.py"), "ok")
+    after_edit = recorded(session).checks["pytest"].get("edited")
+    call = session.tool_call(9, "Bash", command="make serve", run_in_background=True)
+    answered(session, call, "running")
+    broken = session.tool_call(9, "Bash", command="make all")
+    answered(session, broken, "", copy={"interrupted": True})
+    moved = session.tool_call(9, "Bash", command="pytest -q")
+    answered(session, moved, "", copy={"backgroundTaskId": "b1"})
+
+    record = recorded(session)
+
+    assert (after_plan, after_edit) == (None, True)
+    assert record.checks["pytest"]["result"] == "result unknown"
+    lines = {ran["line"]: ran["background"] for ran in record.commands.values()}
+    assert lines == {"make serve": True}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_marked"),
+    [
+        ("brim:keep x", True),
+        ("Brim:DECIDE: x", True),
+        ("  brim:note", True),
+        ("brim:pin last", False),
+        ("brim:keeper x", False),
+        ("brim:keep-alive x", False),
+        ("say brim:keep x", False),
+    ],
+)
+def test_a_line_is_marked_by_its_first_word(text: str, is_marked: bool) -> None:
+    """One of three, whatever its case."""
+    assert fold.has_marked_notes(f"go\n{text}") is is_marked

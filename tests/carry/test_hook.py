@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline import clock
 from brimline.carry import card, ledger
 from brimline.fast import io, paths
 from brimline.hooks import entry
@@ -306,3 +307,100 @@ def test_the_card_says_that_it_may_be_incomplete_where_the_checkpoint_is_old(
 
     assert "may be incomplete" not in fresh
     assert "may be incomplete" in old
+
+
+def filled_up_to(session: SessionBuilder, size: int) -> None:
+    """Let a session's file be exactly that large, by a row that tells nothing."""
+    head, end = b'{"type":"progress","x":"', b'"}\n'
+    missing = size - os.path.getsize(session.path) - len(head) - len(end)
+    session.raw(head + b"x" * missing + end)
+
+
+@pytest.mark.parametrize(("more", "is_whole"), [(0, True), (1, False)])
+def test_a_hook_reads_five_megabytes_of_a_transcript(
+    answer: Answer, talk: SessionBuilder, home_dir: str, more: int, is_whole: bool
+) -> None:
+    """Of a longer one its end."""
+    filled_up_to(talk, (5 << 20) + more)
+
+    answer(talk, "PreCompact", trigger="auto")
+
+    record = ledger.load(home_dir, talk.session_id)
+    assert (record.unread_bytes == 0) is is_whole
+    assert bool(record.messages) is is_whole
+
+
+@pytest.mark.parametrize(("size", "is_read"), [((2 << 20) - 1, False), (2 << 20, True)])
+def test_two_megabytes_are_read_on_along_the_way(
+    answer: Answer, talk: SessionBuilder, home_dir: str, size: int, is_read: bool
+) -> None:
+    """Where the last reply begins that far behind what was read; the mark says how far."""
+    filled_up_to(talk, size)
+    talk.reply(100_000)
+    turns = []
+    for _ in range(2):
+        raw = json.dumps(event("PostToolUse", talk, tool_name="Read", tool_response={})).encode()
+        turn = entry.open_turn("PostToolUse", raw, home_dir)
+        assert turn is not None
+        entry.answer_turn(turn)
+        turns.append(turn.reading.offset)
+        talk.prompt("go on")
+        talk.reply(100_000)
+
+    folder = f"{home_dir}/sessions/{talk.session_id}"
+    marks = [name for name in os.listdir(folder) if name.startswith("carried-")]
+    assert turns[0] == size
+    assert marks == ([f"carried-{size}"] if is_read else [f"carried-{turns[1]}"])
+
+
+@pytest.mark.parametrize(("blanks", "told"), [(65_535, "x"), (65_536, card.INSTRUCTIONS)])
+def test_of_the_users_own_instructions_sixty_four_kilobytes_are_read(
+    answer: Answer, talk: SessionBuilder, blanks: int, told: str
+) -> None:
+    """Where there is nothing in them ours are given."""
+    own = Path(paths.client_config_dir(), "compact-instructions.txt")
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_text(" " * blanks + "x", encoding="utf-8")
+
+    assert answer(talk, "PreCompact", trigger="auto") == told
+
+
+@pytest.mark.parametrize(("days", "stays"), [(29.9, True), (30.1, False)])
+def test_what_is_kept_of_a_session_stays_for_thirty_days(
+    talk: SessionBuilder, home_dir: str, days: float, stays: bool
+) -> None:
+    """After it was last written."""
+    old = Path(paths.carry_session_dir(home_dir, "old"))
+    old.mkdir(parents=True)
+    (old / "ledger.json").write_bytes(b"{}")
+    then = clock.now() - days * 86_400
+    for path in (old / "ledger.json", old):
+        os.utime(path, (then, then))
+    raw = json.dumps(event("SessionStart", talk, source="startup")).encode()
+    turn = entry.open_turn("SessionStart", raw, home_dir)
+    assert turn is not None
+
+    entry.tidy(turn, seconds=60.0)
+
+    assert old.exists() is stays
+
+
+def test_where_carrying_is_switched_off_nothing_is_kept_or_read(
+    answer: Answer, talk: SessionBuilder, home_dir: str
+) -> None:
+    """No event leaves a record of what was said."""
+    io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
+    filled_up_to(talk, 3 << 20)
+    talk.reply(100_000)
+    for name, fields in (
+        ("SessionStart", {"source": "startup"}),
+        ("PostToolUse", {"tool_name": "Read", "tool_response": {}}),
+        ("Stop", {}),
+        ("PostCompact", {"trigger": "auto", "compact_summary": RULE}),
+        ("SessionEnd", {"reason": "clear"}),
+    ):
+        answer(talk, name, **fields)
+
+    assert not os.path.exists(paths.carry_session_dir(home_dir, talk.session_id))
+    spool = Path(home_dir, "sessions", talk.session_id, "spool.jsonl").read_text("utf-8")
+    assert '"Carried"' not in spool

@@ -11,11 +11,23 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from brimline.cli import demo
+from brimline.fast import policy
+from brimline.gauge import reading
+from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
+
+    from .conftest import Golden
+
+# Before each step; a prompt adds to what the next request takes.
+OCCUPANCIES = [
+    *(None, 24_300, 26_200, 46_000, 53_400, 74_600, 74_950, 75_042, 93_942, 93_942, 100_442),
+    *(103_842, 107_742, 109_242, 114_542, 117_742, 117_742, 120_542, 122_442, 125_542, 129_042),
+    *(137_642, 141_042, 142_942, 152_742, 158_142, None, None, 93_442),
+]
 
 
 def test_every_capability_speaks_and_nothing_is_left_behind(
@@ -52,19 +64,44 @@ def test_every_capability_speaks_and_nothing_is_left_behind(
     assert not (world / "brimline").exists()
 
 
-def test_a_pipe_gets_plain_text(world: Path) -> None:
-    """Without a terminal no control sequence is printed."""
+def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
+    """Without a terminal no control sequence is printed, and the story is the same every time."""
     console = Console(file=io.StringIO(), force_terminal=False, width=80)
+    player = demo.Player(str(world / "play"))
 
-    demo.show_story(demo.Player(str(world / "play")), console, paced=False)
+    demo.show_story(player, console, paced=False)
 
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text
-    assert "compacted without a model: results become lines, words stay ─" in text
-    assert "Each names its key:" in " ".join(text.replace("│", "").split())
-    assert "step 6: a long output stays out" in text
-    assert "after step 11, the model is told" in text, "steps are counted from 1"
-    assert "78bd…" in text, "what is cut says so"
-    assert " 81%  L4" in text
-    assert "messages to the model  5" in text
-    assert text.count("[brimline]") == 5
+    golden("demo.txt", text)
+    assert [moment.reading.occupancy_tokens for moment in player.moments] == OCCUPANCIES
+    assert player.tokens == 102_842
+    assert list(player.sizes.values())[4:6] == [350, 92], "of a long output, and of a part of it"
+
+
+def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
+    """The compaction point is in it; where nothing is known no share is told."""
+    player = demo.Player(str(world / "play"))
+    player.session.model = "claude-sonnet-4-6"
+    state = SessionState(player.home_dir, player.session.session_id)
+    rules = policy.load(player.home_dir, player.session.cwd)
+    bars = []
+    for tokens in (None, 2_000, 100_000, 166_000, 260_000):
+        if tokens:
+            player.session.reply(tokens, output_tokens=0)
+        found = reading.measure(player.session.path, state, rules)
+        bars.append(str(demo._window_bar(found)))
+
+    assert [len(bar[:50].rstrip()) for bar in bars] == [50] * 5
+    assert [bar[:50].count("█") for bar in bars[:4]] == [0, 0, 25, 41]
+    assert [bar[:50].index("┃") for bar in bars[:4]] == [41] * 4
+    assert [bar[50:] for bar in bars[:4]] == ["", "   1%  L0", "  50%  L0", "  83%  L4"]
+    for kind, most in (("bulk", 8), ("compact", 16)):
+        shown = []
+        for count in (most, most + 1):
+            rows = "\n".join(str(number) for number in range(count))
+            moment = demo.Moment(demo.Step(kind, "x"), found, "", rows)
+            (panel,) = demo._moment_panels(moment, 3)
+            shown.append(str(panel.renderable).split("\n"))
+        assert shown[0] == [str(number) for number in range(most)]
+        assert shown[1] == [*(str(number) for number in range(most - 2)), "…", str(most)]

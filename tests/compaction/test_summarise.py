@@ -109,3 +109,48 @@ def test_where_there_is_no_conversation_there_is_nothing_to_sum_up(body: Any) ->
     assert result.layer == (3, "nothing", 0, 0.0)
     assert result.summary == ""
     assert model.asked == []
+
+
+def test_what_a_summary_saves_is_the_difference_and_a_success_closes_the_breaker() -> None:
+    """In tokens, as both requests are estimated; failures count only in a row."""
+    body, state = talk().body(), State(summary_failures=2)
+
+    done = summarise.summarise(body, state, Model("All read."), 500)
+
+    before, after = (
+        sum(block.tokens for block in blocks.read_blocks(one) or ()) for one in (body, done.body)
+    )
+    assert done.layer[:3] == (3, "applied", 7)
+    assert done.layer.saved_tokens == pytest.approx(before - after)
+    assert state.summary_failures == 0
+    assert done.summary == "All read."
+    assert done.memories == ()
+
+
+@pytest.mark.parametrize(
+    ("answer", "summary", "memories"),
+    [
+        ("  Read.  \nRemember:\n- a\n-b\n\n  c  \n", "Read.", ("a", "b", "c")),
+        ("Read.\nRemember: one thing", "Read.", ("one thing",)),
+        ("Read. Remember: all", "Read. Remember: all", ()),
+        ("Read.\nRemember:\nRemember: b", "Read.", ("Remember: b",)),
+    ],
+)
+def test_lessons_are_the_lines_behind_their_heading(
+    answer: str, summary: str, memories: tuple[str, ...]
+) -> None:
+    """With or without a dash; without the heading there are none."""
+    done = summarise.summarise(talk().body(), State(), Model(answer))
+
+    assert (done.summary, done.memories) == (summary, memories)
+    assert done.body["messages"][0]["content"][0]["text"].endswith(f"\n{summary}")
+
+
+def test_an_answer_of_lessons_alone_is_no_summary() -> None:
+    """The request stays as it is, and the failure counts."""
+    body, state = talk().body(), State()
+
+    done = summarise.summarise(body, state, Model("\nRemember:\n- a"))
+
+    assert (done.body is body, done.layer, done.memories) == (True, (3, "failed", 0, 0.0), ())
+    assert state.summary_failures == 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.dashboard import chart, story
+from brimline.state.figures import Notice
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -261,3 +262,103 @@ def test_a_brim_far_above_all_that_was_used_is_not_drawn(
 
     assert ("the brim" in [shape.name for shape in plot.shapes]) is is_drawn
     assert plot.top == pytest.approx(1.08 * (150_000 if is_drawn else 50_000))
+
+
+@pytest.mark.parametrize(
+    ("number", "columns"), [(0, 0), (1, 1), (240, 240), (241, 240), (480, 240)]
+)
+def test_of_more_requests_than_columns_the_fullest_of_neighbours_are_drawn(
+    session: SessionBuilder, home_dir: str, number: int, columns: int
+) -> None:
+    """The first of those that are alike; in their order, up to the last."""
+    session.prompt("Go")
+    for at in range(number):
+        session.reply(20_000 + at % 2)
+    moments = story.tell_story(session.path, home_dir).moments
+
+    shown = [moment.number for moment in chart.fullest_moments(moments)]
+
+    assert len(shown) == columns
+    if number <= 240:
+        assert shown == list(range(1, number + 1))
+    elif number == 241:
+        assert shown == [*range(1, 240), 240]
+    else:
+        assert shown == list(range(2, 481, 2))
+
+
+def test_parts_that_are_more_than_the_whole_are_drawn_smaller_all_alike(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """And what is less than nothing is not drawn."""
+    session.reply(60_000)
+    (moment,) = story.tell_story(session.path, home_dir).moments
+
+    def scaled(**parts: int) -> dict[str, float]:
+        moment.parts = parts
+        return chart._scaled_parts(moment)
+
+    assert scaled(a=40_000, b=80_000, c=-5, d=0) == {"a": 20_000.0, "b": 40_000.0}
+    assert scaled(a=20_000, b=40_000) == {"a": 20_000.0, "b": 40_000.0}
+    assert scaled(a=1) == {"a": 1.0}
+    assert scaled() == {}
+
+
+def test_a_tier_stands_above_the_request_after_which_it_was_announced(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """What was said before the first request, or after what is drawn, has no place."""
+    for tokens in (50_000, 60_000, 70_000, 80_000):
+        session.reply(tokens)
+    told = story.tell_story(session.path, home_dir)
+    times = [moment.at for moment in told.moments]
+    told.figures.messages = [
+        Notice(at, "", tier, None, 9)
+        for at, tier in ((times[0] - 1, 1), (times[1], 2), (times[2] + 0.1, 3), (times[3], 4))
+    ]
+
+    plot = chart.occupancy_plot(told, told.moments[:3], chart.Size("wide", 310, 100, 10))
+    few = chart.occupancy_plot(told, told.moments[::2], chart.Size("wide", 310, 100, 10))
+
+    assert plot.marks == [
+        chart.Mark(160.0, "tier", "L2", "request 2: L2 announced"),
+        chart.Mark(260.0, "tier", "L3", "request 3: L3 announced"),
+    ]
+    assert [mark.x for mark in few.marks] == [235.0, 235.0]
+
+
+@pytest.mark.parametrize(
+    ("number", "labels"),
+    [
+        (5, "1 2 3 4 5"),
+        (11, "1 2 3 4 5 6 7 8 9 10 11"),
+        (12, "1 3 5 7 9 11"),
+        (13, "1 3 5 7 9 11 13"),
+    ],
+)
+def test_about_six_requests_are_named_below_where_there_is_room(
+    session: SessionBuilder, home_dir: str, number: int, labels: str
+) -> None:
+    """A number takes thirty units at the right edge."""
+    for _ in range(number):
+        session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+
+    wide = chart.occupancy_plot(told, told.moments, chart.Size("wide", 1_000, 100, 10))
+    narrow = chart.occupancy_plot(told, told.moments, chart.Size("wide", 10 + 30 * number, 100, 10))
+
+    assert " ".join(label for _, label in wide.below) == labels
+    assert str(number) not in [label for _, label in narrow.below]
+
+
+def test_a_session_without_a_request_is_an_empty_drawing(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """With an edge all the same."""
+    session.prompt("Go")
+    told = story.tell_story(session.path, home_dir)
+
+    plot = chart.occupancy_plot(told, [], chart.SIZES[0])
+
+    assert (plot.count, plot.shapes, plot.marks, plot.below) == (0, [], [], [])
+    assert plot.top == 1.08

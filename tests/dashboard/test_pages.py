@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.story import Item
+from brimline.gauge import wording
 from brimline.state.figures import Notice
 
 if TYPE_CHECKING:
@@ -242,3 +244,103 @@ def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home
 
     assert first == "/a.py\n@@ -2,5 +2,5 @@\n b\n c\n-d\n+D\n e\n f"
     assert '"edits": "none"' in second
+
+
+@pytest.mark.parametrize(
+    ("at", "told"),
+    [(None, "unknown"), (0.0, "unknown"), (1_767_225_659.9, "2026-01-01 00:00Z")],
+)
+def test_a_report_has_times_to_the_minute_in_utc(at: float | None, told: str) -> None:
+    """What has no time is unknown, on any page."""
+    assert pages._minute_text(at, single=True) == told
+    own = pages._minute_text(at, single=False)
+    assert own == told if told == "unknown" else re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", own)
+
+
+@pytest.mark.parametrize(
+    ("part", "share"), [(-0.4, "0%"), (0.4, "0%"), (0.6, "1%"), (-1, "-1%"), (100, "100%")]
+)
+def test_a_share_is_whole_percents_and_nothing_has_no_sign(part: float, share: str) -> None:
+    """Of a hundred."""
+    assert filtered("percent", part, 100) == share
+
+
+def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_ended(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """In one sentence each."""
+    session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+    lines = []
+    for is_running in (True, False):
+        told.is_running = is_running
+        lines.append(pages.headline(told))
+
+    document = told.now.document()
+    assert lines == [wording.headline(document), wording.farewell(document)]
+    assert lines[0] != lines[1]
+
+
+@pytest.mark.parametrize(
+    ("cost", "are_final", "shown"),
+    [
+        ("$1.00", [True, True], "$1.00"),
+        ("$1.00", [True, False], "at least $1.00"),
+        ("unknown", [False], "unknown"),
+        (None, [False], None),
+    ],
+)
+def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
+    session: SessionBuilder, home_dir: str, cost: str | None, are_final: list[bool], shown: str
+) -> None:
+    """Names of subagents are numbers where others read them, models that all have stay."""
+    for _ in are_final:
+        session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+    for moment, is_final in zip(told.moments, are_final, strict=True):
+        moment.is_final = is_final
+    agents = [{"name": "a", "model": "claude-opus-4-1"}, {"name": "b", "model": "acme"}]
+
+    own, shared = [
+        pages._shown_costs(
+            told, {"cost": cost, "subagents": [dict(each) for each in agents]}, redacted=hides
+        )
+        for hides in (False, True)
+    ]
+
+    assert own == {"cost": shown, "subagents": agents}
+    assert shared["cost"] == shown
+    assert shared["subagents"] == [
+        {"name": "1", "model": "claude-opus-4-1"},
+        {"name": "2", "model": "unknown"},
+    ]
+
+
+@pytest.mark.parametrize(("rows", "shown"), [(60, 60), (61, 60)])
+def test_of_a_request_sixty_rows_are_shown(
+    session: SessionBuilder, home_dir: str, rows: int, shown: int
+) -> None:
+    """The first of them, the largest above."""
+    for number in range(rows):
+        session.prompt(f"wish {number:03} " + "word " * (number + 1))
+    session.reply(50_000)
+    told = story.tell_story(session.path, home_dir)
+
+    found = pages.new_items_with_texts(told, told.moments[0])
+
+    assert len(found) == shown
+    assert found[0][1].startswith(f"wish {shown - 1:03}")
+    sizes = [sum(item.tokens for item in items) for items, _ in found]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
+    """Whatever the texts in it hold; marks of Markdown are left out where asked for."""
+    page = pages.render_page("enter.html")
+    marked = [filtered("unmarked", text) for text in ("## A *bold* `word`", "- one | two", "a-b")]
+
+    assert "\x1b" not in page
+    assert page.lstrip().lower().startswith("<!doctype html>")
+    assert marked == ["A bold word", "one  two", "a-b"]
+    assert len(filtered("line", "x" * 121)) == 120
+    assert filtered("line", "x" * 120) == "x" * 120

@@ -16,9 +16,10 @@ from brimline.cli.surface import program
 from brimline.cost import spending
 from brimline.dashboard import chart, index, overall, story
 from brimline.errors import SessionError
+from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
-from brimline.transcript import find
+from brimline.transcript import find, row
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -373,3 +374,96 @@ def test_of_two_requests_of_one_size_a_gateway_means_the_nearer(
     told = story.tell_story(session.path, home_dir)
 
     assert [moment.shorter_by for moment in told.moments] == [10, 20, 0]
+
+
+def test_a_session_that_went_away_runs_no_more(world: Path) -> None:
+    """While it was being read."""
+    assert not story._is_running(str(world / "gone.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("early_s", "is_meant"), [(0, True), (4.9, True), (5.1, False), (-5.1, True), (-90, True)]
+)
+def test_a_gateways_line_may_be_a_few_seconds_older_than_its_request(
+    session: SessionBuilder, home_dir: str, early_s: float, is_meant: bool
+) -> None:
+    """It is written when the answer has ended, so that it may be much younger."""
+    session.reply(50_000)
+    (only,) = story.tell_story(session.path, home_dir).moments
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    state.spool_event("Gateway", {"at": only.at - early_s, "prompt": 1, "saved": 10})
+
+    (told,) = story.tell_story(session.path, home_dir).moments
+
+    assert told.shorter_by == (10 if is_meant else 0)
+
+
+@pytest.mark.parametrize(
+    ("each", "is_sound"),
+    [
+        ([2, "sha256:" + "a" * 64, 300], True),
+        ([2, "a" * 64, 300], True),
+        ([2, "sha256:" + "a" * 63, 300], False),
+        ([2, "sha256:" + "g" * 64, 300], False),
+        ([True, "sha256:" + "a" * 64, 300], False),
+        ([2, "sha256:" + "a" * 64, 3.5], False),
+        ([2, "sha256:" + "a" * 64], False),
+        ((2, "sha256:" + "a" * 64, 300), False),
+        (None, False),
+    ],
+)
+def test_what_was_replaced_is_a_layer_a_key_and_a_number(each: Any, is_sound: bool) -> None:
+    """What is not as the gateway writes it is left out."""
+    assert story._is_sound_replacement(each) is is_sound
+
+
+def test_fields_of_a_line_that_are_not_of_their_kind_are_left_out() -> None:
+    """Any other field may be anything."""
+    line = {"event": "Offloaded", "bytes": "many", "shown": 3, "saved": None, "key": 5}
+    line |= {"fresh": "x", "ms": 1.5, "tool": None}
+
+    assert story._sound_fields(line) == {"event": "Offloaded", "shown": 3, "ms": 1.5, "tool": None}
+    assert story._sound_fields({"key": "k", "fresh": [], "ms": 1}) == {
+        "key": "k",
+        "fresh": [],
+        "ms": 1,
+    }
+
+
+def test_lost_thinking_is_told_with_the_request_before_it(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """And failures of hooks are those of this session."""
+    lost = {"type": "thinking_stripped", "scope": "all"}
+    session.row("attachment", attachment=lost)
+    session.reply(50_000)
+    session.reply(60_000)
+    session.row("attachment", attachment=lost)
+    name = story.tell_story(session.path, home_dir).kept_as
+    for session_id in (name, "another", ""):
+        logs.record_failure(home_dir, "Stop", ValueError(session_id), session_id)
+
+    told = story.tell_story(session.path, home_dir)
+
+    said = "all, by the client after a refusal"
+    assert told.lost_thinking == [f"after request 0: {said}", f"after request 2: {said}"]
+    assert [failure["message"] for failure in told.failures] == [name]
+
+
+def test_a_title_that_the_client_gave_is_stronger_than_the_first_wish(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """What a call is about is cut at two hundred characters; where its row stands is known."""
+    session.prompt("A wish")
+    call = session.tool_call(20_000, "Read", file_path="/" + "p" * 250)
+    session.tool_result(call, "line\n" * 500)
+    session.reply(25_000)
+    session.row("summary", summary="Called so")
+
+    told = story.tell_story(session.path, home_dir)
+
+    (result,) = [item for item in told.moments[1].items if item.kind == "tool_result"]
+    assert len(result.subject) == 200
+    assert result.offset > 0
+    assert told.title == (row.title_of({"type": "summary", "summary": "Called so"}) or "A wish")
+    assert story.Item("client", "x", 1) == ("client", "x", 1, "", -1)

@@ -380,3 +380,70 @@ def test_names_are_cut_and_the_branch_is_that_of_the_project(
     (git / "HEAD").write_text("0123abcd\n", encoding="utf-8")
     bare = {"workspace": {"project_dir": project_dir}, "model": {"id": "m" * 50}}
     assert _shown(bare, home_dir).strip().split(" · ")[1:] == ["m" * 40]
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("6.95k to compaction · L3 · 80% of 200k window", 49),
+        ("6.95k to compaction · L3", 48),
+        ("6.95k to compaction · L3", 28),
+        ("6.95k to compaction", 27),
+        ("6.95k to compaction", 5),
+    ],
+)
+def test_a_part_is_shown_where_it_just_fits(
+    line: str, columns: int, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the four columns that the client keeps for itself."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+
+    assert _shown(SMALL, home_dir) == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"), [("x" * 40, "x" * 40), ("x" * 41, "x" * 40), ("a\x1bb", "ab"), (5, "")]
+)
+def test_a_models_name_has_forty_printable_characters(name: object, shown: str, talk: Talk) -> None:
+    """One that is no text is left out."""
+    talk.use(statusline__format="model")
+    payload = SMALL | {"model": SMALL["model"] | {"display_name": name}}
+
+    line = _shown(payload, talk.home_dir).rstrip("\n")
+
+    assert line == " · ".join(filter(None, ["6.95k to compaction", shown]))
+
+
+@pytest.mark.parametrize(
+    ("value", "tokens"),
+    [
+        (0, None),
+        (1, 1),
+        (5.0, 5),
+        (5.5, None),
+        (-1, None),
+        (10**12, 10**12),
+        (10**12 + 1, None),
+        (True, None),
+        ("9", None),
+    ],
+)
+def test_a_window_is_a_plausible_number_of_tokens(value: object, tokens: int | None) -> None:
+    """Anything else is unknown."""
+    snapshot = statusline.snapshot_of({"context_window": {"context_window_size": value}}, 1.0)
+
+    assert (snapshot.window_tokens, snapshot.at) == (tokens, 1.0)
+
+
+def test_all_parts_of_a_prompt_must_be_known(home_dir: str) -> None:
+    """Else how full it is, is not; the cost is what the client says."""
+    usage = {"input_tokens": 1, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300}
+    told = []
+    for parts in (usage, usage | {"input_tokens": None}, {"input_tokens": 1}, usage | {"x": 9}):
+        payload = {"context_window": {"current_usage": parts | {"output_tokens": 7}}}
+        snapshot = statusline.snapshot_of(payload | {"cost": {"total_cost_usd": 0}}, 1.0)
+        assert (snapshot.output_tokens, snapshot.cost_usd) == (7, 0)
+        told.append(snapshot.occupancy_tokens)
+
+    assert told == [321, None, None, 321]
+    assert statusline.snapshot_of({"cost": {"total_cost_usd": "1"}}, 1.0).cost_usd is None

@@ -9,7 +9,9 @@ import pytest
 from brimline.errors import StoreError
 from brimline.mcp import recall, remembered
 from brimline.memory import hits
-from brimline.store import put
+from brimline.search import stored
+from brimline.store import layout, put, removal
+from brimline.store.contents import parse_range
 
 PROJECT = "/home/dev/project"
 
@@ -167,3 +169,134 @@ def test_a_session_is_named_by_eighty_characters_at_most(home_dir: str) -> None:
 
     assert named[0] == f"[brimline recall m1 of session {'g' * 80}]"
     assert named[1].count("g") < named[0].count("g") + 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "room", "page"),
+    [
+        ("1:", 12, recall.Page("one\ntwo\nthree"[:7], 2, "3:4")),
+        ("1:", 8, recall.Page("one\ntwo", 2, "3:4")),
+        ("1:", 7, recall.Page("one", 1, "2:4")),
+        ("1:2", 8, recall.Page("one\ntwo", 2)),
+        ("3:3", 6, recall.Page("three", 3)),
+        ("3:4", 5, recall.Page("three", 3, "3@6:4", (1, 5, 5))),
+        ("3@3:4", 5, recall.Page("ree", 3, "4:4")),
+        ("3@2:3", 2, recall.Page("hr", 3, "3@4:3", (2, 3, 5))),
+    ],
+)
+def test_a_page_ends_where_the_next_line_does_not_fit(
+    asked: str, room: int, page: recall.Page
+) -> None:
+    """Each line takes one character more; a line that alone is too long is cut."""
+    lines = [b"one", b"two", b"three", b"four"]
+
+    assert recall.fill_page(lines, parse_range(asked, 4), room) == page
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "shown"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "ab…efg"),
+        ("abcdefg", 5, "ab…fg"),
+        ("a\n\tb", 9, "a b"),
+    ],
+)
+def test_the_middle_of_a_long_text_is_left_out(text: str, most: int, shown: str) -> None:
+    """On one line, as long as it may be."""
+    assert recall.cut_middle(text, most) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "room", "cut"),
+    [
+        ("abc", 3, 2, "ab"),
+        ("äbc", 3, 2, "äb"),
+        ("a𝄞c", 4, 2, "a"),
+        ("𝄞𝄞", 4, 2, "𝄞"),
+        ("", 0, 2, ""),
+    ],
+)
+def test_rare_characters_are_two_for_the_client(text: str, width: int, room: int, cut: str) -> None:
+    """None is cut in half."""
+    assert recall.client_width(text) == width
+    assert recall.cut_to_width(text, room) == cut
+
+
+def test_what_was_not_searched_is_counted_by_its_reason() -> None:
+    """What there is none of is not said."""
+    states = ["", "head", "head", "binary", "title", "damaged"]
+    late = "were not searched for lack of time: ask again, the search goes on"
+
+    assert recall._unsearched_lines(stored.Found(states=states, pending=1_000)) == [
+        f"Stored outputs that {late}: 1,000.",
+        "Stored outputs that are binary and were not searched: 1.",
+        "Stored outputs that are large: only the first 200 kB were searched: 2.",
+        "Stored outputs that are so old that only their commands were searched: 1.",
+        "Stored outputs that are damaged or cannot be read here: 1.",
+    ]
+    assert recall._unsearched_lines(stored.Found(states=[""])) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "digits", "told"),
+    [
+        ("prune", 64, "was pruned to keep the store within its limits"),
+        ("gc", 8, "was removed because nothing mentioned it any more"),
+        ("forget", 8, "was deleted on request"),
+        ("forget", 7, None),
+        ("put", 64, None),
+        ("other", 64, None),
+    ],
+)
+def test_what_became_of_a_key_is_told_by_its_last_line(
+    home_dir: str, event: str, digits: int, told: str | None
+) -> None:
+    """Of eight digits at least, whatever their case; of one that is there nothing is told."""
+    key = keep(home_dir, b"content")
+    there = recall._removal_text(home_dir, key)
+    removal.forget_key(home_dir, key)
+    layout.note_in_trail(home_dir, event, key)
+
+    text = recall._removal_text(home_dir, key[: 7 + digits].upper().replace("SHA", "sha"))
+
+    assert there is None
+    if told is None:
+        assert text is None
+    else:
+        remedy = "run the command or read the file again if you need its content"
+        assert text == f"{layout.short_key(key[: 7 + digits])} {told}: {remedy}"
+    assert recall._removal_text(home_dir, "no digits") is None
+
+
+@pytest.mark.parametrize(
+    ("meta", "told"),
+    [
+        ({}, ""),
+        ({"tool": "Bash"}, " (Bash)"),
+        ({"source": 'say "x"'}, " (\"say 'x'\")"),
+        ({"exit": 0}, " (exit 0)"),
+        ({"tool": 3, "source": 4, "exit": "5"}, ""),
+        ({"tool": "Bash", "source": "ls", "exit": -9}, ' (Bash "ls" exit -9)'),
+    ],
+)
+def test_a_key_is_told_with_where_its_content_comes_from(meta: dict[str, Any], told: str) -> None:
+    """As far as that is known."""
+    key = "sha256:" + "a" * 64
+
+    assert recall._key_and_origin(key, meta) == f"{layout.short_key(key)}{told}"
+
+
+def test_what_was_said_stands_before_what_was_stored(home_dir: str) -> None:
+    """Asked for more of the outputs, only those come; where none fits, none is mentioned."""
+    hits.open_memory(home_dir).add([{"id": "a", "text": "The otter plan.", "project": PROJECT}])
+    alone = ask(home_dir, query="otter plan")
+    keep(home_dir, b"otter plan of old")
+
+    both = ask(home_dir, query="otter plan")
+    more = ask(home_dir, query="otter plan", lines="1:1")
+
+    assert len(alone) == 2
+    assert both[0].startswith("[brimline recall: said before, best first")
+    assert both[2] == "[brimline recall: hits 1-1 of 1 that hold 'otter plan']"
+    assert more[0] == both[2]

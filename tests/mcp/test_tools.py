@@ -6,14 +6,17 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+import pytest
+
+from brimline.budget import operations
+from brimline.fast import paths
 from brimline.mcp import recall, tools
 from brimline.state import logs
 from brimline.store import put
+from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 # No tokenizer is at hand. Of the ratios that brimline measured on recorded sessions (`gauge`) this
 # is the one that finds most tokens in a text, and it was measured on text that packs worse than
@@ -114,3 +117,84 @@ def test_every_tool_answers_and_no_other(home_dir: str, project_dir: str) -> Non
     known = "recall, remember, context_status, note, context_budget"
     told = f"there is no tool {'x' * 40!r}: use one of {known}"
     assert tools.answer("x" * 41, {}) == (told, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x" * 600, ""),
+        ("x" * 601, "a note has at most 600 characters: say it shorter"),
+        (" \n", "there is nothing to write down: give a `text`"),
+        (None, "there is nothing to write down: give a `text`"),
+    ],
+)
+def test_a_note_is_of_some_words_and_not_too_many(text: str | None, told: str) -> None:
+    """What is wrong is said."""
+    noted = "Noted. It comes back after every compaction of this session."
+
+    assert tools.answer("note", {"text": text}) == (told or noted, bool(told))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(28, "No space left on device"), "a file of the store: No space left on device"),
+        (OSError("odd"), "a file of the store: odd"),
+        (FileNotFoundError(2, "Not there", b"/a\xff"), "/a?: Not there"),
+    ],
+)
+def test_a_fault_of_the_disk_is_told_as_far_as_it_is_known(
+    monkeypatch: pytest.MonkeyPatch, error: OSError, told: str
+) -> None:
+    """In any case without a traceback."""
+
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("brimline.store.layout.refuse_newer_format", failing)
+
+    assert tools.answer("recall", {"query": "x"}) == (told, True)
+
+
+def test_the_budget_is_that_of_the_clients_session_else_of_the_newest(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without an operation it is shown; secrets in a text are masked."""
+    token = "ghp_abcdefghijklmnopqrst0123"  # noqa: S105 - looks like one, and is none
+    nobody, failed = tools.answer("context_budget", {})
+    assert failed
+    folder = paths.project_transcripts_dir(project_dir)
+    SessionBuilder(f"{folder}/newest.jsonl", "newest", project_dir).reply(50_000)
+    item = {"operation": "add", "compartment": "active_task", "text": f"Use {token} now"}
+
+    added, failed = tools.answer("context_budget", item)
+    shown, _ = tools.answer("context_budget", {})
+    listed, _ = tools.answer("context_budget", {"operation": "list"})
+    monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", "another")
+    others, _ = tools.answer("context_budget", {"operation": "list"})
+
+    assert not failed
+    assert nobody
+    assert token not in added + shown + listed
+    assert "Use " in listed
+    assert "Use " not in others
+    assert "active_task" in shown
+
+
+def test_a_long_budget_is_cut_at_a_line(home_dir: str, project_dir: str) -> None:
+    """And how many are left is said."""
+    folder = paths.project_transcripts_dir(project_dir)
+    SessionBuilder(f"{folder}/newest.jsonl", "newest", project_dir).reply(50_000)
+    item = {"operation": "add", "compartment": "ambient_knowledge"}
+    for number in range(120):
+        _, failed = tools.answer("context_budget", item | {"text": f"{number:03} " + "word " * 12})
+        assert not failed
+
+    text, _ = tools.answer("context_budget", {"operation": "list"})
+
+    *shown, last = text.split("\n")
+    whole = operations.text(operations.run_operation(home_dir, "newest", None, "list", {}))
+    left = len(whole.split("\n")) - len(shown)
+    assert last == f"[{left} more lines: name a compartment, or remove what is not needed]"
+    assert whole.startswith("\n".join(shown) + "\n")
+    assert 4_800 < len("\n".join(shown)) <= 5_000

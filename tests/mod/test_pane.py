@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -185,3 +186,34 @@ def test_after_a_compaction_nothing_is_told_of_what_was_before(
     assert "165,000" not in " ".join(lines)
     # So it is asked for again until the file has it.
     assert (early["is_behind"], late["is_behind"]) == (True, False)
+
+
+GOLDEN = Path(__file__).parent / "golden" / "pane.txt"
+SIZES = [(20, 9), (30, 40), (60, 5), (60, 18), (73, 24), (74, 24), (74, 9), (76, 12), (120, 40)]
+
+
+def test_every_size_of_pane_is_as_it_was(home_dir: str, project_dir: str) -> None:
+    """With one request, with a few, with many more than columns; a width more changes the order."""
+    pages = []
+    few = (9_000, 60_000, 61_000, 90_000, 120_000, 150_000, 164_000)
+    for tokens in ((41_000,), few, tuple(range(10_000, 166_000, 900))):
+        built = session(project_dir, tokens[0])
+        for at, size in enumerate(tokens[1:]):
+            call = built.tool_call(size, f"Tool{at % 7}", file_path=f"/src/{at % 3}.py")
+            built.tool_result(call, "x" * (900 * (at % 7)))
+        for columns, height in SIZES:
+            made = answer(home_dir, project_dir, columns, height)
+            assert made["is_behind"] is False
+            styles = [
+                " ".join(f"{len(piece)}{style}" for piece, style in row) for row in made["rows"]
+            ]
+            lines = [
+                f"{line}  [{style}]" for line, style in zip(text(made["rows"]), styles, strict=True)
+            ]
+            pages.append(f"== {len(tokens)} requests, {columns} by {height}\n" + "\n".join(lines))
+        Path(built.path).unlink()
+    told = "\n".join(pages) + "\n"
+
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.write_text(told, encoding="utf-8")
+    assert told == GOLDEN.read_text(encoding="utf-8")

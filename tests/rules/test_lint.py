@@ -182,3 +182,164 @@ def test_nested_files_repeat_each_other_where_one_lies_in_the_others_folder(
     tree.put(f"project/{second}/CLAUDE.md", "- Run the tests first.\n- y")
 
     assert [each.kind for each in check(tree)] == kinds
+
+
+FOUR = "Run all tests first"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        (f"- {FOUR}", f"x\n\n- {FOUR}.", f"“{FOUR}.” is said already (PROJECT/CLAUDE.md:1)"),
+        (
+            f"- {FOUR}",
+            "x\n\n- `RUN`   **all** tests first!",
+            "“`RUN` **all** tests first!” is said already (PROJECT/CLAUDE.md:1)",
+        ),
+        ("- Run the tests", "x\n\n- Run the tests", ""),
+        (f"- {FOUR}\n- {FOUR}", "x", ""),
+        ("@a @b", "x\n\n@a @b", ""),
+        ("# " + FOUR, "x\n\n# " + FOUR, ""),
+        ("w " * 40, "x\n\n" + "w " * 40, f"“{'w ' * 34}w…” is said already (PROJECT/CLAUDE.md:1)"),
+    ],
+)
+def test_a_rule_of_four_words_is_told_where_another_file_has_it(
+    tree: Tree, first: str, second: str, found: str
+) -> None:
+    """Whatever its case and decoration; a long one is shortened to seventy characters."""
+    tree.put("project/CLAUDE.md", first)
+    tree.put("project/CLAUDE.local.md", second)
+
+    said = [each for each in check(tree) if each.kind == "repeated"]
+
+    texts = [each.text.replace(f"{tree.project}", "PROJECT") for each in said]
+    assert texts == ([found] if found else [])
+    assert [each.line for each in said] == ([3] if found else [])
+
+
+@pytest.mark.parametrize(
+    ("size", "found"),
+    [
+        (4_000, []),
+        (4_001, ["has 4,001 characters, over 4,000, in every request"]),
+    ],
+)
+def test_a_file_is_large_beyond_4000_characters(tree: Tree, size: int, found: list[str]) -> None:
+    """Without the blanks around it."""
+    tree.put("project/CLAUDE.md", "\n\n" + "x" * size + "\n \n")
+
+    assert [each.text for each in check(tree) if each.kind == "large"] == found
+
+
+@pytest.mark.parametrize(("last", "is_told"), [(4_000, False), (4_001, True)])
+def test_what_loads_at_the_start_is_large_beyond_12000_characters(
+    tree: Tree, last: int, is_told: bool
+) -> None:
+    """All of it together, each text once; it is told at the last file."""
+    for name, letter in (("CLAUDE", "a"), (".claude/CLAUDE", "b"), (".claude/rules/r", "c")):
+        tree.put(f"project/{name}.md", letter * (last if letter == "c" else 4_000))
+    tree.put("project/CLAUDE.local.md", "a" * 4_000)
+    tree.put("project/sub/CLAUDE.md", "d" * 4_000)
+
+    found = [each for each in check(tree) if each.text.startswith("what loads")]
+
+    text = f"what loads at the start has {8_000 + last:,} characters, over 12,000"
+    assert [each.text for each in found] == [text] * is_told
+    assert [tree.name(each.path) for each in found] == ["project/CLAUDE.local.md"] * is_told
+
+
+def test_marked_rules_without_room_are_told_each_at_its_line(tree: Tree) -> None:
+    """Those that have room are not."""
+    tree.put("project/CLAUDE.md", f"- a (ENFORCED)\n- (ENFORCED) {'x' * 4_500}\n- b (CRITICAL)\n")
+
+    (found,) = [each for each in check(tree) if each.kind == "marked"]
+
+    assert (found.line, found.is_broken) == (2, False)
+    assert found.text == "no room for it after a compaction: 4,500 characters for all"
+
+
+@pytest.mark.parametrize(
+    ("days", "commits", "is_told"), [(89, 50, False), (90, 49, False), (90, 50, True)]
+)
+def test_a_file_is_stale_after_ninety_days_and_fifty_commits(
+    tree: Tree, days: int, commits: int, is_told: bool
+) -> None:
+    """Unless told otherwise."""
+    git(tree, "init", "-q", "-b", "main")
+    commit(tree, "CLAUDE.md", "rule", days)
+    head = f"commit refs/heads/main\ncommitter a <a@example.com> {NOW} +0000\ndata 1\nx\n"
+    first = "from refs/heads/main^0\n"
+    made = [
+        f"{head}{'' if at else first}M 644 inline src/{at}\ndata 1\nx\n" for at in range(commits)
+    ]
+    stream = "".join(made).encode()
+    subprocess.run(["git", "fast-import", "--quiet"], cwd=tree.project, input=stream, check=True)
+    walked = lint.walk_project(str(tree.project))
+    found, notes = lint.lint(tree.gather(), walked, NOW)
+
+    text = f"last changed {days} days ago, {commits} commits around it since: is it still true?"
+    assert [each.text for each in found if tree.owns(each.path)] == [text] * is_told
+    assert notes == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".git", ".hg", ".svn", "node_modules", ".venv", "venv", "__pycache__", "dist", "build"),
+        *("target", "vendor", "coverage", ".next", ".nuxt", ".tox", ".mypy_cache", "worktrees"),
+        ".claude",
+    ],
+)
+def test_other_peoples_code_and_what_builds_leave_is_not_walked(tree: Tree, name: str) -> None:
+    """The name itself is known."""
+    tree.put(f"project/{name}/sub/CLAUDE.md")
+    tree.put("project/own/CLAUDE.md")
+
+    found = lint.walk_project(str(tree.project))
+
+    assert [tree.name(one) for one in found.folders] == ["project/own"]
+    assert found.names == {name: ["/"], "own": ["/"], "CLAUDE.md": ["/own/"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *[(f"`a/b.py{place}`", ["a/b.py"]) for place in ("", ":12", ":12:3", ":12-20", "#L3")],
+        ("`./b.py` `../b.py` `a/b/`", ["./b.py"]),
+        ("`a/b` `b.py` `a/b.longerthan8`", []),
+        ("`a/b.12345678` `a/b.x1234567`", ["a/b.x1234567"]),
+        ("[x](a%20b.md) [y](c.md#d) [z](<e f>)", ["a b.md", "c.md", "e f"]),
+        ("[x](http://a/b.md) [y](/a.md) [z](~/a.md) [w](#a)", []),
+        ("# `a/b.py`\n\n| `a/c.py` |\n|---|\n", []),
+    ],
+)
+def test_what_surely_is_a_path_is_looked_for(tree: Tree, text: str, found: list[str]) -> None:
+    """A code span with a slash and an ending, or a link into the project; not in headings."""
+    assert gone(tree, text) == [name for name in found if not name.startswith("../")]
+
+
+def test_a_rule_is_a_paragraph_or_an_item_with_its_line(tree: Tree) -> None:
+    """Up to 500 characters; imports by themselves are none."""
+    text = f"---\na: b\n---\n# Head\n\n- one\n  more\n\n@a.md\n@b.md\n\nsee @a.md\n\n{'x' * 501}\n"
+    tree.put("project/CLAUDE.md", text)
+
+    (source,) = [each for each in tree.gather().sources if tree.owns(each.path)]
+
+    assert [(rule.line, rule.text) for rule in lint.rules_of(source)] == [
+        (6, "one more"),
+        (12, "see @a.md"),
+        (14, "x" * 500),
+    ]
+
+
+def test_files_that_say_the_same_are_told_once_and_their_rules_not_again(tree: Tree) -> None:
+    """The stronger one names the weaker; an empty one says nothing."""
+    for name in ("CLAUDE.md", "CLAUDE.local.md"):
+        tree.put(f"project/{name}", f"- {FOUR}")
+    tree.put("project/a/CLAUDE.md", "\n")
+    tree.put("project/b/CLAUDE.md", " ")
+
+    (found,) = check(tree)
+
+    assert (found.kind, tree.name(found.path)) == ("duplicate", "project/CLAUDE.local.md")
+    assert found.text == f"says the same as {tree.project}/CLAUDE.md"

@@ -84,6 +84,7 @@ def test_a_file_of_ours_is_known_by_its_name(
         (b"\n", 0, 1, 1),
         (b"\nabc", 0, 4, 1),
         (b"\nabc", 1, 4, 1),
+        (b"abc\nde", 1, 3, 1),
         (b"ab\n" + b"x" * 65_535, 0, 65_538, 3),
         (b"ab\n" + b"x" * 65_536, 0, 65_539, 3),
         (b"ab\n" + b"x" * 65_537, 0, 65_540, 3),

@@ -66,6 +66,8 @@ def notes(*lines: bytes) -> dict[str, list[int]]:
 
 TEXT = {"type": "text", "text": "x"}
 STARTS = user("a", None), reply("b", "a", TEXT)
+CALLED = user("a", None), reply("b", "a", *asks("t1"), message="m")
+RESULT = user("c", "b", *tells("t1"))
 
 
 @pytest.mark.parametrize(
@@ -150,6 +152,13 @@ def test_every_kind_of_fault_and_note_has_a_meaning() -> None:
             ],
             {},
         ),
+        ([*CALLED, RESULT, user("d", "c", *tells("t1"))], {}),
+        ([user("a", None), reply("b", "a", *asks("t1")), boundary("c")], {faults.CUT_CALL: [2]}),
+        ([user("y", "y")], {}),
+        (
+            [user("a", "b"), user("b", "a"), boundary("c"), user("d", "c")],
+            {faults.CHILD_FIRST: [1]},
+        ),
         # A result may stand before its call.
         (
             [
@@ -171,7 +180,6 @@ def test_what_is_harmless_is_noted_and_is_no_fault(
     assert told(*lines) == []
 
 
-CALLED = user("a", None), reply("b", "a", *asks("t1"), message="m")
 ANSWER = faults.uuid_of_made_answer("b")
 
 
@@ -247,6 +255,9 @@ def test_a_reply_without_an_id_is_answered_where_it_stands() -> None:
         ([user("a", None), user("b", "z"), user("z", "gone")], "a"),
         # Behind an answer that is made, where it came after the call.
         ([*CALLED, user("z", "gone")], ANSWER),
+        # Not a row that stands there a second time, and not what is torn before it on its line.
+        ([*CALLED, RESULT, CALLED[1], user("z", "gone")], "c"),
+        ([*STARTS, b'{"type":"us\xff' + user("z", "gone")], "b"),
         # With nothing before it, it is the first.
         ([user("z", "gone"), user("b", "z")], None),
         ([user("s", None, agentId="x", isSidechain=True), user("z", "gone")], None),
@@ -343,9 +354,6 @@ def test_rows_are_counted_with_an_id_or_without_and_copies_by_their_place() -> N
     assert found.notes[faults.REPEATED].count == 2
 
 
-RESULT = user("c", "b", *tells("t1"))
-
-
 @pytest.mark.parametrize(
     ("before", "behind", "kinds"),
     [
@@ -439,4 +447,12 @@ def test_faults_are_parted_by_whether_there_is_one_mend() -> None:
     assert [one.mend for one in found.mendable] == [
         Mend(faults.RELINK, "b"),
         Mend(faults.STUB, calls=("t1",)),
+    ]
+
+
+def test_of_two_rows_with_one_id_both_stand_in_the_conversation() -> None:
+    """The later one is what comes before the next row."""
+    assert told(*STARTS, user("b", "a"), user("c", "gone")) == [
+        (faults.DIFFERING, 3, "id b, also in line 2: which of them is meant is not certain"),
+        (faults.DANGLING, 4, "follows line 3"),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -171,3 +172,216 @@ def test_a_line_is_told_from_another_by_its_end() -> None:
     assert survey.line_checksum(base) != survey.line_checksum(base[:-1] + b"y")
     assert survey.line_checksum(b"a" + b"x" * 511) != survey.line_checksum(b"b" + b"x" * 511)
     assert survey.line_checksum(b"a" + b"x" * 512) == survey.line_checksum(b"b" + b"x" * 512)
+
+
+@pytest.mark.parametrize(("size", "is_item"), [(249, False), (250, True)])
+def test_a_copy_of_250_bytes_on_its_line_could_go(
+    session: SessionBuilder, size: int, is_item: bool
+) -> None:
+    """With its name and the comma before it."""
+    empty = len(',"toolUseResult":""')
+    session.tool_result(session.tool_call(2_000), "short", toolUseResult="x" * (size - empty))
+
+    copies = [one for one in taken(session).items if one.kind == "copy"]
+
+    assert [one.disk_bytes for one in copies] == [size] * is_item
+
+
+@pytest.mark.parametrize(
+    ("tool", "is_item"),
+    [
+        *[(tool, True) for tool in ("Bash", "Read", "Edit", "WebFetch", "mcp__x__Task", "Plan")],
+        *[(tool, False) for tool in ("Agent", "Task", "TaskCreate", "TodoWrite", "Skill")],
+        *[(tool, False) for tool in ("ExitPlanMode", "EnterPlanMode", "AskUserQuestion")],
+    ],
+)
+def test_copies_that_the_client_goes_on_from_stay(
+    session: SessionBuilder, tool: str, is_item: bool
+) -> None:
+    """Of agents, tasks, skills, plans and questions."""
+    session.tool_result(session.tool_call(2_000, tool), "short", toolUseResult="x" * 400)
+
+    assert [one.kind for one in taken(session).items] == ["copy"] * is_item
+
+
+def test_a_copy_stays_where_it_is_of_several_results_of_none_known_or_of_a_persons_words(
+    session: SessionBuilder,
+) -> None:
+    """It could not be told what it is a copy of, or is not to be lost."""
+    copied = {"toolUseResult": "x" * 400}
+    first, second = session.tool_call(2_000), session.tool_call(2_000)
+    blocks = [
+        {"type": "tool_result", "tool_use_id": name, "content": "a"} for name in (first, second)
+    ]
+    session.row("user", message={"role": "user", "content": blocks}, **copied)
+    session.tool_result("toolu_nobody", "a", **copied)
+    said = session.tool_call(2_000)
+    session.tool_result(said, "a", holdsPersonsWords=True, **copied)
+    session.prompt("hello", **copied)
+
+    found = taken(session)
+
+    assert found.items == []
+    assert found.sent.calls[said].is_users
+    assert not found.sent.calls[first].is_users
+
+
+KEY = "sha256:" + "0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        (f"[brimline: Bash make: 6,800 bytes, recall {KEY}]", 6_800),
+        (f"[brimline stored 7000 bytes: sha256:{'0' * 64}]", 7_000),
+        (f"[brimline stored content: sha256:{'0' * 64}]", 1 << 62),
+        ("[brimline stored nothing]", None),
+        ("[brimline: something else]", None),
+        ("plain text", None),
+        ("", None),
+    ],
+)
+def test_a_result_that_is_a_line_already_is_as_large_as_what_it_stands_for(
+    session: SessionBuilder, text: str, size: int | None
+) -> None:
+    """It could not go again, and a pin may wait for it all the same."""
+    session.tool_result(session.tool_call(2_000), text)
+
+    found = taken(session)
+
+    assert survey.replaced_result_bytes(text) == size
+    assert texts(found) == []
+    assert len(found.conversation) == (1 if size else 0)
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"a": ["ü", 1.5, None]}, '{"a":["ü",1.5,null]}'.encode()),
+        ({"a": "\ud800ü"}, b'{"a":"\\ud800\\u00fc"}'),
+    ],
+)
+def test_a_row_is_written_as_the_client_does(value: Any, line: bytes) -> None:
+    """Half a character is escaped, and then all that is not plain."""
+    assert survey.encode_row(value) == line
+
+
+def test_texts_that_cannot_be_stored_stay(session: SessionBuilder) -> None:
+    """Half a character, bytes that are no text, two rows on a line, a line that is not ended."""
+    call = session.tool_call(2_000)
+    block = {"type": "tool_result", "tool_use_id": call, "content": "\ud800" * 900}
+    row = {"type": "user", "uuid": "u1", "message": {"content": [block]}}
+    session.raw(json.dumps(row) + "\n")
+    fine = json.dumps(row | {"uuid": "u2"}).replace("\\ud800", "x")
+    session.raw(fine.replace("xxx", "\udcff", 1).encode("utf-8", "surrogateescape") + b"\n")
+    session.raw(fine.replace("u2", "u3") + json.dumps({"type": "mode"}) + "\n")
+    session.raw(fine.replace("u2", "u4"))
+
+    found = taken(session)
+
+    assert found.items == []
+    assert found.last_mark is None
+    session.raw("\n")
+    assert [one.uuid for one in taken(session).items] == ["u4"]
+    assert taken(session).last_mark is not None
+
+
+def test_what_a_compaction_kept_between_two_rows_is_protected(session: SessionBuilder) -> None:
+    """From the last to the first along their parents, and the rows that it names."""
+    names = [session.prompt(str(number))["uuid"] for number in range(5)]
+    segment = {"headUuid": names[1], "tailUuid": names[3]}
+    told = {"preservedSegment": segment, "preservedMessages": {"uuids": ["unknown"]}}
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+
+    assert taken(session).protected == {*names[1:4]}
+
+
+def test_parents_that_run_in_a_circle_end_the_walk(session: SessionBuilder) -> None:
+    """Each row once."""
+    session.row("user", uuid="a", parentUuid="b")
+    session.row("user", uuid="b", parentUuid="a")
+    told = {"preservedSegment": {"headUuid": "elsewhere", "tailUuid": "b"}}
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+
+    assert taken(session).protected == {"a", "b"}
+
+
+def test_of_rows_with_one_name_the_first_has_the_parent_and_both_are_needed(
+    session: SessionBuilder,
+) -> None:
+    """A progress row too, which then cannot go."""
+    first = session.prompt()
+    session.row("progress", uuid="p", parentUuid=first["uuid"])
+    session.row("progress", uuid="p", parentUuid="other")
+    session.row("progress", uuid="q", parentUuid="p")
+    last = session.prompt()
+
+    found = taken(session)
+
+    assert found.parents["p"] == first["uuid"]
+    assert {"p", last["uuid"]} <= found.referenced
+    assert [one.uuid for one in found.items] == ["p", "q"]
+    assert first["uuid"] not in found.referenced
+    assert "other" in found.referenced
+
+
+def test_thinking_is_noted_by_message_and_place_of_the_main_thread(
+    session: SessionBuilder,
+) -> None:
+    """Hidden thinking counts; what the client has left out since does not."""
+    thought = {"type": "thinking", "thinking": "t" * 50, "signature": "s"}
+    session.prompt()
+    begin = os.path.getsize(session.path)
+    session.reply(1_000, thought, message_id="m1")
+    session.reply(1_000, thought, message_id="m2", isSidechain=True, agentId="g")
+    session.reply(1_000, thought, message_id="m3")
+
+    first, second = taken(session).sent.thoughts
+
+    assert (first.message_id, first.offset, first.characters) == ("m1", begin, second.characters)
+    assert second.message_id == "m3"
+    assert first.characters > 0
+    stripped = {"type": "thinking_stripped", "scope": "partial", "from": {"messageId": "m3"}}
+    session.row("attachment", attachment=stripped)
+    assert [one.message_id for one in taken(session).sent.thoughts] == ["m1"]
+
+
+@pytest.mark.parametrize("size", [0, (5 << 20) - 1, 5 << 20])
+def test_what_a_resume_sends_depends_on_whether_it_undoes_the_last_compaction(
+    session: SessionBuilder, size: int
+) -> None:
+    """It does where the boundary names no rows and the client loads the file whole."""
+    before = session.tool_call(2_000)
+    session.tool_result(before, "x")
+    session.parent = None
+    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    rest = size - os.path.getsize(session.path) - 1
+    session.raw(" " * rest + "\n" if size else "")
+
+    found = taken(session)
+
+    is_undone = size < 5 << 20
+    assert found.sent.segment == (0 if is_undone else 1)
+    assert list(found.sent.calls) == ([before] if is_undone else [])
+
+
+def test_calls_and_results_end_as_they_were_told(session: SessionBuilder) -> None:
+    """With the length of the text; those that the client left out by itself are known."""
+    failed = session.tool_call(2_000, command="make")
+    block = {"type": "tool_result", "tool_use_id": failed, "content": "abc", "is_error": True}
+    session.row("user", message={"role": "user", "content": [block]})
+    fine = session.tool_call(2_000, "Read", file_path="/a")
+    session.tool_result(fine, "text")
+    told = {"trigger": "auto", "compactedToolIds": [fine]}
+    session.row("system", subtype="microcompact_boundary", microcompactMetadata=told)
+
+    found = taken(session)
+
+    calls = found.sent.calls
+    assert [(one.tool, one.subject, one.characters, one.is_error) for one in calls.values()] == [
+        ("Bash", "make", 3, True),
+        ("Read", "/a", 4, False),
+    ]
+    assert found.request_of == {failed: 1, fine: 2}
+    assert found.cleared == {fine}
+    assert found.last_row["uuid"] == session.parent

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from brimline.errors import StateError
 from brimline.fast import io
 from brimline.fast.json import dumps
 from brimline.gauge.forecast import mean_log_speeds
-from brimline.state import history
+from brimline.state import forgotten, history
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
+from brimline.transcript.compactions import Request
 
 if TYPE_CHECKING:
     from typing import Any
@@ -261,3 +263,176 @@ def _start(processes: list[subprocess.Popen[bytes]], home_dir: str) -> subproces
     assert process.stdout
     assert process.stdout.readline() == b"ready\n"
     return process
+
+
+@pytest.mark.parametrize(
+    ("days", "kept"),
+    [
+        (0.9, ["compacted-9", "off", "spoke-L1", "spool.jsonl", "telemetry.json", "window-9"]),
+        (1.1, ["off", "spool.jsonl"]),
+        (29.9, ["off", "spool.jsonl"]),
+        (30.1, None),
+    ],
+)
+def test_a_silent_session_loses_its_marks_after_a_day_and_all_after_thirty(
+    home_dir: str, days: float, kept: list[str] | None
+) -> None:
+    """The running one loses nothing, nor does one that is a link."""
+    names = ("off", "spoke-L1", "window-9", "compacted-9", "telemetry.json")
+    for session in ("abc", "other"):
+        Hooks(home_dir, session).add("SessionStart")
+        for name in names:
+            io.create_exclusively(f"{home_dir}/sessions/{session}/{name}", b"")
+        age(home_dir, days, session)
+    os.symlink("abc", f"{home_dir}/sessions/linked")
+
+    let_go(home_dir)
+
+    folder = f"{home_dir}/sessions/abc"
+    assert (sorted(os.listdir(folder)) if os.path.isdir(folder) else None) == kept
+    assert len(os.listdir(f"{home_dir}/sessions/other")) == len(names) + 1
+    assert os.path.islink(f"{home_dir}/sessions/linked")
+    assert known(home_dir).events
+
+
+def test_a_folder_without_a_spool_goes_and_one_the_history_does_not_know_stays(
+    home_dir: str,
+) -> None:
+    """What it holds would be lost."""
+    for name in ("empty", "unknown"):
+        io.create_exclusively(f"{home_dir}/sessions/{name}/off", b"")
+    Hooks(home_dir, "unknown").add("SessionStart")
+    for name in ("empty", "unknown"):
+        age(home_dir, 31, name)
+
+    history._drop_old_folders(home_dir, "other", time.monotonic() + 60)
+
+    assert os.listdir(f"{home_dir}/sessions") == ["unknown"]
+    assert history.spool_stamp(f"{home_dir}/sessions/empty") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_event"),
+    [
+        ({"at": 1, "event": "x"}, True),
+        ({"at": -1.5, "event": "x"}, True),
+        ({"at": 999_999_999_999, "event": "x"}, True),
+        ({"at": 1_000_000_000_000, "event": "x"}, False),
+        ({"at": -1_000_000_000_000, "event": "x"}, False),
+        ({"at": True, "event": "x"}, False),
+        ({"at": "1", "event": "x"}, False),
+        ({"at": 1, "event": None}, False),
+        ({"at": 1}, False),
+    ],
+)
+def test_an_event_has_a_name_and_a_time(
+    home_dir: str, line: dict[str, Any], is_event: bool
+) -> None:
+    """What is none is damage, and counted."""
+    folder = SessionState(home_dir, "abc").folder
+    io.append_line(f"{folder}/spool.jsonl", dumps({"v": 1} | line))
+    history.update(home_dir)
+
+    found = known(home_dir)
+
+    assert (len(found.events), found.damaged) == (int(is_event), int(not is_event))
+
+
+def test_what_was_said_before_a_session_was_forgotten_is_left_out(
+    home_dir: str, tmp_path: Path
+) -> None:
+    """To the moment; where nothing is left there is no line."""
+    hooks = Hooks(home_dir)
+    builder = transcript(tmp_path, "abc")
+    hooks.add("SessionStart", transcript_path=builder.path, cwd="/a")
+    builder.now = START
+    builder.reply(40_000)
+    builder.compact(40_000)
+    forgotten.note_forgotten(home_dir, START + 3, {"session": "abc"})
+
+    history.update(home_dir)
+    nothing = history.sessions(home_dir)
+    hooks.now = START + 2
+    hooks.add("UserPromptSubmit")
+    builder.reply(9_000)
+    history.update(home_dir)
+
+    assert nothing == [], "the compaction was a second before"
+    found = known(home_dir)
+    assert [event["event"] for event in found.events] == ["UserPromptSubmit"]
+    assert [request.tokens for request in found.requests] == [9_000]
+    assert found.recorded == []
+
+
+def test_of_two_lines_of_a_session_the_one_that_knows_more_stays(home_dir: str) -> None:
+    """Another process may have made its own meanwhile; the last written stands at the end."""
+
+    def one(name: str, at: float) -> Session:
+        return history.Session(name, [[]], 0, [{"at": at, "event": "Stop"}])
+
+    history.write_sessions(home_dir, [one("a", START + 5), one("b", START)], float("inf"))
+    history.write_sessions(home_dir, [one("a", START + 4)], float("inf"))
+    first = [(each.session_id, each.begun_at) for each in history.sessions(home_dir)]
+    history.write_sessions(home_dir, [one("b", START + 1)], float("inf"))
+    second = [(each.session_id, each.begun_at) for each in history.sessions(home_dir)]
+    history.forget(home_dir, "a")
+    history.forget(home_dir, "never there")
+
+    assert first == [("b", START), ("a", START + 5)]
+    assert second == [("a", START + 5), ("b", START + 1)]
+    assert [each.session_id for each in history.sessions(home_dir)] == ["b"]
+
+
+def test_a_session_begins_with_its_first_event_else_with_its_first_request() -> None:
+    """One of which nothing is known begins after all others."""
+    request = Request(START + 7, 9, None)
+    event = {"at": START + 9, "event": "Stop"}
+
+    begun = [
+        history.Session("a", events=events, requests=requests).begun_at
+        for events, requests in (([event], [request]), ([], [request]), ([], []))
+    ]
+
+    assert begun == [START + 9, START + 7, float("inf")]
+
+
+def test_a_history_that_is_no_file_is_told_in_a_sentence(home_dir: str) -> None:
+    """Whether it is read or written; a damaged line is made anew."""
+    Hooks(home_dir).add("SessionStart")
+    os.makedirs(f"{home_dir}/history.jsonl")
+    with pytest.raises(StateError, match=r"history\.jsonl cannot be read: Is a directory"):
+        history.sessions(home_dir)
+    os.rmdir(f"{home_dir}/history.jsonl")
+    Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"abc"}\n{"v":2}\nx\n')
+    assert history.sessions(home_dir) == []
+
+    assert history.update(home_dir) == []
+
+    assert known(home_dir).events
+
+
+def test_a_short_look_says_that_it_is_not_done_and_spends_itself_on_the_newest(
+    home_dir: str,
+) -> None:
+    """What there was no time for comes with the next."""
+    Hooks(home_dir).add("SessionStart")
+
+    notes = history.update(home_dir, until=0.0)
+
+    assert notes == ["not everything that hooks recorded is in yet: run it again"]
+    assert history.sessions(home_dir) == []
+    assert history.update(home_dir) == []
+
+
+@pytest.mark.parametrize(("most", "count"), [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
+def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
+    home_dir: str, most: int, count: int
+) -> None:
+    """The latest first."""
+    for name in ("one", "two", "three"):
+        hooks = Hooks(home_dir, name)
+        for offset in (1, 2):
+            hooks.read("PostToolUse", 1_000 * offset, offset)
+        history.update(home_dir)
+
+    assert len(history.recent_segments(home_dir, most)) == count
