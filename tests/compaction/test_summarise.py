@@ -115,7 +115,7 @@ def test_what_a_summary_saves_is_the_difference_and_a_success_closes_the_breaker
     """In tokens, as both requests are estimated; failures count only in a row."""
     body, state = talk().body(), State(summary_failures=2)
 
-    done = summarise.summarise(body, state, Model("All read."), 500)
+    done = summarise.summarise_all_but_last_round(body, state, Model("All read."), 500)
 
     before, after = (
         sum(block.tokens for block in blocks.read_blocks(one) or ()) for one in (body, done.body)
@@ -140,7 +140,7 @@ def test_lessons_are_the_lines_behind_their_heading(
     answer: str, summary: str, memories: tuple[str, ...]
 ) -> None:
     """With or without a dash; without the heading there are none."""
-    done = summarise.summarise(talk().body(), State(), Model(answer))
+    done = summarise.summarise_all_but_last_round(talk().body(), State(), Model(answer))
 
     assert (done.summary, done.memories) == (summary, memories)
     assert done.body["messages"][0]["content"][0]["text"].endswith(f"\n{summary}")
@@ -150,7 +150,7 @@ def test_an_answer_of_lessons_alone_is_no_summary() -> None:
     """The request stays as it is, and the failure counts."""
     body, state = talk().body(), State()
 
-    done = summarise.summarise(body, state, Model("\nRemember:\n- a"))
+    done = summarise.summarise_all_but_last_round(body, state, Model("\nRemember:\n- a"))
 
     assert (done.body is body, done.layer, done.memories) == (True, (3, "failed", 0, 0.0), ())
     assert state.summary_failures == 1
