@@ -59,7 +59,7 @@ def test_compiled_code_does_what_its_source_does(tmp_path: Path) -> None:
     )
     made: dict[str, object] = {}
 
-    exec(bundle._compile_bare(str(source)), made)  # noqa: S102 - what the bundle runs
+    exec(bundle._compile_without_annotations(str(source)), made)  # noqa: S102 - what the bundle runs
 
     function = made["f"]
     assert callable(function)

@@ -39,12 +39,12 @@ def document(
     return {
         "by": by,
         "since": clock.format_utc(since) if since else None,
-        "total": (group_rows(spendings, (), user_rows, since) or [_Group({}).row()])[0],
-        "rows": group_rows(spendings, (by,), user_rows, since),
+        "total": (bill_rows_by_group(spendings, (), user_rows, since) or [_Group({}).row()])[0],
+        "rows": bill_rows_by_group(spendings, (by,), user_rows, since),
     }
 
 
-def group_rows(
+def bill_rows_by_group(
     spendings: Iterable[Spending],
     by: Sequence[str],
     user_rows: Sequence[dict[str, Any]] = (),
@@ -65,7 +65,7 @@ def group_rows(
     return [group.row() for group in ordered]
 
 
-def dollars_of(request: Request, model: models.Model) -> float | None:
+def dollars_of_request(request: Request, model: models.Model) -> float | None:
     """What one request cost; None where nobody knows its model's prices."""
     prices = model.prices(request.prompt_tokens)
     if prices is None:
@@ -92,7 +92,7 @@ class _Group:
     last_at: float = 0.0
 
     def add(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
-        dollars = dollars_of(request, model)
+        dollars = dollars_of_request(request, model)
         self.requests += 1
         self.unpriced_requests += dollars is None
         self.dollars += dollars or 0.0
@@ -169,10 +169,10 @@ def format_dollars(value: float) -> str:
 
 def _cache_share_text(row: dict[str, Any]) -> str:
     """How much of what was sent came from the cache."""
-    sent = sent_tokens(row)
+    sent = sent_tokens_of_row(row)
     return f"{row['cache_read_tokens'] / sent:.0%}" if sent else "–"
 
 
-def sent_tokens(row: dict[str, Any]) -> int:
+def sent_tokens_of_row(row: dict[str, Any]) -> int:
     """What the requests of a row sent, from the cache or not."""
     return sum(row[name] for name in TOKENS[:-1])

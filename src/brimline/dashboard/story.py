@@ -20,7 +20,7 @@ from brimline.gauge import reading
 from brimline.gauge.composition import Injections
 from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
-from brimline.gauge.window import proved_window
+from brimline.gauge.window import window_proved_by_occupancy
 from brimline.hooks import table
 from brimline.offload import savings
 from brimline.session import in_use
@@ -330,7 +330,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     )
     observed = state.largest_behind(WINDOW) or 0
     for moment in story.moments:
-        observed = max(observed, proved_window(moment.tokens) or 0)
+        observed = max(observed, window_proved_by_occupancy(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
         moment.outlook = moment.reading.forecast()
 

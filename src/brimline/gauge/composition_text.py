@@ -47,7 +47,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
     return {
         "occupancy_tokens": found.occupancy_tokens,
         "parts": _part_documents(found.parts, found.occupancy_tokens),
-        "floor_by_source": _named_counts(found.floor),
+        "floor_by_source": _name_and_tokens_documents(found.floor),
         "tool_results_by_tool": [
             {"tool": tool, "tokens": tokens, "results": found.results[tool]}
             for tool, tokens in found.tools.most_common()
@@ -64,7 +64,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
             {"name": name, "ours": ours, "tokens": tokens}
             for (name, ours), tokens in found.hooks.most_common()
         ],
-        "client_injections": _named_counts(found.client),
+        "client_injections": _name_and_tokens_documents(found.client),
         "turns": [_turn_document(turn) for turn in found.turns],
     }
 
@@ -86,7 +86,7 @@ def _part_documents(parts: Counter[str], whole: int | None) -> list[dict[str, An
     ]
 
 
-def _named_counts(counts: Counter[str]) -> list[dict[str, Any]]:
+def _name_and_tokens_documents(counts: Counter[str]) -> list[dict[str, Any]]:
     return [{"name": name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
 
 

@@ -12,7 +12,7 @@ from brimline import clock, output
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, describe_ending, idle_tokens
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
@@ -134,7 +134,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
-    about = f"{describe_ending(point.ending, point.tokens)} of {window.tokens:,} tokens {sources}"
+    about = f"{ending_at_text(point.ending, point.tokens)} of {window.tokens:,} tokens {sources}"
     if known["autocompact_enabled"] is False:
         yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:

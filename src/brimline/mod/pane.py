@@ -108,7 +108,7 @@ def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     pairs = [
         ("in use", f"{wording.in_use_text(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request_text(document)),
-        ("the brim", f"{wording.ending_text(document)}, {wording.margin_text(document)}"),
+        ("the brim", f"{wording.ending_text(document)}, {wording.margin_left_text(document)}"),
         ("forecast", wording.requests_left_text(document)),
     ]
     return [pair for pair in pairs if pair[1]]
@@ -167,7 +167,7 @@ def _draw_chart(
     cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)
     if brim > _FAR * peak:
-        far = f"{window.goal_of(now.compaction.ending)}, at {brim:,}, is far above"
+        far = f"{window.goal_text_of_ending(now.compaction.ending)}, at {brim:,}, is far above"
         top, rows = peak, [[(f"How it filled; {far}", "bold")]]
     else:
         edge = f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}"
