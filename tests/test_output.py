@@ -301,3 +301,37 @@ def test_sizes_of_files_that_are_there_are_added_up(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"12")
 
     assert output.total_file_bytes([str(tmp_path / name) for name in ("a", "b", "c", ".")]) == 5
+
+
+@pytest.mark.parametrize(
+    ("indent", "line"),
+    [
+        (0, "name  " + "x" * 34),
+        (2, "  name  " + "x" * 31 + "…"),
+        (30, " " * 30 + "name  xxx…"),
+    ],
+)
+def test_a_table_that_is_indented_is_no_wider(
+    indent: int, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its rows begin with is part of the columns."""
+    monkeypatch.setenv("COLUMNS", "40")
+
+    (row,) = output.table([], [["name", "x" * 34]], indent=indent).split("\n")
+
+    assert len(row) <= 40
+    assert row == line
+
+
+def test_what_stands_out_does_so_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the marks, and no further."""
+    shown = []
+    for is_terminal in (True, False):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda told=is_terminal: told)
+        monkeypatch.setattr(sys, "stdout", stream)
+        output.say(f"a {output.mark_strong('b')} c")
+        output.say("")
+        shown.append(stream.getvalue())
+
+    assert [text.replace("?", "") for text in shown] == ["a \x1b[1mb\x1b[0m c\n", "a b c\n"]

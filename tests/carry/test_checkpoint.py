@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import pytest
 from brimline import git
 from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
-from brimline.fast import io
+from brimline.fast import io, paths
 from brimline.store import contents
 
 if TYPE_CHECKING:
@@ -220,3 +221,88 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
 
     assert git.branch_head_and_changed_files(str(bare)) == {}
     assert not (world / "sprung").exists()
+
+
+def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -> None:
+    """In the order of what is most needed; a title alone is left out."""
+    record = ledger.Ledger("abc")
+    document = {"session": "abc", "at": 1_790_000_000.9, "trigger": "auto", "project": "/p"}
+    document |= {"transcript": None, "git": {}, "reading": {}, "files": []}
+    bare = checkpoint.checkpoint_markdown(document, record)
+    ledger.add_note(record, ledger.KEEP, "Port 5433", None)
+    record.tasks, record.plan = {"1": ["pending", "Ship"]}, "/plan.md"
+    record.commits, record.pulls = [["1234567", "First"]], ["https://x.y/pull/1"]
+    record.checks = {"a": {"command": "make", "result": "passed"}}
+    record.changed, record.read = {"/a": 1}, {"/b": 1}
+    record.commands = {"x": {"line": "make docs"}}
+    for text in ("one line", "two\nlines", "first\n" + "x\n" * 16):
+        ledger.add_message(record, text, "2026-01-01T00:00:00Z", "prompt")
+    state = {"branch": "main", "head": "1234567", "dirty": ["a", "b"]}
+    files = [
+        {"path": "/kept", "key": "sha256:1"},
+        {"path": "/lost", "key": None, "problem": "not there"},
+    ]
+    document |= {"git": state, "reading": {"occupancy": 12_345}, "files": files}
+
+    assert bare == (
+        "# Checkpoint of session abc\n\n- saved: 2026-09-21 14:13:20 UTC (auto)\n"
+        "- project: /p\n- transcript: None\n"
+    )
+    sections = checkpoint.checkpoint_markdown(document, record).split("\n\n## ")
+    assert sections[0].split("\n")[4:] == [
+        "- transcript: None",
+        "- git: main at 1234567, 2 changed files",
+        "- tokens in use: 12,345",
+    ]
+    assert sections[1:] == [
+        "Notes\n\n- keep: Port 5433",
+        "Tasks\n\n- pending: Ship",
+        "Plan\n\n- /plan.md",
+        "Commits and pull requests\n\n- 1234567 First\n- https://x.y/pull/1",
+        "Checks\n\n- `make`: passed",
+        "Files changed\n\n- /a",
+        "Files read\n\n- /b",
+        "Commands that succeeded\n\n- `make docs`",
+        (
+            "Messages of the user\n\n- 2026-01-01T00:00:00Z one line\n- 2026-01-01T00:00:00Z\n"
+            "  > two\n  > lines\n- 2026-01-01T00:00:00Z first [first line of 38 characters]"
+        ),
+        "Kept files\n\n- /kept: sha256:1\n- /lost: not there\n",
+    ]
+
+
+def test_a_checkpoint_is_tried_twice(home_dir: str, project_dir: str) -> None:
+    """What fails once is no problem; what fails twice is told with its reason."""
+    tries: list[str] = []
+
+    def failing(times: int) -> Callable[[str, bytes], None]:
+        tries.clear()
+
+        def write(path: str, data: bytes) -> None:
+            tries.append(path)
+            if len(tries) <= times:
+                raise OSError(28, "No space left on device")
+            io.replace_file(path, data)
+
+        return write
+
+    def saved(times: int) -> dict[str, Any]:
+        return save(home_dir, project_dir, write=failing(times))
+
+    assert saved(1)["session"] == SESSION
+    assert len(tries) == 3
+    with pytest.raises(StateError, match="could not be saved: No space left on device"):
+        saved(2)
+    assert len(tries) == 2
+
+
+def test_how_old_a_checkpoint_is_is_told_by_its_document(home_dir: str) -> None:
+    """Without one it is older than any."""
+    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") > 1e9
+    path = f"{paths.carry_session_dir(home_dir, 'abc')}/{checkpoint.DOCUMENT}"
+    io.replace_file(path, b"{}")
+    os.utime(path, (1_000_000_000, 1_000_000_000))
+
+    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") == pytest.approx(
+        time.time() - 1e9, abs=60
+    )

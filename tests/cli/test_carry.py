@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.carry import ledger, links
+from brimline.cli import carry_commands
 from brimline.fast import paths
 from brimline.fast.io import replace_file
 from brimline.testing import SessionBuilder, text_block
@@ -207,3 +208,45 @@ def test_a_checkpoint_is_written_on_demand(
     os.unlink(path)
     os.mkdir(path)  # stands in for a disk that refuses
     assert "could not be saved" in refused("carry", "checkpoint")
+
+
+def test_a_record_is_told_by_titles_that_have_something_below_them() -> None:
+    """Each entry on a line of eighty characters at most; an empty record says so."""
+    record = ledger.Ledger("abc")
+    nothing = carry_commands._ledger_text(record)
+    record.previous = "before"
+    ledger.add_note(record, ledger.KEEP, "k" * 90, None)
+    ledger.add_note(record, ledger.DECIDE, "short", None)
+    list(record.notes.values())[1]["done"] = True
+    ledger.add_message(record, "m" * 68, None, "prompt")
+    ledger.add_message(record, "m" * 69, None, "prompt")
+    ledger.add_message(record, "first\n" + "x\n" * 20, None, "prompt")
+    record.tasks = {"1": ["pending", "t" * 61]}
+    record.commits, record.pulls = [["1234567", "subject"]], ["https://x.y/" + "p" * 67]
+    record.checks = {"a": {"command": "make", "result": "result unknown (piped)"}}
+    record.changed, record.plan = {"/p/" + "c" * 75: 1, "/p/" + "c" * 76: 1}, "/plan.md"
+
+    sections = carry_commands._ledger_text(record).split("\n\n")
+    ids = [note["id"] for note in record.notes.values()] + [one["id"] for one in record.messages]
+
+    assert nothing == "Session abc\nNothing is known yet."
+    assert [section.split("\n") for section in sections] == [
+        ["Session abc", "goes on from before"],
+        [
+            "Notes",
+            f"  {ids[0]}  keep: {'k' * 61}…",
+            f"  {ids[1]}  decide: short (done)",
+        ],
+        ["Tasks", f"  pending: {'t' * 59}…"],
+        ["Plan", "  /plan.md"],
+        ["Commits", "  1234567 subject"],
+        ["Pull requests", f"  https://x.y/{'p' * 65}…"],
+        ["Checks", "  make: result unknow…"],
+        ["Files changed", f"  /p/{'c' * 75}", f"  …/{'c' * 76}"],
+        [
+            "Messages of the user",
+            f"  {ids[2]}  {'m' * 68}",
+            f"  {ids[3]}  {'m' * 67}…",
+            f"  {ids[4]}  first [first line of 46 characters]",
+        ],
+    ]

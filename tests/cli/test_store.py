@@ -13,7 +13,7 @@ import pytest
 from brimline.cli import store_commands
 from brimline.errors import StoreError
 from brimline.search import stored
-from brimline.store import contents, layout, pins, put
+from brimline.store import contents, layout, pins, put, retention
 
 from .conftest import PROGRAM, process
 
@@ -323,3 +323,58 @@ def test_content_is_text_where_it_can_be_and_base_64_where_not() -> None:
     """One of both is there, and the other is said not to be."""
     assert store_commands._text_or_base64_fields("é".encode()) == {"text": "é", "base64": None}
     assert store_commands._text_or_base64_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}
+
+
+@pytest.mark.parametrize(
+    ("fields", "dry_run", "told"),
+    [
+        ({}, False, ["0 outputs removed, 0 B freed; 0 B left."]),
+        (
+            {"keys": ["a"], "freed_bytes": 1_500, "left_bytes": 7},
+            True,
+            ["1 output would go, 1.5 kB freed; 7 B left."],
+        ),
+        (
+            {"shortfall_bytes": 3, "held_bytes": {"hard": 5, "recent": 9}},
+            False,
+            [
+                "0 outputs removed, 0 B freed; 0 B left.",
+                "The limit is still exceeded by 3 B:",
+                "  5 B pinned hard",
+                "  9 B used within the last hour",
+            ],
+        ),
+        (
+            {"came_into_use": 1, "swept": 2},
+            False,
+            [
+                "0 outputs removed, 0 B freed; 0 B left.",
+                "1 output stayed: used meanwhile.",
+                "2 leftovers cleared away.",
+            ],
+        ),
+    ],
+)
+def test_what_a_prune_did_is_told_in_a_few_lines(
+    fields: dict[str, Any], dry_run: bool, told: list[str]
+) -> None:
+    """Why the store is still too large, and what else came up, where that is so."""
+    done = retention.Outcome(**fields)
+
+    assert store_commands._pruned_text(done, dry_run=dry_run).split("\n") == told
+
+
+@pytest.mark.parametrize(
+    ("given", "limits"),
+    [
+        ((None, None, False), (None, None, 0.0, False)),
+        ((0, 0, False), (0, 0, 0.0, False)),
+        ((2, 3, False), (172_800, 3_000_000, 0.0, False)),
+        ((None, None, True), (None, None, 3_600.0, True)),
+    ],
+)
+def test_limits_of_a_prune_are_days_and_megabytes(
+    given: tuple[int | None, int | None, bool], limits: tuple[Any, ...]
+) -> None:
+    """What was used within the hour stays where all goes that nothing mentions."""
+    assert tuple(store_commands._prune_limits(*given)) == limits

@@ -27,7 +27,7 @@ sys.path.insert(0, {root!r})
 from brimline import clock
 from brimline.cost import expiry
 from brimline.mod import request
-folder, last_cache = pathlib.Path({folder!r}), expiry.last_cache
+folder, last_cache = pathlib.Path({folder!r}), expiry.cache_of_last_request
 def short_lived(transcript):
     cache = last_cache(transcript)
     if cache is None or not (folder / "short").exists():

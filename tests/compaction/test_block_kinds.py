@@ -296,3 +296,14 @@ def test_the_same_words_are_another_block_elsewhere_and_a_call_is_the_same_anywh
     assert names({"role": "user", "content": [{**text("Hi"), "type": "note"}]}) != [first]
     assert names(hello, *calls)[1:] == names(*calls)
     assert names(*calls, hello)[2] != first
+
+
+def test_a_call_says_its_arguments_as_they_are() -> None:
+    """Letters are counted, not their escapes, and nothing stands between the values."""
+    call = {**CALL, "input": {"command": "größer", "n": [1, 2]}}
+    told = [{"role": "assistant", "content": [call]}]
+
+    (read,) = blocks.read_blocks({"messages": told}) or []
+
+    assert read.text == '{"command":"größer","n":[1,2]}'
+    assert read.tokens == pytest.approx(30 / 3.2 + 25)

@@ -186,3 +186,49 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
     assert (row["requests"], row["peak"], row["folder"]) == (82, 1_081, "-home-dev-other")
     assert (row["project"], row["window"]) == (PROJECT, 200_000)
     assert row["tokens"] == sum(row["spent"].values())
+
+
+def test_sessions_are_sorted_by_tokens_and_by_what_they_cost(known: index.Index) -> None:
+    """The largest first, of equals none is lost."""
+    costs = {name: float(number % 3) for number, name in enumerate(IDS)}
+
+    rows, count = known.page_of_sessions(index.Filter(sort="cost"), 50, costs)
+
+    assert ids(known, sort="tokens")[0] == ["2", "4", "3", "1", "0"]
+    assert [costs[row["id"]] for row in rows] == [2.0, 1.0, 1.0, 0.0, 0.0]
+    assert count == 5
+    assert sorted(ids(known, sort="saved")[0]) == ["0", "1", "2", "3", "4"]
+
+
+def test_a_list_that_cannot_be_written_is_named(world: Path) -> None:
+    """With the reason."""
+    (world / "file").write_text("")
+    told = (
+        f"{world}/file/{paths.DASHBOARD_INDEX}, where the figures of sessions are kept, cannot be"
+    )
+
+    with pytest.raises(BrimlineError, match=f"{told} written: Not a directory"):
+        index.Index(f"{world}/file").all_rows()
+
+
+def test_a_session_without_a_request_is_listed_on_request(known: index.Index, world: Path) -> None:
+    """And a file that is no session is passed over."""
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    SessionBuilder(str(folder / "5.jsonl"), "5", PROJECT).prompt("Nothing came of it")
+    (folder / "6.jsonl").write_text("no session\n")
+    known.refresh()
+
+    assert ids(known)[1] == 5
+    assert ids(known, empty=True)[1] == 6
+    assert known.total > 0
+    known.refresh()
+    assert known.total == len("no session\n")
+    assert known.filter_choices("project") == [PROJECT]
+
+
+def test_an_index_begins_as_one_that_is_not_current(home_dir: str) -> None:
+    """Nobody waits for it before it reads."""
+    fresh = index.Index(home_dir)
+
+    assert (fresh.total, fresh.is_current, fresh.busy) == (0, False, None)
+    assert index.Filter() == ("", "", "newest", 0, 1, "", False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -397,3 +398,40 @@ def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybody
 
     assert own == [("agent-b", "claude-sonnet-4-6"), ("agent-a", "acme-9")]
     assert shared == [("1", "claude-sonnet-4-6"), ("2", "unknown")]
+
+
+def spent(*days: int) -> list[spending.Spending]:
+    """Requests at noon of some days."""
+    noon = time.mktime((2026, 3, 1, 12, 0, 0, 0, 0, -1))
+    made = [spending.Request("k", noon + day * DAY_S, "m", 1, 0, 0, 0, 1) for day in days]
+    return [spending.Spending("p", [], "s", "", is_subagent=False, is_fork=False, requests=made)]
+
+
+@pytest.mark.parametrize(
+    ("days", "span", "first", "count"),
+    [
+        ((0,), 30, "2026-03-01", 1),
+        ((0, 20), 30, "2026-03-01", 21),
+        ((0, 20), 7, "2026-03-15", 7),
+        ((0, 20), 1, "2026-03-21", 1),
+        ((20, 0), 21, "2026-03-01", 21),
+        ((0, 20), 20, "2026-03-02", 20),
+    ],
+)
+def test_days_are_counted_back_from_the_last_request_to_the_first(
+    days: tuple[int, ...], span: int, first: str, count: int
+) -> None:
+    """Each with a bar of its own."""
+    bars = overall._bar_of_each_day(spent(*days), span)
+
+    assert len(bars) == count
+    assert min(bars) == first
+    assert all(day == bar for day, bar in bars.items())
+
+
+def test_weeks_begin_with_the_first_day() -> None:
+    """The last may be shorter; where nothing was sent there is one day."""
+    bars = overall._bar_of_each_day(spent(0, 15), 91)
+
+    assert list(bars.values()) == (["2026-03-01"] * 7 + ["2026-03-08"] * 7 + ["2026-03-15"] * 2)
+    assert len(overall._bar_of_each_day([], 30)) == 1

@@ -572,3 +572,111 @@ def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
         pages.session(asked(name="99999999"))
     with pytest.raises(SessionError, match="is in elsewhere"):
         pages.session(asked("in=elsewhere", name=NAME))
+
+
+async def _inside(_scope: Any, _receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"inside"})
+
+
+def knock(
+    gate: web.Gate, path: str = "/", method: str = "GET", **headers: str
+) -> tuple[int, str, dict[str, str]]:
+    """What the gate answers: status, text and headers."""
+    sent: list[dict[str, Any]] = []
+    named = {"host": "127.0.0.1:8000"} | headers
+    scope: dict[str, Any] = {"type": "http", "method": method, "path": path.partition("?")[0]}
+    scope |= {"query_string": path.partition("?")[2].encode()}
+    scope |= {"headers": [(name.encode(), value.encode()) for name, value in named.items()]}
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    asyncio.run(gate(scope, receive, send))
+    text = b"".join(message.get("body", b"") for message in sent).decode()
+    told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], text, told
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status", "said"),
+    [
+        ("GET", {}, 200, "inside"),
+        ("HEAD", {"host": "localhost:8000"}, 200, "inside"),
+        ("GET", {"origin": "http://127.0.0.1:8000"}, 200, "inside"),
+        ("POST", {"origin": "http://127.0.0.1:8000"}, 200, "inside"),
+        ("POST", {}, 403, "This came from no page of ours, and was refused."),
+        ("GET", {"origin": "http://evil.example"}, 403, "This came from another page"),
+        ("GET", {"origin": "null"}, 403, "This came from another page, and was refused."),
+        ("GET", {"host": "127.0.0.1:8001"}, 421, "This page answers to its own address only."),
+        ("GET", {"host": "evil.example"}, 421, "This page answers to its own address only."),
+        ("GET", {"cookie": ""}, 403, "Open the address that `brimline dashboard` printed"),
+        ("GET", {"cookie": "brimline_8000=guess"}, 403, "Open the address that"),
+    ],
+)
+def test_the_gate_lets_in_who_has_entered_from_our_own_pages(
+    method: str, headers: dict[str, str], status: int, said: str
+) -> None:
+    """Every answer says that nothing else may use or keep it."""
+    gate = web.Gate(_inside, 8_000, ["k"])
+    own = {"cookie": f"brimline_8000={gate.secret}"}
+
+    got, text, told = knock(gate, "/", method, **(own | headers))
+
+    assert got == status
+    assert text.startswith(said)
+    assert told["cache-control"] == "no-store"
+    assert told["x-content-type-options"] == "nosniff"
+    assert "frame-ancestors 'none'" in told["content-security-policy"]
+
+
+def test_each_key_enters_once_and_who_is_in_stays_in() -> None:
+    """By a cookie that no script and no other page can use."""
+    gate = web.Gate(_inside, 8_000, ["one", "two"])
+
+    refused = knock(gate, "/enter?key=three")
+    first = knock(gate, "/enter?key=one")
+    again = knock(gate, "/enter?key=one")
+    second = knock(gate, "/enter?key=two")
+    inside = knock(gate, "/enter?key=one", cookie=f"brimline_8000={gate.secret}")
+
+    assert [refused[0], first[0], again[0], second[0], inside[0]] == [403, 200, 403, 200, 200]
+    assert again[1].startswith("This key was used, or is of an earlier start: start")
+    assert "set-cookie" not in refused[2] | again[2] | inside[2]
+    cookie = first[2]["set-cookie"].lower()
+    assert f"brimline_8000={gate.secret}".lower() in cookie
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert gate.keys == []
+
+
+def test_a_page_that_is_asked_for_has_the_index_looked_at(world: Path, home_dir: str) -> None:
+    """Also where nothing is sent because nothing is there; what fails is a page, too."""
+    pages = web.Dashboard(home_dir)
+    was = pages.wanted.is_set()
+    pages.sessions(asked(stamp="empty"))
+    looked = pages.wanted.is_set()
+    pages.wanted.clear()
+    missing = pages._error_page(asked(), SessionError("no such session"))
+    teapot = pages._error_page(asked(), HTTPException(418, "short and stout"))
+
+    assert (was, looked, pages.wanted.is_set()) == (False, True, True)
+    assert (missing.status_code, teapot.status_code) == (404, 418)
+    assert "no such session" in bytes(missing.body).decode()
+    assert "short and stout" in bytes(teapot.body).decode()
+    assert "<title>Not here ·" in bytes(missing.body).decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *(("", 0), ("0", 0), ("007", 7), ("1234567", 123_456), ("000001234567", 123_456)),
+        *(("-1", 0), ("1.5", 0), ("²", 0), ("٣", 0), (" 7", 0)),
+    ],
+)
+def test_what_is_no_number_is_none(text: str, number: int) -> None:
+    """And none is longer than six digits."""
+    assert web._number_or_zero(text) == number

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -328,3 +329,51 @@ def test_where_no_gateway_lives_every_request_gets_the_sentence() -> None:
     assert f"content-length: {len(body)}".encode() in head
     error = {"type": "invalid_request_error", "message": "what to do"}
     assert json.loads(body) == {"type": "error", "error": error}
+
+
+@pytest.mark.parametrize(("age_s", "is_left"), [(50, True), (70, False)])
+def test_settings_that_a_killed_run_left_go_after_a_minute(
+    world: Path, age_s: int, is_left: bool
+) -> None:
+    """Before that somebody may be about to lock them."""
+    folder = world / "brimline" / "gateway"
+    folder.mkdir(parents=True)
+    left = folder / "run-left"
+    left.touch()
+    os.utime(left, (time.time() - age_s,) * 2)
+
+    with launching._settings_file({}):
+        assert left.exists() is is_left
+
+
+def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client gets the gateway's address, the gateway the service's, and no key."""
+    client = world / "bin" / "claude"
+    client.parent.mkdir()
+    client.write_text(f'#!/bin/sh\ncp "$2" {world}/settings.json\necho "$@" > {world}/args\n')
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{client.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a key")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://own.example")
+    told = "import json, os, sys; json.dump(dict(os.environ), open(sys.argv[-1] and "
+    told += f"{str(world / 'env.json')!r}, 'w')); print('http://x', flush=True); "
+    told += "os.read(int(sys.argv[-1]), 1)"
+    monkeypatch.setattr(launching, "_OURSELVES", told)
+
+    code = launching.run(["--settings", '{"env": {"A": "1"}, "model": "m"}', "-p", "hi"], 70)
+
+    settings = json.loads((world / "settings.json").read_text())
+    env = json.loads((world / "env.json").read_text())
+    words = (world / "args").read_text().split()
+    address = settings["env"].pop("ANTHROPIC_BASE_URL")
+    assert code == 0
+    assert settings == {"env": {"A": "1", PERCENT: "70", WINDOW: "1000000"}, "model": "m"}
+    assert words[0] == "--settings"
+    assert words[2:] == ["-p", "hi"]
+    assert address.startswith("http://127.0.0.1:")
+    assert address.endswith(f"/{env['BRIMLINE_GATEWAY_PATH']}")
+    assert env["ANTHROPIC_BASE_URL"] == "https://own.example"
+    assert (env[PERCENT], env[WINDOW]) == ("70", "1000000")
+    assert "ANTHROPIC_API_KEY" not in env

@@ -280,3 +280,81 @@ def test_a_plan_is_for_the_time_of_now_and_nobodys_lifeline() -> None:
     plan = serving.Plan("http://a.example", "s", ())
 
     assert (plan.has_test_clock, plan.lifeline) == (False, None)
+
+
+def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes() -> None:
+    """What a service answers comes through with no header of ours; it ends within seconds."""
+    told = serving._make_server(proxy.Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)).config
+
+    said = (told.server_header, told.date_header, told.proxy_headers, told.access_log)
+    assert said == (False, False, False, False)
+    assert (told.lifespan, told.ws, told.log_config) == ("off", "none", None)
+    assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)
+
+
+@pytest.mark.parametrize(
+    ("env", "is_by_proxy"),
+    [
+        ({}, False),
+        ({"https_proxy": "http://p.example:1"}, True),
+        ({"HTTP_PROXY": "p.example:1"}, True),
+        ({"ALL_PROXY": "http://p.example:1", "no_proxy": "other"}, True),
+        ({"https_proxy": "http://p.example:1", "no_proxy": "a.example"}, False),
+        ({"https_proxy": "http://p.example:1", "NO_PROXY": "x, .example"}, False),
+        ({"https_proxy": "http://p.example:1", "no_proxy": "*"}, False),
+        ({"https_proxy": ""}, False),
+    ],
+)
+def test_a_service_is_reached_as_the_client_reaches_it(
+    monkeypatch: pytest.MonkeyPatch, env: dict[str, str], is_by_proxy: bool
+) -> None:
+    """It may think as long as it likes, is not followed elsewhere, and is connected to in 30 s."""
+    for name in (*serving.PROXIES, *serving.NO_PROXIES):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+
+    client = proxy._make_http_client("https://a.example")
+    asyncio.run(client.aclose())
+
+    assert bool(client._mounts) is is_by_proxy
+    assert (client.timeout.connect, client.timeout.read) == (30.0, None)
+    assert (client.follow_redirects, client.trust_env) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "doubtful"),
+    [
+        ("https_proxy", "gopher://p.example", "https_proxy"),
+        ("SSL_CERT_FILE", "/nowhere", "SSL_CERT_FILE or SSL_CERT_DIR"),
+    ],
+)
+def test_what_a_service_cannot_be_reached_with_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, doubtful: str
+) -> None:
+    """Extra authorities that cannot be read are ignored, as the client does."""
+    for other in serving.PROXIES:
+        monkeypatch.delenv(other, raising=False)
+    monkeypatch.setenv("NODE_EXTRA_CA_CERTS", "/nowhere")
+    asyncio.run(proxy._make_http_client("https://a.example").aclose())
+    monkeypatch.setenv(name, value)
+
+    with pytest.raises(BrimlineError, match=rf"cannot be set up with {doubtful} \("):
+        proxy._make_http_client("https://a.example")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "ahead"),
+    [([256 << 10, 7], 256 << 10), ([(256 << 10) - 1, 7, 9], (256 << 10) + 6), ([5, 6], 11)],
+)
+def test_a_refusal_is_read_ahead_up_to_256_kilobytes(sizes: list[int], ahead: int) -> None:
+    """By whole chunks."""
+
+    async def read() -> int:
+        async def chunks() -> Any:
+            for size in sizes:
+                yield b"x" * size
+
+        return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_ahead())
+
+    assert asyncio.run(read()) == ahead

@@ -170,3 +170,74 @@ def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
     """With one sentence, however deep it goes."""
     with pytest.raises(InstallError, match="not valid JSON"):
         append_element(text, (), 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "added"),
+    [
+        ("{}", '{\n  "k": 1\n}'),
+        ("{ }", '{ \n  "k": 1\n}'),
+        ("{}\n", '{\n  "k": 1\n}\n'),
+        ("{\n}", '{\n\n  "k": 1\n}'),
+        ("{\r\n}", '{\r\n\r\n  "k": 1\r\n}'),
+        ('{"a": 1}', '{"a": 1, "k": 1}'),
+        ('{"a":1 }', '{"a":1, "k": 1 }'),
+        ('{\n\t"a": 1\n}', '{\n\t"a": 1,\n\t"k": 1\n}'),
+        ('{\r\n "a": 1\r\n}', '{\r\n "a": 1,\r\n "k": 1\r\n}'),
+        ('{"a": 1,\n "b": 2}', '{"a": 1,\n "b": 2,\n "k": 1}'),
+        ('{"a": 1, "b": 2\n}', '{"a": 1, "b": 2, "k": 1\n}'),
+        ('{\n  "a": 1, "b": 2\n}', '{\n  "a": 1, "b": 2, "k": 1\n}'),
+        # As many of one line end as of the other: the plain one.
+        ('{\r\n "a": 1\n}', '{\r\n "a": 1,\n "k": 1\n}'),
+    ],
+)
+def test_a_member_comes_behind_the_last_one_in_its_manner(text: str, added: str) -> None:
+    """On its line or on the next, with the indentation and the line ends that there are."""
+    assert insert_member(text, (), "k", 1) == added
+    assert remove(added, ("k",)) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "left"),
+    [
+        ('{"a": 1, "b": 2, "c": 3}', ("a",), '{"b": 2, "c": 3}'),
+        ('{"a": 1, "b": 2, "c": 3}', ("b",), '{"a": 1, "c": 3}'),
+        ('{"a": 1, "b": 2, "c": 3}', ("c",), '{"a": 1, "b": 2}'),
+        ("[1,2,3]", (0,), "[2,3]"),
+        ("[1,2,3]", (2,), "[1,2]"),
+        ('{"a": {"b": [5]}}', ("a", "b", 0), '{"a": {"b": []}}'),
+        ('{"a": 1, "a": 2}', ("a",), '{"a": 1}'),
+        ('{ "a": 1 }', ("a",), "{ }"),
+        ('{ "a": 1}', ("a",), "{}"),
+        ('{\n  "a": 1\n}', ("a",), "{}"),
+        ('{  \n  "a": 1\n}', ("a",), "{  }"),
+        ('{\n"a": 1}', ("a",), "{}"),
+        ('{"a": 1\n}', ("a",), "{}"),
+    ],
+)
+def test_a_removal_takes_what_parts_a_child_from_its_neighbour(
+    text: str, path: Path, left: str
+) -> None:
+    """From the one before it, or, of the first one, to the one behind it."""
+    assert remove(text, path) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('{"a" 1}', "this is not valid JSON: Expecting ':' delimiter at line 1, column 6"),
+        ("{\n  5}", "Expecting property name enclosed in double quotes at line 2, column 3"),
+    ],
+)
+def test_what_is_no_json_is_told_with_line_and_column(text: str, told: str) -> None:
+    """As an editor counts them."""
+    with pytest.raises(InstallError) as raised:
+        load(text)
+
+    assert str(raised.value).endswith(told)
+
+
+def test_half_characters_are_written_as_escapes_and_others_as_they_are() -> None:
+    """The text has to be UTF-8."""
+    assert replace_value('{"a": 1}', ("a",), "\ud800ü") == '{"a": "\\ud800ü"}'
+    assert replace_value('{\n  "a": 1\n}', ("a",), [1]) == '{\n  "a": [\n    1\n  ]\n}'

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
 from brimline import clock
-from brimline.errors import BrimlineError
+from brimline.errors import BrimlineError, StoreError
 from brimline.mcp import remembered
+from brimline.memory import hits, hot
+from brimline.search import vectors
 from brimline.search.turns import Hit
 
 NOW = 1_800_000_000.0
@@ -85,3 +88,89 @@ def test_a_topic_needs_all_of_its_parts(world: object, missing: str, value: obje
 
     with pytest.raises(BrimlineError, match="needs name, type, description and text"):
         remembered.keep_topic("/nowhere", parts)
+
+
+def said(home_dir: str, number: int) -> None:
+    """So many entries of a project."""
+    entries = [
+        {"id": f"{at}", "text": f"The otter plan {at}.", "project": "/p", "group": f"g{at}"}
+        for at in range(number)
+    ]
+    hits.open_memory(home_dir).add(entries)
+
+
+@pytest.mark.parametrize(("number", "shown"), [(7, 7), (8, 8), (9, 8)])
+def test_eight_entries_are_shown(home_dir: str, number: int, shown: int) -> None:
+    """Below one line that says how to read one."""
+    said(home_dir, number)
+
+    lines = remembered.found_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
+
+    head, *rows = lines.splitlines()
+    assert head == (
+        '[brimline recall: said before, best first; key="m…" shows one with its context]'
+    )
+    assert len(rows) == shown
+    assert all(row.startswith("m") for row in rows)
+
+
+def test_without_vectors_it_is_said_how_was_searched(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other projects only on request; before anything was taken in nothing is made."""
+    assert remembered.found_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    said(home_dir, 1)
+
+    here, elsewhere, everywhere = [
+        remembered.found_text(home_dir, place, "otter plan", 999, everywhere=wanted)
+        for place, wanted in (("/p", False), ("/q", False), ("/q", True))
+    ]
+
+    assert here.startswith("[brimline recall: said before, best first (by words alone); key=")
+    assert (elsewhere, everywhere) == ("", here)
+
+
+@pytest.mark.parametrize(("age_s", "is_known"), [(119.9, True), (120.0, False)])
+def test_what_a_teammate_said_can_be_read_for_two_minutes(
+    home_dir: str, age_s: float, is_known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it was said."""
+    theirs = HIT._replace(number=8, author="mia", project="elsewhere")
+    monkeypatch.setattr(remembered, "_elsewhere", {8: (theirs, 1_000.0)})
+    monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + age_s)
+
+    if is_known:
+        told = remembered.show_entry(home_dir, "/p", 8, everywhere=False)
+        assert told.splitlines() == [
+            "[brimline recall m8 of session 0a1b2c3d-0000]",
+            "m8 (by mia, user, 1 min ago, session 0a1b2c3d):",
+            "  > The otter",
+            "  > plan.",
+        ]
+    else:
+        with pytest.raises(StoreError, match="there is no entry m8: search for it again"):
+            remembered.show_entry(home_dir, "/p", 8, everywhere=False)
+
+
+def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> None:
+    """And where it is kept is told."""
+    parts = {"name": "deploys", "type": "project", "description": "How", "text": "On Fridays."}
+
+    told = remembered.keep_topic(project_dir, parts)
+
+    (topic,) = hot.topics(hot.folder(project_dir))
+    assert told == (f"Kept in {topic.path}. Its line in the index is before you in every session.")
+    assert "On Fridays." in topic.text
+    assert "model" in Path(topic.path).read_text().split("On Fridays.")[0]
+
+
+@pytest.mark.parametrize(("key", "number"), [("m7", "7"), ("m" + "9" * 12, "9" * 12)])
+def test_a_key_of_an_entry_is_its_number(key: str, number: str) -> None:
+    """Of twelve digits at the most."""
+    found = remembered.KEY.fullmatch(key)
+
+    assert found
+    assert found[1] == number
+    assert not remembered.KEY.fullmatch("m" + "9" * 13)
+    assert not remembered.KEY.fullmatch("m")

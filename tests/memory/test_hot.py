@@ -329,3 +329,86 @@ def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
         hot.edit(str(place), "a", text="Third.", seen=seen)
     with pytest.raises(StateError, match="there is no type 'odd'"):
         hot.edit(str(place), "a", kind="odd")
+
+
+@pytest.mark.parametrize(
+    ("index", "problems"),
+    [
+        ("- [a](a.md) — x\n" + "x\n" * 199, []),
+        (
+            "- [a](a.md) — x\n" + "x\n" * 200,
+            [(201, "the client loads 200 lines: 1 more are not seen")],
+        ),
+        ("- [a](a.md) — " + "x" * 24_984, []),
+        ("- [a](a.md) — " + "x" * 24_985, [(1, "the client loads 25,000 bytes of 25,001")]),
+        ("", [(1, "MEMORY.md does not name it")]),
+        (
+            "- [a](a.md) — x\n- [a](a.md) — y\n- [b](b.md) — z\n- [w](https://x.y) — w\n",
+            [
+                (2, "a.md is named twice: also in line 1 of MEMORY.md"),
+                (3, "b.md is not there"),
+            ],
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_index_is_told_with_its_line(
+    place: Path, index: str, problems: list[tuple[int, str]]
+) -> None:
+    """Lines that the client does not load, that lead nowhere, that are there twice."""
+    put(place, "a.md", TOPIC.format("a"))
+    put(place, "MEMORY.md", index)
+
+    assert [(found.line, found.text) for found in hot.lint(str(place))] == problems
+
+
+def test_topics_that_say_the_same_are_told_by_name_and_by_text(place: Path) -> None:
+    """However they are written; the archive's lines count too."""
+    for name, text in (("a", "Same  words"), ("b", "same\nWORDS"), ("c", "other")):
+        front = f"---\nname: {'A' if name == 'c' else name}\ndescription: d\ntype: user\n---\n"
+        put(place, f"{name}.md", f"{front}\n{text}\n")
+    put(place, "MEMORY.md", "- [a](a.md) — x\n- [b](b.md) — x\n")
+    put(place, "archive.md", TOPIC.format("archive") + "- [c](c.md) — x\n")
+
+    found = [(Path(one.path).name, one.line, one.text) for one in hot.lint(str(place))]
+
+    assert found == [
+        ("c.md", 1, "it has the same name as a.md"),
+        ("b.md", 1, "it has the same text as a.md"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("Two words", "two-words.md"),
+        ("a" * 60, "a" * 60 + ".md"),
+        ("a" * 61, "a" * 60 + ".md"),
+        ("é" * 31, "é" * 30 + ".md"),
+        ("a" + "é" * 30, "a" + "é" * 29 + ".md"),
+        ("!!!", "topic.md"),
+        ("memory", "memory-2.md"),
+        ("Archive", "archive-2.md"),
+        ("taken", "taken-3.md"),
+    ],
+)
+def test_a_topic_has_a_file_named_after_it(place: Path, name: str, file: str) -> None:
+    """Of sixty bytes, with a number where the name is taken or not for topics."""
+    for taken in ("taken.md", "taken-2.md"):
+        put(place, taken, TOPIC.format(f"x {taken}"))
+
+    assert add(place, name).file == file
+
+
+def test_a_topic_is_found_by_its_file_first_then_by_its_name(place: Path) -> None:
+    """One that is not there is told with where it was looked for."""
+    put(place, "a.md", TOPIC.format("b"))
+    put(place, "b.md", TOPIC.format("c"))
+
+    found = [hot.find_topic(str(place), name).file for name in ("a", "a.md", "c", "b.md")]
+
+    assert found == ["a.md", "a.md", "b.md", "b.md"]
+    with pytest.raises(StateError, match="2 topics are called 'b': give one of a"):
+        hot.find_topic(str(place), "b")
+    told = f"there is no topic 'd' in {re.escape(str(place))}: `brimline memory list` has them"
+    with pytest.raises(StateError, match=told):
+        hot.find_topic(str(place), "d")

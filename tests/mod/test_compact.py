@@ -16,6 +16,7 @@ from .conversation import Conversation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     Ask = Callable[..., dict[str, Any]]
 
@@ -262,3 +263,144 @@ def test_half_a_character_is_stored_and_comes_back(
     talk.fill(20)
     key = ask(talk)["keys"][call]
     assert contents.get(home_dir, key).decode("utf-8", "surrogatepass") == "\ud83d" + BULK
+
+
+@pytest.mark.parametrize(
+    ("messages", "tokens", "thinking"),
+    [
+        ([], 0, 0),
+        ([{"text": ""}], 129, 125),
+        ([{"text": "x" * 32}], 14, 0),
+        ([{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Bash"}]}], 29, 0),
+        (
+            [{"text": "", "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"ab": "cd"}}]}],
+            29 + 10 / 3.2,
+            0,
+        ),
+        (
+            [
+                {
+                    "text": "",
+                    "toolUses": [{"tool_use_id": "1", "tool": "X", "input": {"a": [1, "b"]}}],
+                }
+            ],
+            29 + (7 + 6 + 3) / 3.2,
+            0,
+        ),
+        ([{"text": "", "toolResults": [{"tool_use_id": "1", "text": "x" * 285}]}], 116, 0),
+    ],
+)
+def test_a_conversation_takes_about_so_many_tokens(
+    messages: list[dict[str, Any]], tokens: float, thinking: float
+) -> None:
+    """By the characters of its texts, inputs and results, and what each takes besides."""
+    found = compact.read_conversation(messages)
+
+    assert found.tokens == pytest.approx(tokens)
+    assert found.thinking_tokens == thinking
+
+
+@pytest.mark.parametrize(
+    ("result", "image"),
+    [
+        (None, ""),
+        ("text", ""),
+        ({"file": {"base64": "QQ=="}}, "QQ=="),
+        ({"source": {"base64": "QQ=="}}, "QQ=="),
+        ({"type": "image", "source": {"data": "QQ=="}}, "QQ=="),
+        ({"type": "image", "data": "QQ=="}, "QQ=="),
+        ({"type": "text", "data": "QQ=="}, ""),
+        ({"content": [{"type": "text"}, {"type": "image", "data": "QQ=="}]}, "QQ=="),
+        ([{"type": "image", "data": "QQ=="}, {"type": "image", "data": "Qg=="}], "QQ=="),
+        ({"file": {"base64": 5}, "content": {"base64": "Qg=="}}, "Qg=="),
+    ],
+)
+def test_an_image_is_found_wherever_a_tool_answers_with_it(result: Any, image: str) -> None:
+    """The first one; what is no text is none."""
+    use = {"text": "", "toolUses": [{"tool_use_id": "1", "tool": "Read", "input": {}}]}
+    told = {"text": "", "toolResults": [{"tool_use_id": "1", "text": "t", "result": result}]}
+
+    found = compact.read_conversation([use, told])
+
+    assert found.images == ({"1": image} if image else {})
+    assert found.calls["1"].has_image is bool(image)
+    assert (found.calls["1"].characters, found.texts) == (1, {"1": "t"})
+
+
+def test_what_goes_is_told_with_the_tokens_that_it_frees(talk: Conversation, home_dir: str) -> None:
+    """A result's less those of its line; where nothing goes, none."""
+    values = defaults() | {"compaction.inside": "balanced"}
+    answer, freed = compact.move_out_cold(talk.request(), home_dir, values)
+    passed = compact.move_out_cold(talk.request(), home_dir, values | {"compaction.inside": "off"})
+
+    line = answer["results"]["toolu_1"]
+    thinking = compact.read_conversation(talk.request()["messages"]).thinking_tokens
+    assert freed == pytest.approx((len(BULK) - len(line)) / 2.85 + thinking)
+    assert passed == ({"pass": "compaction.inside is off"}, 0)
+
+
+def test_what_is_freed_is_what_the_conversation_takes_less(
+    talk: Conversation, home_dir: str
+) -> None:
+    """Results and inputs by what stands in for them, thinking as a whole."""
+    values = defaults() | {"compaction.inside": "keep"}
+    talk.call("Write", {"file_path": "/a.py", "content": BULK}, "ok")
+    talk.fill(80)
+    talk.say("assistant", "")
+    before = compact.read_conversation(talk.messages)
+
+    answer, freed = compact.move_out_cold(talk.request(), home_dir, values)
+
+    for entry in talk.messages:
+        for use in entry["toolUses"]:
+            use["input"] = answer["inputs"].get(use["tool_use_id"], use["input"])
+        for result in entry["toolResults"]:
+            result["text"] = answer["results"].get(result["tool_use_id"], result["text"])
+    after = compact.read_conversation(talk.messages)
+    assert (len(answer["inputs"]), len(answer["results"])) == (1, 1)
+    assert before.thinking_tokens == 125
+    assert freed == pytest.approx(before.tokens - after.tokens + 125)
+
+
+def test_what_was_stored_last_is_still_that_after_a_compaction(
+    talk: Conversation, ask: Ask, home_dir: str
+) -> None:
+    """`last` is what a person or the model was shown."""
+    mine = put.put(home_dir, b"the last output", {"tool": "Bash"})
+
+    assert ask(talk)["results"]
+
+    assert contents.resolve(home_dir, contents.LAST) == mine
+
+
+def test_where_nothing_can_be_stored_the_reason_is_passed_on(
+    talk: Conversation, world: Path
+) -> None:
+    """And nothing is replaced, with an image or without."""
+    (world / "file").write_bytes(b"")
+    values = defaults() | {"compaction.inside": "balanced"}
+    for _ in range(2):
+        answer, freed = compact.move_out_cold(talk.request(), str(world / "file"), values)
+        assert list(answer) == ["pass"]
+        assert answer["pass"].startswith("the originals could not be stored: ")
+        assert freed == 0
+        talk.call("Read", {"file_path": "/a.png"}, "", result=IMAGE)
+
+
+@pytest.mark.parametrize(("inside", "share"), [("balanced", "30%"), ("thrifty", "50%")])
+def test_how_much_could_have_gone_is_told_where_it_is_too_little(
+    ask: Ask, inside: str, share: str
+) -> None:
+    """Of how much, and the setting that asks for more."""
+    talk = Conversation()
+    talk.run("make", "x" * 2_850)
+    talk.say("user", "y" * 32_000)
+    talk.fill(15, "")
+
+    told = ask(talk, inside)["pass"]
+
+    every = compact.read_conversation(talk.messages).tokens
+    assert told == (
+        f"too little to let go of: 1,000 of {every:,.0f} tokens, less than {share} "
+        "(compaction.inside)"
+    )

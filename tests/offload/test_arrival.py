@@ -335,3 +335,12 @@ def test_small_results_are_not_looked_at(player: Player) -> None:
     assert not is_looked_at("Bash", {"command": "make"}, BUILD)
     player.say("brim:pin next")
     assert is_looked_at("Bash", {"command": "make"})
+
+
+def test_of_twins_that_began_together_the_second_shows_the_whole(player: Player) -> None:
+    """Though neither knew of the other; a third is a preview again."""
+    response = {"stdout": BUILD, "stderr": "", "interrupted": False}
+    turns = [player.result("Bash", {"command": "cat app.log"}, response) for _ in range(3)]
+    assert [turn.state.names for turn in turns] == [[hook.PAST]] * 3
+
+    assert [hook.post_tool_use(turn) is None for turn in turns] == [False, True, False]

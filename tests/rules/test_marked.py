@@ -280,3 +280,104 @@ def test_a_start_reads_the_instruction_files_once(
     entry.tidy(turn)
 
     assert walks == ["walk"]
+
+
+def rule(text: str, line: int = 1) -> marked.Rule:
+    """A rule of some file."""
+    return marked.Rule(text, "/p/CLAUDE.md", line)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "kept"),
+    [
+        ([4_500], [0]),
+        ([4_501], []),
+        ([4_000, 500], [0, 1]),
+        ([4_000, 501, 500], [0, 2]),
+        ([1] * 60, list(range(60))),
+        ([1] * 61, list(range(60))),
+        ([4_501, *[1] * 60], list(range(1, 61))),
+        ([], []),
+    ],
+)
+def test_sixty_rules_of_4500_characters_have_room(lengths: list[int], kept: list[int]) -> None:
+    """One that is too long makes way for shorter ones after it; all others are told as cut."""
+    rules = [rule("x" * length, number) for number, length in enumerate(lengths)]
+
+    fitting, cut = marked.split_fitting(rules)
+
+    assert [each.line for each in fitting] == kept
+    assert [each.line for each in cut] == [n for n in range(len(lengths)) if n not in kept]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("Run tests", "run   TESTS.", True),
+        ("Run tests", "**Run** `tests`!", True),
+        ("Run tests", "“Run” 'tests' . .", True),
+        ("Run tests", "Run\ntests", True),
+        ("Run tests", "Run tests?", False),
+        ("Run tests", "- Run tests", False),
+        ("Run tests", "Run the tests", False),
+    ],
+)
+def test_rules_in_the_same_words_are_one(one: str, other: str, is_same: bool) -> None:
+    """Whatever their case, decoration and end."""
+    assert (rule(one).identity == rule(other).identity) is is_same
+    assert len(rule(one).identity) == 12
+
+
+@pytest.mark.parametrize(
+    ("level", "client", "note", "is_in_force"),
+    [
+        ("project", "start", "", True),
+        ("project", "read", "", False),
+        ("project", "match", "", False),
+        ("project", "never", "", False),
+        ("organisation", "never", "", True),
+        ("private", "never", "", True),
+        ("private", "never", "left out", False),
+        ("organisation", "match", "", False),
+        ("user", "never", "", False),
+    ],
+)
+def test_a_file_is_in_force_that_the_client_loads_at_the_start_or_we_do(
+    level: str, client: str, note: str, is_in_force: bool
+) -> None:
+    """Ours are the organisation's and the user's own for the project."""
+    source = cascade.Source("/p", level, "", client, client_note=note)
+
+    assert marked.is_in_force(source) is is_in_force
+
+
+@pytest.mark.parametrize(("total", "first"), [(900, 600), (12_000, 8_000), (15_000, 11_000)])
+def test_room_for_the_file_at_hand_is_a_third_or_that_of_one_file(total: int, first: int) -> None:
+    """Whether or not there is one; without a file at hand nothing is kept."""
+    general = [
+        cascade.Source(f"/p/{n}", "project", "", "start", text=str(n) * 4_000) for n in range(9)
+    ]
+    near = cascade.Source("/p/a/b", "child", "", "read", text="n" * 9_000)
+
+    alone = marked.assemble_files(general, has_file=True, total=total)
+    both = marked.assemble_files([*general, near], total=total)
+
+    assert len(alone) == first
+    assert len(marked.assemble_files(general, total=total)) == total
+    assert both.startswith(alone + "\n" + marked.BOUNDARY + "\n\n")
+    assert len(both) <= total
+    assert near.text[:100] in both
+
+
+def test_what_the_client_does_not_know_has_room_with_its_heading() -> None:
+    """To the character; with one less it is cut."""
+    source = cascade.Source("/o", "organisation", "", "never", text="x" * 1_000)
+    files = cascade.Cascade("/p", "/p", [source], [])
+    whole = marked.text_unknown_to_client(files, 9_000)
+
+    assert whole.endswith(f"From /o (organisation):\n\n{'x' * 1_000}\n")
+    assert marked.text_unknown_to_client(files, len(whole)) == whole
+    cut = marked.text_unknown_to_client(files, len(whole) - 1)
+    assert len(cut) == len(whole) - 1
+    assert cut.endswith(f"\n{marked.TRUNCATED}\n")
+    assert marked.text_unknown_to_client(files._replace(sources=[]), 9_000) == ""

@@ -245,3 +245,27 @@ def test_what_is_no_unicode_becomes_visible() -> None:
     """What is no text stays as it is."""
     assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
     assert documents.project_bounds(Within("/a\ud800"))["project"] == "/a\\ud800"
+
+
+def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Connection) -> None:
+    """What fails in the middle leaves what was there."""
+    documents.add(base, [document("a"), document("b")])
+
+    with pytest.raises(sqlite3.Error):
+        documents.add(base, [document("a", "walrus"), document("c", at=None)])
+    with pytest.raises(sqlite3.Error):
+        documents.remove(base, "s", ["b", ["no name"]])  # type: ignore[list-item]
+
+    assert sorted(refs(base, "otter")) == ["a", "b"]
+    assert refs(base, "walrus") == []
+    assert not base.in_transaction
+
+
+def test_a_hit_is_the_whole_document_with_the_part_that_fits(base: sqlite3.Connection) -> None:
+    """As it was taken in."""
+    whole = Document("s", "a", "/p", "s1", 5.0, "cat a", "one otter two", "head")
+    documents.add(base, [whole])
+
+    (hit,) = documents.read_hits(base, "otter", documents.find_ids(base, "otter", "s"))
+
+    assert hit == (whole, "one otter two")

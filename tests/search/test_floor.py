@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,3 +107,77 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
 
     assert above("otter") == [1]
     assert above("report") == []
+
+
+@pytest.mark.parametrize(
+    ("query", "word", "weight"),
+    [
+        ("which otter", "otter", 1.0),
+        ("is it Django", "Django", 2.0),
+        ("Django admin", "Django", 1.0),
+        ("DJango admin", "DJango", 2.0),
+        ("where is Django", "where", 1.0),
+    ],
+)
+def test_a_name_that_no_entry_holds_tells_twice_as_much(
+    query: str, word: str, weight: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The capital of a first word makes no name; without a table all words are as rare."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+
+    assert floor._weight_of_unknown_word(query, word) == weight
+
+
+def test_a_word_that_no_entry_holds_tells_the_more_the_rarer_it_is_in_english() -> None:
+    """Up to one and a half."""
+    table = vectors.load()
+    assert table
+    weights = [floor._weight_of_unknown_word("", word) for word in ("the", "otter", "xqzzkw")]
+
+    assert weights == [0.5 + table.rarity("the"), 0.5 + table.rarity("otter"), 1.5]
+    assert weights == sorted(weights)
+
+
+@pytest.mark.parametrize(
+    ("held", "asked", "above"),
+    [(3, 7, [1]), (5, 12, []), (1, 2, [1]), (2, 5, [])],
+)
+def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
+    world: Path, monkeypatch: pytest.MonkeyPatch, held: int, asked: int, above: list[int]
+) -> None:
+    """Of words that tell alike."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    store = memory.open(str(world / "m"))
+    words = [f"word{number:02}x" for number in range(asked)]
+    texts = {1: " ".join(words[:held])}
+
+    assert store.use(lambda base: floor.choose_hits(base, "", words, texts)) == above
+
+
+@pytest.mark.parametrize(("asked", "above"), [(6, [1, 2]), (7, [1])])
+def test_every_hit_holds_fifteen_hundredths_of_the_question(
+    world: Path, monkeypatch: pytest.MonkeyPatch, asked: int, above: list[int]
+) -> None:
+    """Where one of the first holds much."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    store = memory.open(str(world / "m"))
+    words = [f"word{number:02}x" for number in range(asked)]
+    texts = {1: " ".join(words), 2: words[0], 3: "nothing"}
+
+    assert store.use(lambda base: floor.choose_hits(base, "", words, texts)) == above
+
+
+def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here(
+    world: Path,
+) -> None:
+    """A memory of a few entries counts as one of a thousand."""
+    store = memory.open(str(world / "m"))
+    store.add([{"id": "a", "text": "otter elk"}, {"id": "b", "text": "otter"}])
+
+    weights = store.use(lambda base: floor._weights(base, "", ["otter", "elk"]))
+
+    common, rare = math.log(1 + 998.5 / 2.5), math.log(1 + 999.5 / 1.5)
+    usual = (common + rare) / 2
+    assert weights == pytest.approx({"otter": usual + common, "elk": usual + rare})
+    shares = floor._shares_held({"otter": 1.0, "elk": 3.0}, {7: "Otters", 8: "otter elk", 9: "x"})
+    assert shares == {7: 0.25, 8: 1.0, 9: 0.0}

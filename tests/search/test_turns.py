@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.errors import StoreError
 from brimline.search import documents, ranking, turns, vectors
 from brimline.search.turns import Entry, Hit, Memory, Other
 
@@ -230,3 +231,13 @@ def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
     assert [hit.id for hit in search("puppy")] == ["a", "b"]
     assert sorted(hit.id for hit in search("dog")) == ["a", "b"]
     assert len(store.search("puppy")) == 4
+
+
+def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
+    """What fails in the middle leaves what was there."""
+    store.put([Entry("a", "otter")])
+
+    with pytest.raises(StoreError):
+        store.put([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
+
+    assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]

@@ -6,7 +6,7 @@ import io
 import json
 import os
 import tracemalloc
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +20,9 @@ from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read
 
 from .broken import ROWS, lines_of, worked
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_rows_turns_and_requests_are_counted(session: SessionBuilder) -> None:
@@ -157,3 +160,111 @@ def test_what_a_compaction_kept_is_estimated_as_the_session_has_counted(
     compact_inside(session)
 
     assert inspecting.inspect(session.path).resume_tokens == pytest.approx(tokens, rel=0.02)
+
+
+def test_a_session_is_told_with_its_times_its_id_and_its_models(
+    session: SessionBuilder, world: Path
+) -> None:
+    """First and last row, and the last answer; without any the file's name is the id."""
+    first = session.prompt()["timestamp"]
+    (answered,) = session.reply(1_000)
+    session.model = "other"
+    (second,) = session.reply(2_000)
+    last = session.prompt()["timestamp"]
+    session.raw('{"type":"mode"}\n{"no":"type"}\n')
+
+    found = inspecting.inspect(session.path)
+
+    assert (found.first_at, found.measured_at, found.last_at) == (first, second["timestamp"], last)
+    assert answered["timestamp"] not in (found.measured_at, found.last_at)
+    assert found.models == {"claude-sonnet-4-6": 1, "other": 1}
+    assert found.types == {"user": 2, "assistant": 2, "mode": 1, "without a type": 1}
+    empty = world / "an-id.jsonl"
+    empty.write_bytes(b"")
+    none = inspecting.inspect(str(empty))
+    assert (none.session_id, none.first_at, none.last_at, none.lines) == ("an-id", None, None, 0)
+    assert (none.measured_at, none.disk_bytes, none.is_undone) == (None, {}, False)
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        ({"type": "progress"}, "progress"),
+        ({"type": "file-history-snapshot"}, "file_snapshot"),
+        ({"type": "system"}, "bookkeeping"),
+        ({"type": 5}, "bookkeeping"),
+        ({}, "bookkeeping"),
+        ({"type": "user", "isSidechain": True}, "sidechain"),
+        ({"type": "progress", "isSidechain": True, "agentId": "a"}, "sidechain"),
+        ({"type": "attachment", "attachment": {"type": "thinking_drop"}}, "bookkeeping"),
+        ({"type": "user"}, "envelope"),
+    ],
+)
+def test_a_row_that_is_all_of_one_kind_counts_whole(row: dict[str, Any], kind: str) -> None:
+    """The line end is the envelope's."""
+    data = json.dumps(row).encode() + b"\n"
+    found = inspecting.inspect_lines(read.lines(io.BytesIO(data))).disk_bytes
+
+    envelope = {"envelope": 1} if kind != "envelope" else {}
+    assert found == {kind: len(data) - bool(envelope)} | envelope
+
+
+@pytest.mark.parametrize(
+    ("fields", "kinds"),
+    [
+        ({"message": {"content": "abc"}}, {"user": 5}),
+        ({"message": {"content": "abc"}, "isCompactSummary": True}, {"summary": 5}),
+        ({"message": {"content": "abc"}, "toolUseResult": "ab"}, {"user": 5, "result_copy": 4}),
+        ({"message": {"content": [5, {"type": "text"}]}}, {"user": 16}),
+        ({"message": {"content": [{"type": "tool_result"}]}}, {"tool_result": 22}),
+        ({"message": {"content": [{"type": "redacted_thinking"}]}}, {"thinking": 28}),
+        ({"message": {"content": [{"type": "tool_use"}]}}, {"tool_input": 19}),
+        ({"message": {"content": None}}, {}),
+    ],
+)
+def test_the_parts_of_a_message_are_counted_as_they_stand_on_the_line(
+    fields: dict[str, Any], kinds: dict[str, int]
+) -> None:
+    """What is around them is the envelope."""
+    data = json.dumps({"type": "user"} | fields, separators=(",", ":")).encode() + b"\n"
+    found = inspecting.inspect_lines(read.lines(io.BytesIO(data))).disk_bytes
+
+    assert found == kinds | {"envelope": len(data) - sum(kinds.values())}
+
+
+def test_a_result_is_told_with_what_compactions_made_of_it(session: SessionBuilder) -> None:
+    """In the context, moved out as a line, or left behind; its source up to 200 characters."""
+    session.prompt()
+    session.tool_result(session.tool_call(1_000, command="c" * 201), "x" * 3_000)
+    session.tool_result(session.tool_call(1_000, command="short"), "y" * 1_000)
+    session.tool_result("toolu_side", "z" * 9_000, isSidechain=True, agentId="a")
+
+    def told() -> list[tuple[str, bool, bool]]:
+        found = inspecting.inspect(session.path).largest
+        return [((one.source or "")[:1], one.in_context, one.moved_out) for one in found]
+
+    assert told() == [("c", True, False), ("s", True, False)]
+    assert len(inspecting.inspect(session.path).largest[0].source or "") == 200
+    compact_inside(session)
+    assert told() == [("c", False, True), ("s", True, False)]
+    session.compact(9_000)
+    assert told() == [("c", False, False), ("s", False, False)]
+
+
+@pytest.mark.parametrize(("size", "is_undone"), [(5 << 20, False), ((5 << 20) - 1, True)])
+def test_a_resume_undoes_a_compaction_only_where_it_loads_the_file_whole(
+    session: SessionBuilder, size: int, is_undone: bool
+) -> None:
+    """Below five megabytes; what it takes is told accordingly."""
+    session.prompt("x" * 30_000)
+    session.reply(20_000)
+    session.parent = None
+    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+    session.raw(" " * (size - os.path.getsize(session.path) - 1) + "\n")
+
+    found = inspecting.inspect(session.path)
+
+    assert (found.size_bytes, found.is_undone) == (size, is_undone)
+    wanted = found.context.next_tokens_if_uncompacted if is_undone else found.context.next_tokens
+    assert found.resume_tokens == wanted
+    assert found.context.next_tokens_if_uncompacted != found.context.next_tokens

@@ -500,7 +500,8 @@ def test_a_plan_keeps_nothing_that_only_planning_needs(session: Recorded, old_re
 
 
 def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: str) -> None:
-    """Tokens by call, thoughts, and the keys under which the store has it."""
+    """Tokens by call, thoughts, and the keys; the last thing stored is not what a purge took."""
+    last = put.put(session.home_dir, b"something", {})
     found = session.plan()
     session.purge(found)
 
@@ -511,6 +512,7 @@ def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: s
     assert note.tokens_of == {old_result: found.context_tokens}
     key = "sha256:" + hashlib.sha256(output("build").encode()).hexdigest()
     assert note.keys == {key}
+    assert contents.last_key(session.home_dir) == last
     assert contents.get(session.home_dir, key) == output("build").encode()
 
 
@@ -523,3 +525,36 @@ def test_progress_is_told_for_every_byte_of_a_purge(session: Recorded, old_resul
 
     assert sum(told) == size
     assert session.is_gone(old_result)
+
+
+def test_copies_and_progress_that_a_compaction_preserved_stay(session: Recorded) -> None:
+    """What it names is as it was, whatever its age."""
+    session.prompt()
+    session.call(output("gone", 3_000))
+    loose = progress_row(session)
+    session.call(output("kept", 3_000))
+    kept, named = str(session.parent), progress_row(session)
+    told = {"trigger": "auto", "preservedMessages": {"uuids": [kept, named]}}
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+    session.talk()
+
+    found = session.plan()
+    session.purge()
+
+    assert (found.savings["copies"].items, found.savings["progress"].items) == (1, 1)
+    rows = {row["uuid"]: row for row in session.rows}
+    assert "toolUseResult" in rows[kept]
+    assert (named in rows, loose in rows) == (True, False)
+
+
+def test_a_text_with_fewer_characters_than_its_line_stays(session: Recorded) -> None:
+    """Though it has more bytes: the model would be sent more."""
+    session.prompt()
+    few = session.call("😀" * 175, "mcp__" + "x" * 90, command="y" * 80)
+    many = session.call("😀" * 400, "mcp__" + "x" * 90, command="y" * 80)
+    session.talk()
+
+    found = session.plan(threshold_bytes=1, **only("old"))
+
+    assert [*found.characters_of] == [many]
+    assert few not in found.characters_of

@@ -398,3 +398,43 @@ def test_a_store_that_a_newer_brimline_wrote_is_left_alone(
     refusal = f"brimline: {layout.root(home_dir)} was written by a newer brimline: upgrade this"
     assert told == [refusal] * 2
     assert len(pins.all_pins(home_dir)) == 1
+
+
+@pytest.mark.parametrize(("last", "is_whole"), [(99, True), (100, False)])
+def test_six_thousand_characters_of_an_answer_are_shown(
+    last: int, is_whole: bool, home_dir: str, session: SessionBuilder
+) -> None:
+    """Cut behind a whole line, with the command that shows the rest."""
+    text = ("x" * 99 + "\n") * 59 + "y" * (last + 1)
+    key = put.put(home_dir, text.encode(), {"session": session.session_id})
+
+    told = said(f"/brim:recall {key}", home_dir, session)
+
+    if is_whole:
+        assert told == text
+        assert len(told) == 6_000
+    else:
+        shown, _, end = told.rpartition("\n")
+        assert shown == text.rpartition("\n")[0]
+        assert end == f"… the rest in a shell: brimline store get -- {key}"
+
+
+@pytest.mark.parametrize(
+    ("word", "is_key"),
+    [
+        ("abcdef", True),
+        ("abcde", False),
+        ("sha256:abcdef", True),
+        ("a" * 64, True),
+        ("a" * 65, False),
+        ("ABCDEF", False),
+        ("abcdefg", False),
+    ],
+)
+def test_a_key_has_six_to_sixty_four_digits(
+    word: str, is_key: bool, home_dir: str, session: SessionBuilder
+) -> None:
+    """Anything else is looked for."""
+    told = said(f"/brim:recall {word}", home_dir, session)
+
+    assert ("No matches." in told) is not is_key

@@ -94,10 +94,10 @@ def one_session(**fields: Any) -> dict[str, Any]:
         ),
         ({"gateway_tokens": 9_000}, "by the gateway up to 9,000 tokens of a request"),
         (
-            {"references": 1, "gateway_tokens": 1},
+            {"references": 1, "gateway_tokens": 2},
             (
                 "~0 tokens, 1 result replaced, 0 of them fetched back; "
-                "by the gateway up to 1 tokens of a request"
+                "by the gateway up to 2 tokens of a request"
             ),
         ),
     ],

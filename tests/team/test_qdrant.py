@@ -166,3 +166,25 @@ def test_an_answer_of_another_shape_is_one_sentence(error: type[Exception]) -> N
         qdrant.refuse_strange_answers(),
     ):
         raise error
+
+
+def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy, no other address; each of several nodes has its share of the time."""
+    monkeypatch.setenv("https_proxy", "http://p.example:1")
+    monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", "k")
+    where = place.parse_place("qdrant+http://mia@127.0.0.1:1,127.0.0.1:2/team")
+    with contextlib.closing(qdrant.Server(where, 8.0, 3.0)) as server:
+        client = server._client
+        assert (client.follow_redirects, client.trust_env, client._mounts) == (False, False, {})
+        assert client.headers["api-key"] == "k"
+        assert client.headers["accept-encoding"] == "identity"
+        assert client.timeout.read == 8.0
+        assert server._share_s == 1.5
+    monkeypatch.delenv("BRIMLINE_QDRANT_API_KEY")
+    with contextlib.closing(qdrant.Server(where, 2.0)) as server:
+        assert "api-key" not in server._client.headers
+        assert server._share_s == 1.0
+    for wrong in ("kéy", "k\n"):
+        monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", wrong)
+        with pytest.raises(TeamError, match="BRIMLINE_QDRANT_API_KEY holds characters that no key"):
+            qdrant.Server(where)

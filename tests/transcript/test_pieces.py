@@ -141,3 +141,117 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
     assert entry is not None
     assert (entry.is_boundary, entry.is_summary) == (True, True)
     assert entry.pieces == (Piece("summary", 8),)
+
+
+@pytest.mark.parametrize(
+    ("fields", "characters"),
+    [
+        ({"signature": "s" * 240}, 0),
+        ({"signature": "s" * 242}, 1),
+        ({"signature": "s" * 244}, 3),
+        ({"data": "d" * 244}, 3),
+        ({"signature": "s" * 244, "data": "d" * 900}, 3),
+        ({"thinking": "abcd", "signature": "s" * 244}, 4),
+        ({"thinking": 5}, 0),
+    ],
+)
+def test_a_signature_tells_three_characters_in_four_beyond_its_frame(
+    fields: dict[str, Any], characters: int
+) -> None:
+    """Hidden thinking is measured by its data."""
+    assert pieces.thought_characters(fields) == characters
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [
+        *[("agent_listing_delta", "addedLines"), ("deferred_tools_delta", "addedLines")],
+        *[("diagnostics", "files"), ("edited_text_file", "snippet")],
+        *[("mcp_instructions_delta", "addedBlocks"), ("queued_command", "prompt")],
+        *[("skill_listing", "content"), ("task_reminder", "content")],
+    ],
+)
+def test_what_is_sent_without_a_rendered_text_counts_by_one_field(kind: str, field: str) -> None:
+    """A text elsewhere in it is the client's own; where the client tells what it sent, that is."""
+    plain = attached(kind, **{field: ["ab", {"x": "c"}], "other": "zzzz"})
+
+    assert found(plain) == [Piece("client", 3, kind)]
+    assert kinds(plain | {"rendered": "abcdef"}) == [("client", 6)]
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"hookName": "Stop:x", "hookEvent": "Stop"}, "Stop:x"),
+        ({"hookEvent": "Stop"}, "Stop"),
+        ({}, "hook"),
+    ],
+)
+def test_a_hook_is_named_by_its_name_its_event_or_as_one(
+    fields: dict[str, Any], named: str
+) -> None:
+    """Without texts of its own the whole of what was sent is one piece."""
+    row = attached("hook_success", **fields, rendered="x" * 40)
+    shared = attached("hook_additional_context", content=["a", "bbb"], **fields, rendered="x" * 41)
+
+    assert found(row) == [Piece("hook", 40, named)]
+    assert found(shared) == [Piece("hook", 10, named), Piece("hook", 30, named)]
+
+
+def test_a_result_of_ours_is_known_wherever_our_mark_stands() -> None:
+    """A hook's text has to begin with it."""
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "see [brimline: x]"}
+    (ours,) = found(user([result]))
+    (others,) = found(user([result | {"content": "[other]"}]))
+    said = attached("hook_additional_context", content="see [brimline] x", rendered="y")
+
+    assert (ours.ours, others.ours) == (True, False)
+    assert [piece.ours for piece in found(said)] == [False]
+
+
+def test_an_entry_tells_usage_prompt_and_boundary() -> None:
+    """Each of its own row; a reply that measures nothing still adds its pieces."""
+    message = {"id": "m", "content": [], "usage": {"input_tokens": 5}, "stop_reason": "end_turn"}
+    measured = entry_of({"type": "assistant", "message": message})
+    open_reply = entry_of({"type": "assistant", "message": message | {"stop_reason": None}})
+    said, boundary = (
+        entry_of(user("hello")),
+        entry_of({"type": "system", "subtype": "compact_boundary"}),
+    )
+
+    assert measured is not None
+    assert measured.usage is not None
+    assert open_reply is not None
+    assert said is not None
+    assert (measured.usage.prompt_tokens, measured.is_final, open_reply.is_final) == (
+        5,
+        True,
+        False,
+    )
+    assert (measured.pieces, measured.prompt, measured.is_boundary) == ((), None, False)
+    assert (said.prompt, said.usage, said.is_boundary) == ("hello", None, False)
+    assert boundary == pieces.Entry(is_boundary=True)
+    assert entry_of({"type": "system"}) is None
+
+
+@pytest.mark.parametrize(("before", "is_found"), [(1_968, True), (1_969, False)])
+def test_a_command_is_looked_for_within_2000_characters(before: int, is_found: bool) -> None:
+    """Beyond them a text is what it says."""
+    text = "x" * before + "<command-name>/go</command-name>"
+    entry = entry_of(user(text))
+
+    assert entry is not None
+    assert entry.prompt == ("/go" if is_found else text)
+
+
+@pytest.mark.parametrize(("fields", "count"), [({"madeBy": "other"}, 1), ({}, 0)])
+def test_a_reply_that_a_mod_rebuilt_is_said_though_no_model_wrote_it(
+    fields: dict[str, Any], count: int
+) -> None:
+    """What the client wrote by itself is sent to nobody; a loaded tool costs 2,200 characters."""
+    message = {"id": "m", "model": "<synthetic>", "content": [{"type": "text", "text": "abc"}]}
+    entry = pieces.EntryReader().read_row({"type": "assistant", "message": message} | fields)
+
+    assert (entry.pieces if entry else ()) == (Piece("assistant", 3),) * count
+    part = {"type": "tool_result", "content": [{"type": "tool_reference"}]}
+    assert kinds(user([part])) == [("tool_result", 2_200)]

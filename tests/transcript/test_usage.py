@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -260,6 +260,74 @@ def test_older_requests_are_worth_a_short_walk_only(
     session.reply(31_000)
 
     assert read_tail(session.path).history == [31_000, 30_000]
+
+
+def line(tokens: int, message_id: str | None = None, **fields: Any) -> bytes:
+    """A reply on a line."""
+    message = {"id": message_id, "usage": {"input_tokens": tokens, "output_tokens": tokens // 10}}
+    return json.dumps({"type": "assistant", "message": message} | fields).encode()
+
+
+@pytest.mark.parametrize(("back", "is_over"), [((1 << 20) + 1, True), (1 << 20, False)])
+def test_a_megabyte_before_the_last_usage_the_history_ends(back: int, is_over: bool) -> None:
+    """Before it is known the walk goes on, however far."""
+    tail = usage.Tail(4)
+    assert tail.take_line(b"{}", 9 << 20) is False
+    assert tail.take_line(line(50, "m1"), 5 << 20) is False
+
+    assert tail.take_line(line(40, "m2"), (5 << 20) - back) is is_over
+    assert tail.history == ([50] if is_over else [50, 40])
+    assert tail.offset == 5 << 20
+
+
+@pytest.mark.parametrize("requests", [1, 2, 3])
+def test_a_walk_looks_back_so_many_requests(requests: int) -> None:
+    """Rows of one reply are one; it is over at the first row of the one before them."""
+    tail = usage.Tail(requests)
+    names = ["m4", "m4", "m3", "m2", "m2", "m1"]
+    over = [tail.take_line(line(n, name), 1_000 - n) for n, name in enumerate(names, 10)]
+
+    assert tail.history == [10, 12, 13][:requests]
+    assert over.index(True) == {1: 2, 2: 3, 3: 5}[requests]
+
+
+@pytest.mark.parametrize(
+    ("row", "stamp"),
+    [
+        ({"type": "system", "subtype": "compact_boundary", "timestamp": "t"}, "t"),
+        ({"type": "system", "subtype": "compact_boundary"}, ""),
+        ({"isCompactSummary": True, "timestamp": "t"}, "t"),
+        ({"type": "system", "subtype": "microcompact_boundary", "timestamp": "t"}, None),
+    ],
+)
+def test_a_walk_ends_at_a_compaction_and_knows_its_time(
+    row: dict[str, Any], stamp: str | None
+) -> None:
+    """As far as that was written down."""
+    tail = usage.Tail(4)
+
+    assert tail.take_line(json.dumps(row).encode(), 5) is (stamp is not None)
+    assert tail.boundary_timestamp == stamp
+
+
+def test_what_follows_the_last_request_is_counted_and_what_precedes_it_is_not() -> None:
+    """Results between the rows of the last reply too; its output is the largest that is told."""
+    tail = usage.Tail(2)
+    said = {"type": "user", "message": {"content": "abc"}}
+    quoted = {"type": "user", "message": {"content": "de"}, "about": {"usage": 1}}
+    text = {"role": "assistant", "id": "m2", "content": "fghi"}
+    first = text | {"usage": {"input_tokens": 100, "output_tokens": 7}}
+    second = text | {
+        "usage": {"input_tokens": 90, "output_tokens": 3, "cache_read_input_tokens": 60}
+    }
+    rows: list[dict[str, Any]] = [said, quoted, {"type": "assistant", "message": second}, said]
+    rows += [{"type": "assistant", "message": first}, said, quoted]
+    for number, row in enumerate([*rows, json.loads(line(50, "m1")), said]):
+        tail.take_line(json.dumps(row).encode(), 100 - number)
+
+    assert tail.history == [150, 50]
+    assert (tail.result_characters, tail.reply_characters) == (3 + 2 + 3, 8)
+    assert (tail.output_tokens, tail.fresh_tokens) == (7, 90)
 
 
 def _file(folder: Path, data: bytes) -> str:
