@@ -348,3 +348,67 @@ def test_what_stands_in_is_looked_up_once_and_not_for_words_without_an_answer() 
         [block.id for block in found if block.text != "Go on."],
         [block.id for block in later[len(found) :]],
     ]
+
+
+@pytest.mark.parametrize(("since", "is_cold"), [(18, False), (19, True)])
+def test_a_reply_that_ends_a_request_counts_as_one(since: int, *, is_cold: bool) -> None:
+    """The model is to go on with it: what came before is as old as if it had answered."""
+    talk = Talk()
+    talk.read("/w/alpha.py")
+    talk.idle(since)
+    talk.messages.append({"role": "assistant", "content": [{"type": "text", "text": "So"}]})
+
+    outcome = compactor.compact(talk.body(), State(at=0.0, sent=[]), Settings(), now=1e6)
+
+    assert results_in(outcome.body)[0] == ("[brimline:" if is_cold else "1\tdef")
+
+
+def test_of_the_same_call_every_second_result_is_shown_whole() -> None:
+    """It came again to see all of it; another call in between makes no difference."""
+    talk, state = Talk(), State()
+    for number in range(4):
+        talk.step("Bash", {"command": "journalctl -u web"}, f"{LOG}\n{number}")
+        compactor.compact(talk.body(), state, Settings(), now=float(number))
+        talk.step("Bash", {"command": f"journalctl -u mail{number}"}, LOG)
+        body = compactor.compact(talk.body(), state, Settings(), now=float(number)).body
+
+    assert [start == "[brimline" for start in results_in(body)[::2]] == [True, False, True, False]
+    assert results_in(body)[1::2] == ["[brimline"] * 4
+
+
+def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
+    """And under which key its text is to be kept."""
+    talk, state = Talk(), State()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    first = compactor.compact(talk.body(), state, Settings(), now=0.0)
+    talk.idle(25)
+    later = compactor.compact(talk.body(), state, Settings(), now=1e6)
+
+    ((name, preview),) = first.fresh.items()
+    assert first.former == {name: None}
+    assert later.former[name] == preview
+    assert later.fresh[name].layer == 2
+    assert list(first.originals) == [preview.key]
+    assert first.originals[preview.key].id == name
+    compactor.undo_stand_ins(state, later)
+    assert state.standing[name] == preview
+
+
+def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
+    """Before, after, and what each layer saved."""
+    talk, state = Talk(), State()
+    talk.step("Bash", {"command": "journalctl -u web"}, LOG)
+    found = blocks.read_blocks(talk.body()) or []
+
+    outcome = compactor.compact(talk.body(), state, Settings(), now=0.0)
+
+    (made,) = outcome.fresh.values()
+    whole = sum(block.tokens for block in found)
+    assert outcome.report.original_tokens == pytest.approx(whole)
+    assert outcome.report.sent_tokens == pytest.approx(whole - found[-1].tokens + made.tokens)
+    assert outcome.report.layers[0][:3] == (1, "applied", 1)
+    assert outcome.report.layers[0].saved_tokens == pytest.approx(found[-1].tokens - made.tokens)
+    assert [layer[1:] for layer in outcome.report.layers[1:]] == [("nothing", 0, 0.0)] * 2
+    assert state.estimated_tokens == outcome.report.sent_tokens
+    assert state.sent == [block.id for block in found]
+    assert state.at == 0.0

@@ -153,3 +153,28 @@ def test_a_compaction_without_a_model_is_offered_where_one_would_be_made(
     answer = resume(talk, monkeypatch, 3 * HOUR_S)
 
     assert answer.person.endswith(ending)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "ago"),
+    [
+        (0, "just now"),
+        (59.9, "just now"),
+        (60, "1 min ago"),
+        (7_199, "119 min ago"),
+        (7_200, "2 h ago"),
+        (172_799, "47 h ago"),
+        (172_800, "2 days ago"),
+    ],
+)
+def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
+    seconds: float, ago: str
+) -> None:
+    """Two of the larger unit at the least."""
+    cache = expiry.Cache(1_000.0, 300, None)
+    text = expiry.notice_text(cache, 123_456, 1_300.0 + seconds, models.lookup("nobody-knows"))
+
+    assert text == (
+        f"brimline: The cache of this session expired {ago}: "
+        "the next request writes 123,456 tokens again."
+    )

@@ -30,7 +30,7 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
-from brimline.dashboard import index, story, web
+from brimline.dashboard import index, page_commands, story, web
 from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
@@ -680,3 +680,14 @@ def test_a_page_that_is_asked_for_has_the_index_looked_at(world: Path, home_dir:
 def test_what_is_no_number_is_none(text: str, number: int) -> None:
     """And none is longer than six digits."""
     assert web._number_or_zero(text) == number
+
+
+def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
+    """With the key in a form, so that it is in no address."""
+    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
+
+    assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
+    assert file.stat().st_mode & 0o777 == 0o600
+    text = file.read_text()
+    assert '<form method="post" action="http://127.0.0.1:1/enter">' in text
+    assert 'name="key" value="the-key"' in text

@@ -204,3 +204,18 @@ def test_a_request_that_is_not_kept_leaves_nothing_that_stands_in(home_dir: str)
         assert sticky.find_or_adopt(["a"], "three") == {}
         assert sticky.keep_request("one", sent(1.0), {"a": line("a")}, 1) == 2
         assert sticky.find_or_adopt(["a"], "three") == {"a": line("a")}
+
+
+def test_a_request_is_kept_with_all_that_stands_in_or_not_at_all(home_dir: str) -> None:
+    """Where one of them cannot be written, nothing is."""
+    broken = StandIn(2, {"text": object()}, "key", 1.0)
+    with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
+        first = sticky.keep_request("one", sent(1.0, "first"), {})
+        with pytest.raises(TypeError):
+            sticky.keep_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken}, first)
+        known = [kept.hash for _, kept in sticky.last_requests("one")]
+        standing = sticky.find_or_adopt(["a"], "two")
+        again = sticky.keep_request("one", sent(1.0, "third"), {}, first)
+
+    assert (known, standing) == (["first"], {})
+    assert again

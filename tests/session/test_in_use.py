@@ -51,6 +51,28 @@ def test_what_was_just_written_is_in_use(path: Path, age_s: float, is_idle: bool
             in_use.require_idle(str(path))
 
 
+def test_a_time_that_is_just_to_come_counts_as_now(path: Path) -> None:
+    """Clocks of two machines differ by a little."""
+    os.utime(path, (time.time() + 15, time.time() + 15))
+
+    assert in_use.why_in_use(str(path)) == "it was written 0 s ago"
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [
+        ("/p/s1.jsonl", ["s1"]),
+        ("/p/s1/subagents/agent-a.jsonl", ["agent-a", "s1"]),
+        ("/p/s1/others/agent-a.jsonl", ["agent-a"]),
+    ],
+)
+def test_a_file_belongs_to_its_session_and_a_subagents_to_that_of_its_folder(
+    name: str, ids: list[str]
+) -> None:
+    """By their names alone."""
+    assert in_use._session_ids(name) == ids
+
+
 def test_a_client_keeps_its_session_in_use_while_it_runs(
     path: Path, process: subprocess.Popen[bytes]
 ) -> None:

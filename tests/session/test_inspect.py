@@ -268,3 +268,32 @@ def test_a_resume_undoes_a_compaction_only_where_it_loads_the_file_whole(
     wanted = found.context.next_tokens_if_uncompacted if is_undone else found.context.next_tokens
     assert found.resume_tokens == wanted
     assert found.context.next_tokens_if_uncompacted != found.context.next_tokens
+
+
+def test_rows_that_share_a_line_are_counted_each_by_its_own_bytes() -> None:
+    """What is between and behind them is broken, or the envelope."""
+    rows = [json.dumps({"type": kind}).encode() for kind in ("progress", "system", "progress")]
+    sound = inspecting.inspect_lines(read.lines(io.BytesIO(b"  ".join(rows) + b"\n"))).disk_bytes
+    torn = inspecting.inspect_lines(read.lines(io.BytesIO(rows[0] + b'{"type":'))).disk_bytes
+
+    progress, system = len(rows[0]), len(rows[1])
+    assert sound == {"progress": 2 * progress, "bookkeeping": system, "envelope": 5}
+    assert torn == {"progress": progress, "unreadable": 8}
+    assert LARGEST == 10
+
+
+def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
+    session: SessionBuilder,
+) -> None:
+    """By whose it is, with how often it came."""
+    for number in range(2):
+        session.prompt()
+        attachment = {"type": "hook_additional_context", "content": "x" * 300, "hookName": "Stop"}
+        session.row("attachment", attachment=attachment)
+        session.reply(20_000 + 1_000 * number)
+
+    found = inspecting.injections(session.path)
+
+    assert {(one.name, one.ours): times for one, times in found.times.items()} == {
+        ("Stop", False): 2
+    }

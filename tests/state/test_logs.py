@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from brimline.fast import paths
+from brimline.fast import io, paths
 from brimline.state import logs
 
 if TYPE_CHECKING:
@@ -154,3 +154,24 @@ def test_a_failure_behind_a_torn_line_is_told(home_dir: str) -> None:
     logs.record_failure(home_dir, "Stop", ValueError("behind"))
 
     assert [line["message"] for line in logs.recent_failures(home_dir, 0)] == ["behind"]
+
+
+def test_a_failure_is_told_in_few_words(home_dir: str) -> None:
+    """Of an event's name forty characters, of what went wrong three hundred."""
+    for size in (0, 1):
+        logs.record_failure(home_dir, "e" * (40 + size), ValueError("m" * (300 + size)))
+
+    lines = logs.recent_failures(home_dir, 0.0)
+
+    assert [(line["event"], line["message"]) for line in lines] == [("e" * 40, "m" * 300)] * 2
+    assert [line.get("session") for line in lines] == [None, None]
+    assert [line["error"] for line in lines] == ["ValueError"] * 2
+
+
+def test_failures_since_a_moment_are_told_that_moment_included(home_dir: str) -> None:
+    """A time that cannot be is none."""
+    path = paths.error_log(home_dir)
+    for at in (1.0, 2.0, 3, "4", 1e12, None):
+        io.append_line(path, json.dumps({"v": 1, "at": at}))
+
+    assert [line["at"] for line in logs.recent_failures(home_dir, 2.0)] == [2.0, 3]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -272,3 +273,46 @@ def test_a_snapshot_is_sound_where_each_part_is_of_its_kind(
 ) -> None:
     """Every part may be unknown."""
     assert Snapshot(**{"at": 1.0} | change).is_sound() is is_sound
+
+
+@pytest.mark.parametrize(
+    ("moved_s", "announced_s", "is_told"),
+    [
+        (0, None, True),
+        (-590, None, True),
+        (590, None, True),
+        (-610, None, False),
+        (610, None, False),
+        (-60, -61, True),
+        (-60, -60, False),
+        (-60, -59, False),
+    ],
+)
+def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
+    home_dir: str, moved_s: float, announced_s: float | None, is_told: bool
+) -> None:
+    """Unless the client has announced a summary of its own since."""
+    state, now = SessionState(home_dir, "abc"), time.time()
+    state.spool_event("MovedOut", {"at": now + moved_s, "results": 3})
+    if announced_s is not None:
+        state.spool_event("PreCompact", {"at": now + announced_s})
+
+    moved = state.just_moved_out()
+
+    assert moved.get("results") == (3 if is_told else None)
+    assert bool(moved) is is_told
+
+
+@pytest.mark.parametrize(("size", "is_found"), [(1_000_000, True), (1_100_000, False)])
+def test_an_event_is_looked_for_in_the_last_megabyte(
+    home_dir: str, size: int, is_found: bool
+) -> None:
+    """What is further back is too long ago."""
+    state = SessionState(home_dir, "abc")
+    state.spool_event("PreCompact", {"trigger": "auto"})
+    for _ in range(10):
+        state.spool_event("Padding", {"text": "x" * (size // 10)})
+
+    assert state.last_spooled("PreCompact").get("trigger") == ("auto" if is_found else None)
+    assert state.last_spooled("Padding")["text"] == "x" * (size // 10)
+    assert state.last_spooled("Gateway") == {}

@@ -445,3 +445,136 @@ def test_of_a_path_the_end_is_shown_and_of_a_command_the_beginning(tool: str, ab
     line = stub.build_line(tool, "/" + "a" * 90 + ".log", 5, KEY)
 
     assert line == f"[brimline: {tool} {about}: 5 bytes, recall {KEY[:19]}]"
+
+
+def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
+    """Nor what is no file; the others come in the order of their folders."""
+    keys = sorted(stored(home_dir, text(n)) for n in range(6))
+    folder = Path(layout.root(home_dir), "blobs")
+    for name in ("zz/" + "0" * 62, "000/" + "0" * 62, "00/" + "0" * 61, "00/" + "g" * 62):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("x")
+    (folder / "00" / ("0" * 62)).mkdir()
+    (folder / "file").write_text("x")
+
+    found = [blob.key for blob in contents.blobs(home_dir)]
+
+    assert sorted(found) == keys
+    assert [key[7:9] for key in found] == sorted(key[7:9] for key in keys)
+    beside = Path(layout.root(home_dir), "meta", keys[0][7:9])
+    for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
+        (beside / name).write_text("x")
+    assert sorted(contents.files_beside(home_dir)) == [(key[7:], "json") for key in keys]
+
+
+def test_a_folder_that_cannot_be_read_is_said(home_dir: str) -> None:
+    """One that is not there holds nothing."""
+    assert contents.blobs(home_dir) == []
+    stored(home_dir, text(1))
+    long = home_dir + "/" + "x" * 300
+
+    with pytest.raises(StoreError, match="cannot be read: File name too long"):
+        contents.blobs(long)
+
+
+def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
+    """A whole one does, with what is known of it."""
+    key = stored(home_dir, text(1))
+    for kind in ("blob", "json"):
+        removal.move_aside(home_dir, kind, key[7:])
+
+    with pytest.raises(StoreError) as told:
+        contents.resolve(home_dir, key[7:20])
+    assert str(told.value) == (
+        f"{key[:20]} is not in the store: it was pruned, forgotten or never stored, and no "
+        "session's file has it; run the command or read the file again"
+    )
+    assert contents.resolve(home_dir, key[7:]) == key
+    assert contents.meta(home_dir, key)["bytes"] == 4_000
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("1234567", "'1234567' is no key: write sha256: and 8 to 64 hexadecimal digits"),
+        ("12345678", "sha256:12345678 is not in the store"),
+        ("0" * 64, f"sha256:{'0' * 64} is not in the store"),
+        ("0" * 65, "is no key"),
+    ],
+)
+def test_a_key_has_eight_to_sixty_four_digits(home_dir: str, written: str, told: str) -> None:
+    """And what it is short of is said."""
+    with pytest.raises(StoreError, match=told):
+        contents.resolve(home_dir, written)
+
+
+def test_keys_that_begin_alike_are_counted(home_dir: str) -> None:
+    """With the remedy."""
+    key = stored(home_dir, text(1))
+    other = key[7:-1] + ("0" if key[-1] != "0" else "1")
+    Path(layout.file_path(home_dir, other)).write_bytes(b"")
+
+    assert contents.digests_starting_with(home_dir, key[7:15]) == sorted([key[7:], other])
+    with pytest.raises(StoreError, match=f"^2 keys begin with '{key[7:15]}': write more digits$"):
+        contents.resolve(home_dir, key[7:15])
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("-1", (9, 9, 0)),
+        ("-3:-2", (7, 8, 0)),
+        ("-99:", (1, 9, 0)),
+        ("3@5:", (3, 9, 4)),
+        ("0", (1, 1, 0)),
+    ],
+)
+def test_ends_below_zero_count_from_the_last(asked: str, found: tuple[int, int, int]) -> None:
+    """Down to the first, and a character of a line is counted from one."""
+    assert contents.parse_range(asked, 9) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("x" * 50, f"'{'x' * 40}' is no range of bytes: write A:B, A: or :B"),
+        (":", "':' is no range of bytes: write A:B, A: or :B"),
+        ("1000:", "there is no byte 1,000: the last one is 9"),
+        ("5:4", "'5:4' asks for no bytes: it ends before it begins"),
+    ],
+)
+def test_what_is_no_range_is_said_by_what_is_counted(asked: str, told: str) -> None:
+    """A sentence with the remedy."""
+    with pytest.raises(StoreError) as error:
+        contents.parse_range(asked, 9, "byte")
+
+    assert str(error.value) == told
+
+
+def test_a_pin_has_its_moment_and_none_says_so_in_the_trail(home_dir: str) -> None:
+    """A pin of nothing leaves nothing."""
+    key = stored(home_dir, text(1))
+    pins.pin(home_dir, key)
+    pins.pin(home_dir, key, "none")
+    with pytest.raises(StoreError) as told:
+        pins.pin(home_dir, KEY)
+
+    rows = [(row["event"], row.get("level")) for row in contents.trail_rows(home_dir)]
+    assert rows == [("put", None), ("pin", "soft"), ("pin", "none")]
+    assert str(told.value) == (
+        f"{KEY} is not in the store: it was pruned, forgotten or never stored"
+    )
+    assert not os.path.exists(layout.file_path(home_dir, KEY[7:], "pin"))
+
+
+def test_a_reason_that_is_no_text_is_none(home_dir: str) -> None:
+    """The level and the moment hold all the same."""
+    key = stored(home_dir, text(1))
+    path = Path(layout.file_path(home_dir, key[7:], "pin"))
+    path.write_text('{"v":1,"level":"soft","reason":7,"at":5.5}')
+
+    assert pins.read_pin(home_dir, key[7:]) == ("soft", None, 5.5)
+    path.write_text('{"v":1,"level":"soft","reason":"x"}')
+    assert pins.read_pin(home_dir, key[7:]) == ("hard", "the pin is damaged", None)
+    path.unlink()
+    assert pins.read_pin(home_dir, key[7:]) is None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.errors import TeamError
+from brimline.errors import StoreError, TeamError
 from brimline.fast import paths
 from brimline.memory import hits
 from brimline.search.turns import Entry
@@ -275,3 +275,19 @@ def test_a_project_is_called_by_what_it_is_cloned_from(
     (folder / ".git" / "config").write_text(f"[core]\n\tbare = false\n{config}")
 
     assert points.project_label(f"{folder}/", "before") == label
+
+
+def test_the_list_is_written_whole_or_not_at_all(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """What fails in the middle leaves what was there; nothing to write makes no file."""
+    queue = queue_for(home_dir, answering())
+    queue._execute_for_rows("no SQL at all", [])
+    queue._write_listed_states({"a": "1"})
+    broken: dict[str, Any] = {"a": "2", "b": None}
+
+    with pytest.raises(StoreError):
+        queue._write_listed_states(broken)
+
+    assert states(home_dir) == {"a": "1"}
+    assert queue.find_waiting().deletes == ["a"]
