@@ -390,7 +390,7 @@ def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
     assert later.fresh[name].layer == 2
     assert list(first.originals) == [preview.key]
     assert first.originals[preview.key].id == name
-    compactor.undo_stand_ins(state, later)
+    compactor.undo_fresh_stand_ins(state, later)
     assert state.standing[name] == preview
 
 

@@ -172,7 +172,9 @@ def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
 ) -> None:
     """Two of the larger unit at the least."""
     cache = expiry.Cache(1_000.0, 300, None)
-    text = expiry.notice_text(cache, 123_456, 1_300.0 + seconds, models.lookup("nobody-knows"))
+    text = expiry.expired_cache_text(
+        cache, 123_456, 1_300.0 + seconds, models.lookup_model("nobody-knows")
+    )
 
     assert text == (
         f"brimline: The cache of this session expired {ago}: "
