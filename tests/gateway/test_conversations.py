@@ -427,3 +427,31 @@ def test_the_conversation_that_goes_on_longest_is_meant(conversations: Conversat
     assert first.name == second.name == third.name == "s1/"
     assert parted.name == further.name
     assert parted.name.startswith("s1/#")
+
+
+def test_a_request_that_was_refused_is_not_made_shorter_where_nothing_is_known_of_it(
+    conversations: Conversations,
+) -> None:
+    """And that it was refused twice is noted of nothing."""
+    passing = conversing.Passing(b"{}", b"{}")
+
+    conversations.note_second_refusal(passing)
+    conversations.note_answer(passing, COUNTED, dropped_thinking=True)
+
+    assert not conversations._replace_refused(passing, lambda _: pytest.fail("nothing is known"))
+    assert conversations._bound == set()
+    assert conversations._stickiness.models_binding_thinking() == set()
+
+
+def test_a_request_that_nothing_was_changed_in_leaves_no_line(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """It was sent as it came."""
+    plain = conversations.prepare(raw_of(Talk()), _session(1), time.time())
+    conversations.note_answer(plain, COUNTED)
+
+    assert plain.outcome
+    assert not plain.outcome.is_changed
+    assert plain.raw == plain.original
+    assert not SessionState(home_dir, "s1").last_spooled("Gateway")
+    assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()

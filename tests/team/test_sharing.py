@@ -79,6 +79,9 @@ def test_what_is_new_is_sent_and_then_waits_no_more(
     assert queue.find_waiting().total == 0
     assert all(states(home_dir).values())
     assert queue_for(home_dir, server, "ben").find_waiting().total == 2
+    labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
+    kept = hits.open_memory(home_dir).use(lambda base: base.execute(labels).fetchall())
+    assert kept == [("label:/gone/shop", "shop")]
 
 
 def test_what_is_not_confirmed_stays_in_the_queue(

@@ -1,0 +1,114 @@
+"""Presets: what they fill in, what the variables of their sources change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from brimline.settings import presets
+from brimline.settings.values import defaults
+
+
+def filled(name: str, explicit: set[str], tiers: list[int]) -> tuple[dict[str, Any], set[str]]:
+    """The values under a preset, and which of them are from it."""
+    values = defaults() | {"guard.preset": name, "guard.tiers": tiers}
+    return values, presets.fill(values, defaults(), explicit)
+
+
+@pytest.mark.parametrize("name", list(presets.load()))
+def test_a_preset_gives_its_own_values_and_all_others_are_the_defaults(name: str) -> None:
+    """Whatever another preset had given before."""
+    own = presets.preset_named(name)["settings"]
+    everywhere = {key for preset in presets.load().values() for key in preset["settings"]}
+    values = defaults() | {"guard.preset": name} | dict.fromkeys(everywhere - {"guard.preset"}, "x")
+
+    from_preset = presets.fill(values, defaults(), set())
+
+    assert from_preset == {*own}
+    assert {key: values[key] for key in everywhere} == {
+        key: own.get(key, defaults()[key]) for key in everywhere
+    }
+
+
+def test_what_somebody_set_is_not_filled_in() -> None:
+    """And is not named as the preset's."""
+    values, from_preset = filled("haios-80", {"guard.tiers"}, [70, 85])
+
+    assert values["guard.tiers"] == [70, 85]
+    assert "guard.tiers" not in from_preset
+    assert "guard.tier_unit" in from_preset
+
+
+@pytest.mark.parametrize(
+    ("tiers", "explicit", "is_kept"),
+    [
+        ([20, 10], {"guard.tiers"}, False),
+        ([20, 10], {"guard.tiers", "guard.tier_unit"}, True),
+        ([10, 20], {"guard.tiers"}, True),
+        ([20, 20], {"guard.tiers"}, True),
+        ([20], {"guard.tiers"}, True),
+    ],
+)
+def test_falling_tiers_give_way_to_a_preset_that_counts_upwards(
+    tiers: list[int], explicit: set[str], is_kept: bool
+) -> None:
+    """Unless their unit was set too; one that counts down takes them."""
+    values, from_preset = filled("haios-80", explicit, list(tiers))
+
+    assert (values["guard.tiers"] == tiers) is is_kept
+    assert ("guard.tiers" not in from_preset) is is_kept
+    usual, _ = filled("default", explicit, list(tiers))
+    assert usual["guard.tiers"] == tiers
+
+
+def test_a_name_from_another_version_is_the_default_preset() -> None:
+    """Every preset has all fields, and the words of its tiers and its ceiling."""
+    assert presets.preset_named("of-tomorrow") is presets.preset_named("default")
+    fields = {frozenset(preset) for preset in presets.load().values()}
+    assert len(fields) == 1
+    for name, preset in presets.load().items():
+        assert preset["name"] == name
+        assert isinstance(preset["ceiling"], dict)
+        assert preset["tiers"] is None or preset["tiers"]
+        assert {
+            type(preset[field]) for field in ("persistent", "repeats", "quiet", "verified")
+        } == {bool}
+    assert presets.load() is presets.load()
+
+
+NUMBER = {"variable": "N", "setting": "a"}
+WORDS = {"variable": "W", "setting": "b", "words": {"yes": 1, "no": 2}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "values"),
+    [
+        ({}, {"a": 0, "b": 0}),
+        ({"N": "7"}, {"a": 7, "b": 0}),
+        ({"N": " 7 "}, {"a": 7, "b": 0}),
+        ({"N": "0"}, {"a": 0, "b": 0}),
+        ({"N": "x", "W": "maybe"}, {"a": 0, "b": 0}),
+        ({"W": "yes"}, {"a": 0, "b": 1}),
+        ({"W": " NO "}, {"a": 0, "b": 2}),
+        ({"W": ""}, {"a": 0, "b": 0}),
+    ],
+)
+def test_a_presets_variables_change_settings_where_they_make_sense(
+    variables: dict[str, str], values: dict[str, int]
+) -> None:
+    """A number, or one of some words."""
+    found = {"a": 0, "b": 0}
+    presets.apply_environment(found, {"environment": [NUMBER, WORDS]}, variables.get)
+
+    assert found == values
+
+
+@pytest.mark.parametrize(("text", "value"), [("yes", 1), ("maybe", 9), ("", 0), (" ", 0)])
+def test_any_other_word_may_mean_something_too(text: str, value: int) -> None:
+    """But not an empty one."""
+    found = {"b": 0}
+    entry = WORDS | {"otherwise": 9}
+    presets.apply_environment(found, {"environment": [entry]}, {"W": text}.get)
+
+    assert found == {"b": value}
