@@ -388,8 +388,8 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
 
 def test_a_model_without_prices_has_the_usual_ones() -> None:
     """Others have those of the table, as shares of what a token costs that is not cached."""
-    unknown = models.lookup_in("palimpsest", ())
-    known = models.lookup_in("claude-sonnet-4-5", ())
+    unknown = models.lookup_model_in_rows("palimpsest", ())
+    known = models.lookup_model_in_rows("claude-sonnet-4-5", ())
 
     assert conversing._cache_price_ratios(unknown, 0) == timing.USUAL_PRICES
     assert conversing._cache_price_ratios(known, 0) == pytest.approx((0.1, 1.25, 2.0))

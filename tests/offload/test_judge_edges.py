@@ -294,3 +294,84 @@ def test_binary_output_on_disk_is_kept_byte_by_byte(tmp_path: Any) -> None:
         assert found.data == path.read_bytes()
 
     assert texts == ["Ã¶", "öx"]
+
+
+@pytest.mark.parametrize(
+    ("held", "told", "is_taken"),
+    [(10, 10, True), (11, 11, False), (9, 10, False), (10, 9, True), (9, None, True)],
+    ids=["as large as may be", "larger", "cut", "grown", "of no known size"],
+)
+def test_an_output_on_disk_is_taken_where_it_is_whole_and_not_too_large(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, held: int, told: int | None, *, is_taken: bool
+) -> None:
+    """Else the answer stays as it is."""
+    monkeypatch.setattr(tool_results, "_LARGEST_FILE_BYTES", 10)
+    path = tmp_path / "kept"
+    path.write_bytes(b"x" * held)
+    answer = {"stdout": "x", "stderr": "", "persistedOutputPath": str(path)}
+
+    found = tool_results.read_result("Bash", {}, answer | {"persistedOutputSize": told})
+
+    assert (found is not None) is is_taken
+
+
+def test_a_notebook_is_its_cells_and_outputs_one_after_the_other() -> None:
+    """With a picture in an output it is left alone."""
+    cells = [
+        {"cell_id": "a", "cellType": "code", "source": "1 + 1", "outputs": [{"text": "2"}, {}]},
+        {"source": "words", "outputs": None},
+    ]
+    file = {"filePath": "/p/a.ipynb", "cells": cells}
+
+    found = tool_results.read_result("Read", {}, {"type": "notebook", "file": file})
+    pictured = [*cells, {"source": "", "outputs": [{"image": {"data": "x"}}]}]
+    other = {"type": "notebook", "file": {**file, "cells": pictured}}
+
+    assert found is not None
+    assert found.text == "[cell a, code]\n1 + 1\n[output]\n2\n[output]\n\n[cell , ]\nwords"
+    assert (found.subject, found.lines) == ("/p/a.ipynb", (1, 8, 8))
+    assert found.note.startswith("The lines are those of the notebook's cells")
+    assert tool_results.read_result("Read", {}, other) is None
+
+
+@pytest.mark.parametrize(
+    ("response", "text", "replaced"),
+    [
+        (
+            {"mode": "files_with_matches", "filenames": ["a", "b"]},
+            "a\nb",
+            {"mode": "content", "filenames": [], "content": "x\ny", "numLines": 2},
+        ),
+        (
+            {"mode": "content", "filenames": ["a"], "content": "c", "numLines": 1},
+            "c",
+            {"mode": "content", "filenames": ["a"], "content": "x\ny", "numLines": 2},
+        ),
+        (
+            {"mode": "count", "filenames": [], "content": "a:3"},
+            "a:3",
+            {"mode": "count", "filenames": [], "content": "x\ny"},
+        ),
+    ],
+)
+def test_a_search_is_answered_in_the_mode_that_shows_a_text(
+    response: dict[str, Any], text: str, replaced: dict[str, Any]
+) -> None:
+    """Its number of lines is that of the new text, where there was one."""
+    found = tool_results.read_result("Grep", {"pattern": "p"}, response)
+
+    assert found is not None
+    assert (found.text, found.subject) == (text, "p")
+    assert found.replaced("x\ny") == replaced
+
+
+def test_blocks_that_are_no_text_stay_behind_the_one_that_is_new() -> None:
+    """An answer of a server's may hold pictures."""
+    picture = {"type": "image", "data": "x"}
+    blocks = [{"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}]
+
+    found = tool_results.read_result("mcp__a__b", {}, blocks)
+
+    assert found is not None
+    assert found.text == "a\nb"
+    assert found.replaced("x") == [{"type": "text", "text": "x"}, picture]

@@ -282,3 +282,30 @@ def test_json_takes_a_thousand_characters() -> None:
 
     assert 900 < len(shown) <= 1_000
     assert shown.endswith("(Lines are long: ask for --bytes A:B instead of --lines.)")
+
+
+@pytest.mark.parametrize(("room", "shown"), [(9, 0), (10, 1), (19, 1), (20, 2), (29, 2), (30, 3)])
+def test_a_folder_is_shown_where_its_label_fits(room: int, shown: int) -> None:
+    """With two characters more; forty are kept for what is said of the others."""
+    text = "\n".join(f"{folder}/name_{n}.py" for folder in ("aaa", "bbb", "ccc") for n in range(3))
+    title = "9 paths in 3 directories, with counts and names:"
+
+    found = dumps.describe_dump(text, Excerpt(text), kinds.PATHS, len(title) + 40 + room)
+
+    labels = ["aaa/ (3)", "bbb/ (3)", "ccc/ (3)"][:shown]
+    more = [f"…{3 - shown} more directories"] if shown < 3 else []
+    assert found.split("\n") == [title, *labels, *more]
+
+
+@pytest.mark.parametrize(
+    ("left", "names_shown"),
+    [(40, ""), (41, ": name_0…"), (50, ": name_0.py name_1…"), (90, ": name_0.py name_1.py")],
+)
+def test_names_of_a_folder_follow_where_there_is_more_room(left: int, names_shown: str) -> None:
+    """Than is kept for a note."""
+    text = "aaa/name_0.py\naaa/name_1.py"
+    title = "2 paths in 1 directories, with counts and names:"
+
+    found = dumps.describe_dump(text, Excerpt(text), kinds.PATHS, len(title) + 40 + 10 + left)
+
+    assert found.split("\n") == [title, f"aaa/ (2){names_shown}"]
