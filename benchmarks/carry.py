@@ -120,7 +120,7 @@ def needed(case: Case) -> set[str]:
     requests = 0
     for one in case.after:
         found = names_in("\n".join(_texts(one)))
-        if row.kind_of(one) == "assistant" and not row.is_sidechain(one):
+        if row.type_of(one) == "assistant" and not row.is_sidechain(one):
             requests += 1
             used |= found - shown
         shown |= found

@@ -77,7 +77,7 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
     store = memory.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
         found = deep._session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
-        store.put([part for entry in found for part in deep.split_entry(entry)])
+        store.put([part for entry in found for part in deep.split_into_parts(entry)])
     shares: dict[str, list[list[float]]] = {}
     for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
         hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]

@@ -48,7 +48,7 @@ def main() -> None:
     with _folder(options.keep) as folder:
         _isolate(folder)
         home_dir = f"{folder}/brimline"
-        if not os.path.isdir(layout.root(home_dir) + "/blobs"):
+        if not os.path.isdir(layout.store_folder(home_dir) + "/blobs"):
             print(f"making {options.blobs:,} blobs …", flush=True)
             fill(home_dir, options.blobs)
         with tempfile.TemporaryDirectory(dir=folder) as fresh:
@@ -60,7 +60,10 @@ def fill(home_dir: str, blobs: int) -> None:
     """Make a store of that many blobs, used over the last two months, one in a hundred pinned."""
     chance = random.Random(_SEED)
     now = time.time_ns()
-    for folder in (layout.root(home_dir) + "/blobs", layout.root(home_dir) + "/meta"):
+    for folder in (
+        layout.store_folder(home_dir) + "/blobs",
+        layout.store_folder(home_dir) + "/meta",
+    ):
         for shard in range(256):
             os.makedirs(f"{folder}/{shard:02x}", mode=0o700)
     for number in range(blobs):
@@ -95,7 +98,7 @@ def _print_puts(home_dir: str) -> None:
     for size in (10_000, 100_000, 1_000_000, 10_000_000):
         contents = [_log(number, size) for number in range(_PUTS if size < 10**7 else 5)]
         packed = put.pack_blob(contents[0])
-        target = layout.root(home_dir) + "/written"
+        target = layout.store_folder(home_dir) + "/written"
         put.put(home_dir, contents.pop(), {})  # makes the folders
         figures = [
             _median(_putting(home_dir, data) for data in contents),
@@ -116,7 +119,7 @@ def _writing(
     home_dir: str, target: str, packed: bytes, *, sync: bool, folder: bool = False
 ) -> Callable[[], object]:
     def work() -> None:
-        layout.write_whole(home_dir, target, packed, sync=sync)
+        layout.write_atomically(home_dir, target, packed, sync=sync)
         if folder:
             descriptor = os.open(os.path.dirname(target), os.O_RDONLY)
             os.fsync(descriptor)

@@ -186,7 +186,7 @@ class World:
         wired = Wiring(self.interpreter, root, self.home_dir, launcher)
         if not os.path.exists(launcher):
             io.replace_file(launcher, wired.launcher_bytes(), 0o700)
-        return wired.command(event)
+        return wired.hook_command(event)
 
     def _session(self, tokens: int, size_bytes: int) -> testing.SessionBuilder:
         """A session of about that size whose last request took that many tokens.

@@ -109,7 +109,7 @@ def _settings() -> str:
 
 
 def _variable(setting: Setting) -> str:
-    return f"`{setting.variable}`" if setting.allows_environment else "no"
+    return f"`{setting.variable}`" if setting.may_environment_override else "no"
 
 
 def _events() -> str:

@@ -211,7 +211,7 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
         hot.edit(str(folder), "one", text="mine", seen=seen)
     assert path.read_bytes().endswith(b"By hand.\n")
 
-    index, read, calls = folder / "MEMORY.md", textfile.read, list[str]()
+    index, read, calls = folder / "MEMORY.md", textfile.read_whole, list[str]()
 
     def interrupted(name: str) -> bytes:
         data = read(name)
@@ -220,7 +220,7 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
             index.write_bytes(data + b"- [By hand](one.md) by hand\n")
         return data
 
-    monkeypatch.setattr(textfile, "read", interrupted)
+    monkeypatch.setattr(textfile, "read_whole", interrupted)
     add(brimline, "two")
     text = index.read_text(encoding="utf-8")
     assert "by hand" in text

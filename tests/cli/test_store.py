@@ -65,7 +65,7 @@ def test_a_list_has_what_is_there_by_use_and_session(
     assert [row[name] for name in ("key", "lines", "exit", "pin")] == [key, 200, 2, "hard"]
     assert (row["bytes"], row["disk_bytes"]) == (len(LINES), disk - 18)
     assert found == {
-        "folder": layout.root(home_dir),
+        "folder": layout.store_folder(home_dir),
         "blobs": 2,
         "disk_bytes": disk,
         "pins": {"soft": 0, "hard": 1},

@@ -179,13 +179,13 @@ def test_a_transcript_is_read_once(
     session = built(project_dir)
     ask(session, "msg_1", usage(0, 0, 0, 1_000))
     read_paths = []
-    rows = read.rows
+    rows = read.rows_of_file
 
     def noted(path: str, *rest: Any) -> Any:
         read_paths.append(path)
         return rows(path, *rest)
 
-    monkeypatch.setattr(read, "rows", noted)
+    monkeypatch.setattr(read, "rows_of_file", noted)
 
     before = spent(home_dir)
     assert spent(home_dir) == before

@@ -338,7 +338,7 @@ def test_an_original_that_the_gateway_stores_is_not_the_last_output(
 
     assert passing.outcome
     assert len(contents.blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
-    assert contents.resolve(home_dir, contents.LAST) == key
+    assert contents.resolve_key(home_dir, contents.LAST) == key
     (meta,) = [contents.meta(home_dir, each) for each in passing.outcome.originals]
     assert (meta["tool"], meta["source"]) == ("Bash", "journalctl -u web")
 

@@ -28,7 +28,7 @@ def session(tmp_path: Path) -> SessionBuilder:
 def followed(session: SessionBuilder) -> tuple[ContextReader, Context]:
     """All of its rows."""
     reader = ContextReader()
-    for value in read.rows(session.path):
+    for value in read.rows_of_file(session.path):
         reader.read_row(value)
     return reader, reader.close()
 
@@ -171,7 +171,7 @@ def test_whoever_watches_is_told_of_each_request_once(session: SessionBuilder) -
     session.tool_result(call, LONG)
     session.reply(26_000)
     session.prompt("two")
-    for value in read.rows(session.path):
+    for value in read.rows_of_file(session.path):
         reader.read_row(value)
 
     assert seen == [(20_000, ["user"], 20_000)]

@@ -189,7 +189,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
     measure(session.path, SessionState(home_dir, session.session_id), known)
-    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) is None
+    assert SessionState(home_dir, session.session_id).largest_number_after_prefix(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
     session.reply(40_000)
@@ -197,7 +197,9 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     later = _measured(session, home_dir)
 
     assert (later.window.tokens, later.window.source) == (1_000_000, "observed")
-    assert SessionState(home_dir, session.session_id).largest_behind(WINDOW) == 1_000_000
+    assert (
+        SessionState(home_dir, session.session_id).largest_number_after_prefix(WINDOW) == 1_000_000
+    )
 
 
 def _policy(**values: Any) -> Policy:

@@ -74,7 +74,7 @@ def test_without_a_reading_every_call_is_asked_about(
 def test_a_session_that_was_silenced_needs_nothing(session: SessionBuilder, home_dir: str) -> None:
     """Until it is asked again, with the next prompt."""
     session.reply(40_000)
-    SessionState(home_dir, session.session_id).switch(off=True)
+    SessionState(home_dir, session.session_id).switch_off_or_on(off=True)
 
     assert hand_on(session, home_dir, LOG) == {"brimline": {}}
 

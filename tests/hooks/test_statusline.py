@@ -346,9 +346,9 @@ def test_a_snapshot_has_what_the_client_told() -> None:
 def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
     """Where the last request was the one that it is about."""
     state = SessionState(home_dir, SMALL["session_id"])
-    state.switch(off=True)
+    state.switch_off_or_on(off=True)
     assert " · off: /brim:on · " in _shown(SMALL, home_dir)
-    state.switch(off=False)
+    state.switch_off_or_on(off=False)
     used = statusline.snapshot_of(SMALL, 1.0).occupancy_tokens
     (Path(state.folder) / "gateway-saved").write_text(f"7000 {used}", encoding="utf-8")
     assert " · gateway −7k · " in _shown(SMALL, home_dir)

@@ -73,12 +73,12 @@ def test_a_window_that_the_client_does_not_honour_is_told(
 ) -> None:
     """Below 100,000 tokens; a percentage without a window is told of too."""
     settings(project_dir, autoCompactWindow=tokens)
-    names = [name for name, _ in checks_use._check_compaction(home_dir, project_dir)]
+    names = [name for name, _ in checks_use._check_where_client_compacts(home_dir, project_dir)]
     assert ("compaction-window" in names) is is_told
     assert "compaction-pct" not in names
 
     settings(project_dir, env={"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50"})
-    said = dict(checks_use._check_compaction(home_dir, project_dir))
+    said = dict(checks_use._check_where_client_compacts(home_dir, project_dir))
     assert said["compaction-pct"] == {"percent": 50, "window": 200_000}
 
 
@@ -99,9 +99,9 @@ def test_the_reason_of_a_client_is_its_last_line_up_to_200_characters(no_client:
     """Blank lines aside."""
     fake_claude.script(no_client, f"#!/bin/sh\necho first\necho ' {'x' * 201} '\necho\nexit 3\n")
 
-    assert client.problem_running_client(["mcp"]) == "x" * 200
+    assert client.run_client_or_problem(["mcp"]) == "x" * 200
     fake_claude.script(no_client, "#!/bin/sh\necho fine\n")
-    assert client.problem_running_client(["mcp"]) is None
+    assert client.run_client_or_problem(["mcp"]) is None
 
 
 @pytest.mark.parametrize(("size", "is_shown"), [(8_000, True), (8_001, False)])
@@ -109,8 +109,8 @@ def test_a_new_file_is_shown_in_a_patch_up_to_8000_bytes(size: int, is_shown: bo
     """A file that was there is shown whatever its size."""
     data = b"x" * (size - 1) + b"\n"
 
-    new = command._patch(Plan([Change("/f", None, data)]), in_full=False)
-    changed = command._patch(Plan([Change("/f", b"y\n", data)]), in_full=False)
+    new = command._diff_of_plan(Plan([Change("/f", None, data)]), in_full=False)
+    changed = command._diff_of_plan(Plan([Change("/f", b"y\n", data)]), in_full=False)
 
     assert new.startswith("--- /dev/null\n" if is_shown else "+++ /f: new, 8.0 kB; ")
     assert changed.startswith("--- /f\n+++ /f\n")

@@ -93,9 +93,11 @@ def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
     settings, server = parts.Settings("/s", "/data", "/p"), parts.McpServer(STARTED)
     change = Plan([Change("/s", None, b"{}")], notes=[parts.ALLOWED])
 
-    assert command._what_changes([settings, server], [Plan(), Plan()], WIRED) == []
-    plain = command._what_changes([settings], [Plan([Change("/s", None, b"{}")])], WIRED)
-    whole = command._what_changes([settings, server, Mod("/data")], [change, Plan(), Plan()], WIRED)
+    assert command._lines_of_plans([settings, server], [Plan(), Plan()], WIRED) == []
+    plain = command._lines_of_plans([settings], [Plan([Change("/s", None, b"{}")])], WIRED)
+    whole = command._lines_of_plans(
+        [settings, server, Mod("/data")], [change, Plan(), Plan()], WIRED
+    )
 
     end = [
         "python  /usr/bin/python3",
@@ -112,7 +114,7 @@ def test_an_install_says_what_it_means_and_how_to_undo_it() -> None:
         *modfolder.EFFECT,
         *end,
     ]
-    called = command._what_changes([settings], [Plan(calls=[("mcp", "remove")])], WIRED)
+    called = command._lines_of_plans([settings], [Plan(calls=[("mcp", "remove")])], WIRED)
     assert called[0] == "run     claude mcp remove"
 
 

@@ -93,7 +93,7 @@ def test_a_launcher_is_used_where_its_first_line_can_be(
     home = str(tmp_path / "not yet")
     path = f"{home}/bin/hook"
 
-    assert entries.launcher_for(interpreter, home) == (path if has_launcher else None)
+    assert entries.launcher_path_if_usable(interpreter, home) == (path if has_launcher else None)
     (tmp_path / "not yet" / "bin").mkdir(parents=True)
     (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
-    assert entries.launcher_for(interpreter, home) is None
+    assert entries.launcher_path_if_usable(interpreter, home) is None

@@ -330,7 +330,9 @@ def test_killed_in_the_middle_whatever_is_run_next_is_right(
     def die(*_arguments: object, **_named: object) -> str:
         raise Killed
 
-    wired = parts.wiring_for(home.python, home.data)._replace(root="/new", launcher=None)
+    wired = parts.wiring_for_interpreter(home.python, home.data)._replace(
+        root="/new", launcher=None
+    )
     piece = parts.Settings(str(home.settings), home.data, home.project, wired)
     with monkeypatch.context() as patch:
         patch.setattr(settingsfile, "replace_settings", die)
@@ -573,12 +575,16 @@ def test_the_past_is_read_when_it_is_installed_and_after_an_interruption_later(h
 
     assert done.code == 0
     assert "not all was read (interrupted)" in done.err
-    assert hits.reading_progress(home.data) == {"read": 90, "sessions": 200, "seconds": 1}
+    assert hits.reading_progress_if_unfinished(home.data) == {
+        "read": 90,
+        "sessions": 200,
+        "seconds": 1,
+    }
     event = {"session_id": "next", "source": "startup", "cwd": home.project}
     turn = hook_entry.open_turn("SessionStart", json.dumps(event).encode(), home.data)
     assert turn
     hook_entry.tidy(turn, seconds=600)
-    assert hits.reading_progress(home.data) is None
+    assert hits.reading_progress_if_unfinished(home.data) is None
     for number in (1, 90, 91, 200):
         arguments = (f"shelf of the crate quokka{number}", "--everywhere", "--json")
         found = home.run("memory", "search", *arguments).report["hits"]

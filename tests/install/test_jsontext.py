@@ -9,7 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.errors import InstallError
-from brimline.install.jsontext import append_element, insert_member, load, remove, replace_value
+from brimline.install.jsontext import (
+    append_element,
+    insert_member,
+    parse_json_text,
+    remove,
+    replace_value,
+)
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -86,13 +92,15 @@ def test_an_addition_is_just_that_and_removing_it_gives_back_the_exact_text(
     data: st.DataObject, text: str, key: str, value: object
 ) -> None:
     """For any text, place and value; the new child comes last, all else is as it was."""
-    found = [place for place in places(load(text)) if isinstance(place[1], dict | list)]
+    found = [place for place in places(parse_json_text(text)) if isinstance(place[1], dict | list)]
     path, target = data.draw(st.sampled_from(found))
 
     edited, new_path = added(text, path, target, key, value)
 
     plain = json.loads(json.dumps(value))
-    assert repr(load(edited)) == repr(edited_value(load(text), new_path, plain))
+    assert repr(parse_json_text(edited)) == repr(
+        edited_value(parse_json_text(text), new_path, plain)
+    )
     assert edited.encode()
     assert remove(edited, new_path) == text
 
@@ -103,14 +111,16 @@ def test_a_replacement_and_a_removal_change_that_value_alone(
     data: st.DataObject, text: str, value: object
 ) -> None:
     """All others keep their order and what they say."""
-    found = [path for path, _ in places(load(text)) if path]
+    found = [path for path, _ in places(parse_json_text(text)) if path]
     path = data.draw(st.sampled_from(found)) if found else ()
     plain = json.loads(json.dumps(value))
 
-    replaced = load(replace_value(text, path, value))
-    assert repr(replaced) == repr(edited_value(load(text), path, plain))
+    replaced = parse_json_text(replace_value(text, path, value))
+    assert repr(replaced) == repr(edited_value(parse_json_text(text), path, plain))
     if path:
-        assert repr(load(remove(text, path))) == repr(edited_value(load(text), path, out=True))
+        assert repr(parse_json_text(remove(text, path))) == repr(
+            edited_value(parse_json_text(text), path, out=True)
+        )
 
 
 @pytest.mark.parametrize("unit", ["    ", "\t", "   "])
@@ -232,7 +242,7 @@ def test_a_removal_takes_what_parts_a_child_from_its_neighbour(
 def test_what_is_no_json_is_told_with_line_and_column(text: str, told: str) -> None:
     """As an editor counts them."""
     with pytest.raises(InstallError) as raised:
-        load(text)
+        parse_json_text(text)
 
     assert str(raised.value).endswith(told)
 

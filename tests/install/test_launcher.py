@@ -40,14 +40,14 @@ def start(program: str, *arguments: str, home: str = "") -> subprocess.Completed
 
 def test_it_answers_and_knows_its_data_folder(python: str, home_dir: str) -> None:
     """Nothing but the event's name is on the command line; the variable still wins."""
-    wired = parts.wiring_for(python, home_dir)
+    wired = parts.wiring_for_interpreter(python, home_dir)
     write(wired)
     launcher = Path(wired.launcher or "")
 
-    done = start(*wired.command("Stop"))
-    start(*wired.command("Stop"), home=home_dir + "2")
+    done = start(*wired.hook_command("Stop"))
+    start(*wired.hook_command("Stop"), home=home_dir + "2")
 
-    assert wired.command("Stop") == [f"{home_dir}/bin/hook", "Stop"]
+    assert wired.hook_command("Stop") == [f"{home_dir}/bin/hook", "Stop"]
     assert launcher.read_text().startswith(f"#!{wired.interpreter} -IS\n")
     assert launcher.stat().st_mode & 0o777 == 0o700
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -63,11 +63,11 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     interpreter: str, home: str
 ) -> None:
     """A blank ends the name, and some systems cut the line after 127 bytes."""
-    assert entries.launcher_for(interpreter, home) is None
-    assert entries.launcher_for("/" + "x" * 120, home) == f"{home}/bin/hook"
+    assert entries.launcher_path_if_usable(interpreter, home) is None
+    assert entries.launcher_path_if_usable("/" + "x" * 120, home) == f"{home}/bin/hook"
     code = [interpreter, "-I", "-S", "-c", bootstrap_code("/r", home), "Stop"]
 
-    assert entries.Wiring(interpreter, "/r", home).command("Stop") == code
+    assert entries.Wiring(interpreter, "/r", home).hook_command("Stop") == code
 
 
 def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(
@@ -77,9 +77,9 @@ def test_somebody_elses_program_in_its_place_stays_and_code_does_the_same(
     theirs = Path(home_dir, "bin", "hook")
     theirs.parent.mkdir(parents=True)
     theirs.write_text("#!/bin/sh\necho theirs\n")
-    wired = parts.wiring_for(python, home_dir)
+    wired = parts.wiring_for_interpreter(python, home_dir)
 
-    done = start(*wired.command("Stop"))
+    done = start(*wired.hook_command("Stop"))
 
     assert wired.launcher is None
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -91,7 +91,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
     fault: str, root: Path, python: str, home_dir: str
 ) -> None:
     """Never exit code 2, never a word on stdout."""
-    wired = parts.wiring_for(python, home_dir)
+    wired = parts.wiring_for_interpreter(python, home_dir)
     write(wired)
     launch = root / "brimline" / "launch.py"
     if fault == "package gone":
@@ -105,7 +105,7 @@ def test_whatever_is_broken_the_client_is_not_refused(
         launcher.write_bytes(launcher.read_bytes()[:-20])
 
     for event in (*table.EVENTS, "statusline"):
-        done = start(*wired.command(event))
+        done = start(*wired.hook_command(event))
         assert done.returncode in ((0, 1) if fault == "cut short" else (0,)), event
         assert done.stdout == b"" or event == "statusline"
 
@@ -114,12 +114,12 @@ def test_without_the_package_the_users_own_status_line_is_shown(
     python: str, home_dir: str, tmp_path: Path
 ) -> None:
     """Ours says what is wrong in its place; one that wraps nothing says just that."""
-    wired = parts.wiring_for(python, home_dir)._replace(root=str(tmp_path / "gone"))
+    wired = parts.wiring_for_interpreter(python, home_dir)._replace(root=str(tmp_path / "gone"))
     write(wired)
     said = b"brimline: package not found, run `brimline doctor`\n"
 
-    wrapping = start(*wired.command("statusline"), "printf 'mine: '; wc -c")
-    alone = start(*wired.command("statusline"))
+    wrapping = start(*wired.hook_command("statusline"), "printf 'mine: '; wc -c")
+    alone = start(*wired.hook_command("statusline"))
 
     assert (wrapping.returncode, wrapping.stdout) == (0, said + b"mine: 47\n")
     assert (alone.returncode, alone.stdout, alone.stderr) == (0, said, b"")
@@ -150,7 +150,7 @@ def test_a_record_of_an_earlier_launcher_restores_every_byte(home: Home) -> None
     record = json.loads(file.read_bytes())
     text = home.settings.read_text().replace(str(home.launcher), "/old/brimline/bin/hook")
     home.settings.write_text(text, newline="")
-    record["written"] = [settingsfile.digest(home.settings.read_bytes())]
+    record["written"] = [settingsfile.sha256_of_content(home.settings.read_bytes())]
     file.write_text(json.dumps(record))
 
     home.install()

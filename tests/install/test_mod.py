@@ -231,10 +231,15 @@ def test_mods_that_answer_first_are_rivals(home: Home) -> None:
     ours = "brimline@brimline"
     on = {"quiet": True, "first": True, ours: True, "late": True}
 
-    assert checks_mod._rival_mods([{"enabledPlugins": on}]) == ["first"]
-    assert checks_mod._rival_mods([{"enabledPlugins": on | {"first": False}}]) == []
-    assert checks_mod._rival_mods([{"enabledPlugins": on}, {"enabledPlugins": []}]) == ["first"]
-    assert checks_mod._rival_mods([{"enabledPlugins": on}, {"enabledPlugins": {"first": 1}}]) == []
+    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on}]) == ["first"]
+    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on | {"first": False}}]) == []
+    assert checks_mod._names_of_rival_mods([{"enabledPlugins": on}, {"enabledPlugins": []}]) == [
+        "first"
+    ]
+    assert (
+        checks_mod._names_of_rival_mods([{"enabledPlugins": on}, {"enabledPlugins": {"first": 1}}])
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -256,4 +261,4 @@ def test_the_clients_record_says_where_the_marketplace_is(
     known = {} if source is None else {"brimline": {"source": source}}
     (folder / "known_marketplaces.json").write_text(json.dumps(known))
 
-    assert client_record.folder_of_marketplace() == place
+    assert client_record.folder_of_our_marketplace() == place

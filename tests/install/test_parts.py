@@ -34,11 +34,11 @@ def test_several_plans_are_one_with_the_first_backup() -> None:
     change = Change("/f", None, b"")
     first = parts.Plan(notes=["n1"], backup="")
     second = parts.Plan([change], [("mcp", "a b")], ["t"], ["n2"], ["w"], "one")
-    whole = parts.Plan.joined([first, second, parts.Plan(backup="two")])
+    whole = parts.Plan.join_plans([first, second, parts.Plan(backup="two")])
 
     assert (whole.files, whole.calls, whole.to_do) == ([change], [("mcp", "a b")], ["t"])
     assert (whole.notes, whole.warnings, whole.backup) == (["n1", "n2"], ["w"], "one")
-    assert whole.call_lines == ["claude mcp 'a b'"]
+    assert whole.client_call_lines == ["claude mcp 'a b'"]
     assert [plan.has_changes for plan in (first, second, parts.Plan(calls=[("a",)]))] == [
         False,
         True,
@@ -91,8 +91,8 @@ def test_what_the_client_does_not_do_is_left_to_the_user(
     ("server", "has_sdk", "calls", "notes", "to_do"),
     [
         (None, True, ["add"], 0, 0),
-        (STARTED.server(), True, [], 0, 0),
-        (STARTED.server() | {"command": "/old"}, True, ["remove", "add"], 0, 0),
+        (STARTED.mcp_server_entry(), True, [], 0, 0),
+        (STARTED.mcp_server_entry() | {"command": "/old"}, True, ["remove", "add"], 0, 0),
         ({"command": "x", "args": ["theirs", "mcp"]}, True, [], 1, 0),
         ({"command": "x", "args": ["brimline", "serve"]}, True, [], 1, 0),
         (None, False, [], 0, 1),
@@ -120,7 +120,7 @@ def test_the_server_is_added_once_and_anothers_stays(
         (None, []),
         ({"command": "x", "args": ["theirs"]}, []),
         ({"command": "x", "args": "brimline mcp"}, []),
-        (STARTED.server(), [("mcp", "remove", "-s", "user", "brimline")]),
+        (STARTED.mcp_server_entry(), [("mcp", "remove", "-s", "user", "brimline")]),
     ],
 )
 def test_only_a_server_of_ours_is_removed(
@@ -235,7 +235,7 @@ def test_records_are_kept_by_the_file_they_are_of(home: Home) -> None:
 def test_a_record_of_a_file_that_has_moved_is_known_by_its_bytes(home: Home) -> None:
     """Not of one that is still there, nor of one with another name."""
     moved, there = Path("/gone/settings.json"), home.settings
-    key = settingsfile.digest(b"ours")
+    key = settingsfile.sha256_of_content(b"ours")
     records.save_record(home.data, Record(str(moved), [key], b"was"))
     records.save_record(home.data, Record(str(there), ["other"], b"x"))
 
@@ -252,7 +252,7 @@ def test_only_a_plain_file_is_read(tmp_path: Path) -> None:
     file.write_bytes(b"x")
     link.symlink_to(file)
 
-    assert [records.read_plain_file(str(path)) for path in (file, link, tmp_path)] == [
+    assert [records.read_if_plain_file(str(path)) for path in (file, link, tmp_path)] == [
         b"x",
         None,
         None,
@@ -281,8 +281,8 @@ def test_a_patch_shows_a_long_new_file_by_its_size() -> None:
     new, gone = Change("/new", None, long), Change("/gone", b"old", None)
     changed = Change("/both", b"a\nb", b"a\nc")
 
-    short = command._patch(parts.Plan([new, gone, changed]), in_full=False)
-    full = command._patch(parts.Plan([new, gone, changed]), in_full=True)
+    short = command._diff_of_plan(parts.Plan([new, gone, changed]), in_full=False)
+    full = command._diff_of_plan(parts.Plan([new, gone, changed]), in_full=True)
 
     assert short.startswith("+++ /new: new, 100.0 kB; --json shows it\n--- /gone\n+++ /dev/null\n")
     assert full.startswith("--- /dev/null\n+++ /new\n@@ -0,0 +1 @@\n+xxx")
@@ -298,9 +298,9 @@ def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
     plan = parts.Plan(notes=[parts.ALLOWED, "n\ncopy this"], warnings=["w"], to_do=["do a", "do b"])
 
     lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
-    assert command._remarks(plan) == lines
-    assert command._remarks(parts.Plan()) == []
-    assert client.command_line(["a b"]) == "claude 'a b'"
+    assert command._warning_and_note_lines(plan) == lines
+    assert command._warning_and_note_lines(parts.Plan()) == []
+    assert client.command_as_typed(["a b"]) == "claude 'a b'"
 
 
 @pytest.mark.parametrize(
@@ -369,14 +369,14 @@ def test_the_user_is_told_of_permission_rules_that_are_new(home: Home) -> None:
 def test_the_launcher_goes_once_no_settings_name_it(home: Home) -> None:
     """One that is not ours stays, and so does what else is in its folder."""
     home.install("--no-mcp", "--no-mod")
-    assert parts.drop_launcher(home.data, home.project) == []
+    assert parts.remove_launcher_if_unused(home.data, home.project) == []
     home.settings.write_text("{}")
     (home.launcher.parent / "other").write_text("")
 
-    (change,) = parts.drop_launcher(home.data, home.project)
+    (change,) = parts.remove_launcher_if_unused(home.data, home.project)
 
     assert (change.path, change.after) == (str(home.launcher), None)
     assert [file.name for file in home.launcher.parent.iterdir()] == ["other"]
     home.launcher.write_text("theirs")
-    assert parts.drop_launcher(home.data, home.project) == []
+    assert parts.remove_launcher_if_unused(home.data, home.project) == []
     assert home.launcher.exists()

@@ -19,7 +19,7 @@ from . import fake_claude
 if TYPE_CHECKING:
     from pathlib import Path
 
-REAL_PROGRAM = pythons.our_program
+REAL_PROGRAM = pythons.program_of_this_process
 
 
 def test_a_named_interpreter_must_be_usable(
@@ -33,15 +33,15 @@ def test_a_named_interpreter_must_be_usable(
     problems = {"relative": "absolute", str(tmp_path): "does not exist", str(shim): "shim"}
     problems |= {str(odd): "does not run"}
     for path, said in problems.items():
-        assert said in (pythons.problem_with(path) or ""), path
+        assert said in (pythons.why_interpreter_unusable(path) or ""), path
     with pytest.raises(InstallError, match="cannot run the hooks: it is a shim"):
         pythons.choose_interpreter(str(shim))
     link = tmp_path / "python3"
     link.symlink_to(python)
 
     assert pythons.choose_interpreter(str(link)) == str(link)
-    monkeypatch.setattr(pythons, "probe_interpreter", lambda path: ((3, 10, 9), path))
-    assert "3.10.9, and 3.11" in (pythons.problem_with(python) or "")
+    monkeypatch.setattr(pythons, "version_and_path_of_interpreter", lambda path: ((3, 10, 9), path))
+    assert "3.10.9, and 3.11" in (pythons.why_interpreter_unusable(python) or "")
 
 
 def test_an_earlier_choice_is_kept_while_it_works(
@@ -55,7 +55,7 @@ def test_an_earlier_choice_is_kept_while_it_works(
     assert pythons.choose_interpreter(None, "/gone/python3") == str(link)
     monkeypatch.setattr(pythons, "_CANDIDATES", ())
     assert os.path.realpath(pythons.choose_interpreter()) == python
-    monkeypatch.setattr(pythons, "problem_with", lambda _: "none is good")
+    monkeypatch.setattr(pythons, "why_interpreter_unusable", lambda _: "none is good")
     with pytest.raises(InstallError, match="--interpreter"):
         pythons.choose_interpreter()
 
@@ -95,11 +95,11 @@ def test_a_line_is_offered_only_where_the_client_can_check_it() -> None:
 
 def test_a_client_that_does_not_do_it_is_told(no_client: Path) -> None:
     """A grandchild that keeps the output open does not make us wait."""
-    assert client.problem_running_client(["mcp"]) == "there is no `claude` on PATH"
+    assert client.run_client_or_problem(["mcp"]) == "there is no `claude` on PATH"
     for script, said in (
         ("#!/gone/interpreter\n", "No such file or directory"),
         ("#!/bin/sh\nexit 7\n", "it ended with code 7"),
         ("#!/bin/sh\nsleep 20 &\nwait\n", "it did not end within 1 seconds"),
     ):
         fake_claude.script(no_client, script)
-        assert client.problem_running_client(["mcp"], timeout_s=1) == said
+        assert client.run_client_or_problem(["mcp"], timeout_s=1) == said

@@ -129,7 +129,7 @@ def test_every_event_has_one_entry_of_ours_in_a_group_of_its_own(
 )
 def test_what_is_not_ours_is_left_alone(text: str) -> None:
     """A command about brimline, or built on it; what only the client knows; duplicate keys."""
-    assert not wiring.has_entries(text)
+    assert not wiring.has_entries_of_ours(text)
     installed = wiring.wire(text, WIRED)
 
     line = json.loads(text).get("statusLine")

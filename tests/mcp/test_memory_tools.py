@@ -76,7 +76,7 @@ def test_an_answer_stays_within_2000_tokens(home_dir: str, project_dir: str) -> 
         put.put(home_dir, f"needle {number} {'x' * 400}\n".encode() * 30, {"cwd": project_dir})
     deep.index_sources(home_dir, project_dir)  # however busy the machine is
     text = recall.answer(home_dir, project_dir, {"query": "needle words"})
-    assert recall.client_width(text) <= MOST_CHARACTERS
+    assert recall.characters_as_client_counts(text) <= MOST_CHARACTERS
     assert 'key="m…"' in text
     assert 'next: lines="' in text
     key = re.search(r"^m\d+", text, re.MULTILINE)

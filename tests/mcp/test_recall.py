@@ -28,7 +28,7 @@ def ask(home_dir: str, **arguments: Any) -> str:
     """What the model gets."""
     answer = recall.answer(home_dir, PROJECT, arguments)
     assert answer.startswith("[brimline recall")
-    assert recall.client_width(answer) <= recall.LARGEST_CHARACTERS
+    assert recall.characters_as_client_counts(answer) <= recall.LARGEST_CHARACTERS
     return answer
 
 
@@ -351,8 +351,8 @@ def test_asking_for_the_next_again_and_again_gives_all_of_it(texts: list[str], r
     asked = f"1:{len(lines)}"
     shown = ""
     for _ in range(2_000):
-        page = recall.fill_page(lines, parse_range(asked, len(lines)), room)
-        assert recall.client_width(page.text) <= room
+        page = recall.page_of_lines_that_fit(lines, parse_range(asked, len(lines)), room)
+        assert recall.characters_as_client_counts(page.text) <= room
         shown += page.text
         asked = page.rest
         if not asked:

@@ -190,7 +190,7 @@ def test_a_page_ends_where_the_next_line_does_not_fit(
     """Each line takes one character more; a line that alone is too long is cut."""
     lines = [b"one", b"two", b"three", b"four"]
 
-    assert recall.fill_page(lines, parse_range(asked, 4), room) == page
+    assert recall.page_of_lines_that_fit(lines, parse_range(asked, 4), room) == page
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_the_middle_of_a_long_text_is_left_out(text: str, most: int, shown: str)
 )
 def test_rare_characters_are_two_for_the_client(text: str, width: int, room: int, cut: str) -> None:
     """None is cut in half."""
-    assert recall.client_width(text) == width
+    assert recall.characters_as_client_counts(text) == width
     assert recall.cut_to_width(text, room) == cut
 
 
@@ -228,14 +228,14 @@ def test_what_was_not_searched_is_counted_by_its_reason() -> None:
     states = ["", "head", "head", "binary", "title", "damaged"]
     late = "were not searched for lack of time: ask again, the search goes on"
 
-    assert recall._unsearched_lines(stored.Found(states=states, pending=1_000)) == [
+    assert recall._lines_on_what_not_searched(stored.Found(states=states, pending=1_000)) == [
         f"Stored outputs that {late}: 1,000.",
         "Stored outputs that are binary and were not searched: 1.",
         "Stored outputs that are large: only the first 200 kB were searched: 2.",
         "Stored outputs that are so old that only their commands were searched: 1.",
         "Stored outputs that are damaged or cannot be read here: 1.",
     ]
-    assert recall._unsearched_lines(stored.Found(states=[""])) == []
+    assert recall._lines_on_what_not_searched(stored.Found(states=[""])) == []
 
 
 @pytest.mark.parametrize(
@@ -254,11 +254,13 @@ def test_what_became_of_a_key_is_told_by_its_last_line(
 ) -> None:
     """Of eight digits at least, whatever their case; of one that is there nothing is told."""
     key = keep(home_dir, b"content")
-    there = recall._removal_text(home_dir, key)
+    there = recall._text_on_why_key_is_gone(home_dir, key)
     removal.forget_key(home_dir, key)
     layout.note_in_trail(home_dir, event, key)
 
-    text = recall._removal_text(home_dir, key[: 7 + digits].upper().replace("SHA", "sha"))
+    text = recall._text_on_why_key_is_gone(
+        home_dir, key[: 7 + digits].upper().replace("SHA", "sha")
+    )
 
     assert there is None
     if told is None:
@@ -266,7 +268,7 @@ def test_what_became_of_a_key_is_told_by_its_last_line(
     else:
         remedy = "run the command or read the file again if you need its content"
         assert text == f"{layout.short_key(key[: 7 + digits])} {told}: {remedy}"
-    assert recall._removal_text(home_dir, "no digits") is None
+    assert recall._text_on_why_key_is_gone(home_dir, "no digits") is None
 
 
 @pytest.mark.parametrize(

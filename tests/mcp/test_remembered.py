@@ -87,7 +87,7 @@ def test_a_topic_needs_all_of_its_parts(world: object, missing: str, value: obje
     parts = {"name": "a", "type": "user", "description": "d", "text": "t"} | {missing: value}
 
     with pytest.raises(BrimlineError, match="needs name, type, description and text"):
-        remembered.keep_topic("/nowhere", parts)
+        remembered.save_topic("/nowhere", parts)
 
 
 def said(home_dir: str, number: int) -> None:
@@ -157,7 +157,7 @@ def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> 
     """And where it is kept is told."""
     parts = {"name": "deploys", "type": "project", "description": "How", "text": "On Fridays."}
 
-    told = remembered.keep_topic(project_dir, parts)
+    told = remembered.save_topic(project_dir, parts)
 
     (topic,) = hot.topics(hot.folder(project_dir))
     assert told == (f"Kept in {topic.path}. Its line in the index is before you in every session.")

@@ -18,27 +18,33 @@ def test_a_line_leads_to_the_file_that_it_links() -> None:
     """If it is an entry, indented or not, and the link has a name."""
     lines = ["- [a](a.md) — b", "  * [a \\] b](c.md)", "- [](d.md)", "a [a](a.md)", "- [a](a b.md)"]
 
-    assert [hotindex.linked_file(line) for line in lines] == ["a.md", "c.md", "d.md", "", ""]
+    assert [hotindex.file_linked_by_line(line) for line in lines] == [
+        "a.md",
+        "c.md",
+        "d.md",
+        "",
+        "",
+    ]
 
 
 def test_a_topic_has_one_line_in_its_place_or_before_all_other_entries() -> None:
     """Headings stay above it."""
     lines = ["# Topics", "", "- [a](a.md) — old", "1. other"]
 
-    assert hotindex.with_topic(lines, "a.md", "a", "new")[2] == "- [a](a.md) — new"
-    assert len(hotindex.with_topic(lines, "a.md", "a", "new")) == 4
-    assert hotindex.with_topic(lines, "b.md", "[b]", "x")[2:4] == [
+    assert hotindex.lines_with_topic(lines, "a.md", "a", "new")[2] == "- [a](a.md) — new"
+    assert len(hotindex.lines_with_topic(lines, "a.md", "a", "new")) == 4
+    assert hotindex.lines_with_topic(lines, "b.md", "[b]", "x")[2:4] == [
         "- [\\[b\\]](b.md) — x",
         lines[2],
     ]
-    assert hotindex.with_topic(["# Topics"], "b.md", "b", "x")[1:] == ["- [b](b.md) — x"]
+    assert hotindex.lines_with_topic(["# Topics"], "b.md", "b", "x")[1:] == ["- [b](b.md) — x"]
     assert hotindex.without(lines, "a.md") == ["# Topics", "", "1. other"]
 
 
 @pytest.mark.parametrize(("length", "is_cut"), [(60, False), (61, True)])
 def test_a_long_name_is_cut(length: int, is_cut: bool) -> None:
     """At sixty characters, with the sign for it."""
-    (line,) = hotindex.with_topic([], "a.md", "n" * length, "d")
+    (line,) = hotindex.lines_with_topic([], "a.md", "n" * length, "d")
 
     shown = line.partition("[")[2].partition("]")[0]
     assert shown == ("n" * 59 + "…" if is_cut else "n" * 60)
@@ -48,7 +54,7 @@ def test_a_long_name_is_cut(length: int, is_cut: bool) -> None:
 def test_a_long_line_is_cut(length: int, is_cut: bool) -> None:
     """At two hundred characters."""
     head = "- [a](a.md) — "
-    (line,) = hotindex.with_topic([], "a.md", "a", "d" * (length - len(head)))
+    (line,) = hotindex.lines_with_topic([], "a.md", "a", "d" * (length - len(head)))
 
     assert len(line) == 200
     assert line.endswith("…") is is_cut
@@ -57,7 +63,7 @@ def test_a_long_line_is_cut(length: int, is_cut: bool) -> None:
 @pytest.mark.parametrize("lines", [entries(200), entries(100, 250)], ids=["lines", "bytes"])
 def test_what_is_as_large_as_the_client_loads_stays_as_it_is(lines: list[str]) -> None:
     """To the last line and the last byte."""
-    assert hotindex.within_limits(lines, "t0.md") == (lines, [])
+    assert hotindex.split_off_oldest_beyond_limits(lines, "t0.md") == (lines, [])
 
 
 @pytest.mark.parametrize(
@@ -69,20 +75,20 @@ def test_of_what_is_larger_the_oldest_entries_move_and_a_line_says_where_to(
     """As few as have to; the topic's own line stays though it is the oldest."""
     own = f"t{len(lines) - 1}.md"
 
-    kept, moved = hotindex.within_limits(lines, own)
+    kept, moved = hotindex.split_off_oldest_beyond_limits(lines, own)
 
     assert kept[-1] == ARCHIVED
     assert kept[-2] == lines[-1]
     assert kept[:-2] == lines[: most - 2]
     assert [line for entry in moved for line in entry] == lines[most - 2 : -1]
-    assert hotindex.size_bytes(kept) <= 25_000
+    assert hotindex.most_bytes_of_lines(kept) <= 25_000
 
 
 def test_lines_below_an_entry_move_with_it_and_headings_after_all_entries() -> None:
     """Without the empty lines at their end."""
     lines = ["# Head", *entries(199), "- last", "  below it", "", ""]
 
-    kept, moved = hotindex.within_limits(lines, "t0.md")
+    kept, moved = hotindex.split_off_oldest_beyond_limits(lines, "t0.md")
 
     assert moved == [[lines[199]], ["- last", "  below it"]]
     assert kept[0] == "# Head"
@@ -93,11 +99,11 @@ def test_the_archive_has_each_entry_once_behind_its_own_head() -> None:
     """New ones before its own."""
     archive = ["---", "name: archive", "---", "Text", "- a", "  below a"]
 
-    added = hotindex.with_moved(archive, [["- b", "  below b"], ["- a", "  below a"]])
+    added = hotindex.archive_with_moved(archive, [["- b", "  below b"], ["- a", "  below a"]])
 
     assert added == [*archive[:4], "- b", "  below b", "- a", "  below a"]
-    assert hotindex.with_moved(["---", "- a"], [["- b"]]) == ["---", "- b", "- a"]
-    assert hotindex.with_moved([], [["- b"]]) == ["- b"]
+    assert hotindex.archive_with_moved(["---", "- a"], [["- b"]]) == ["---", "- b", "- a"]
+    assert hotindex.archive_with_moved([], [["- b"]]) == ["- b"]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +123,6 @@ def test_what_moves_stands_before_the_first_entry_behind_the_head(
     archive: list[str], at: int
 ) -> None:
     """A list in the head is no entry."""
-    moved = hotindex.with_moved(archive, [["- new", "  more"]])
+    moved = hotindex.archive_with_moved(archive, [["- new", "  more"]])
 
     assert moved == [*archive[:at], "- new", "  more", *archive[at:]]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
     """Into at most twelve parts; the first keeps its name, the others are numbered."""
-    parts = list(deep.split_entry(Entry("x", text)))
+    parts = list(deep.split_into_parts(Entry("x", text)))
 
     assert [len(part.text) for part in parts] == sizes
     assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
@@ -85,14 +85,14 @@ def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
     assert deep.index_sources(home_dir, project_dir) == deep.Taken(0, 0)
     assert not os.path.exists(stored.search_folder(home_dir))
     session = talked(project_dir)
-    assert deep.unread_bytes(home_dir, project_dir) == os.path.getsize(session.path)
+    assert deep.bytes_of_unread_sources(home_dir, project_dir) == os.path.getsize(session.path)
     sizes: list[int] = []
 
     assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(6, 0)
     assert sizes == [os.path.getsize(session.path)]
     assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(0, 0)
     assert len(sizes) == 1
-    assert deep.unread_bytes(home_dir, project_dir) == 0
+    assert deep.bytes_of_unread_sources(home_dir, project_dir) == 0
 
 
 def test_without_time_one_source_is_read_in_any_case(home_dir: str, project_dir: str) -> None:
@@ -183,7 +183,7 @@ def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
     deep.index_sources(home_dir, project_dir)
     recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
 
-    kept = forget.kept_sessions(home_dir)
+    kept = forget.sessions_with_kept_data(home_dir)
 
     assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
 
@@ -204,11 +204,11 @@ def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) 
     """By project, by time and by session, so that none of it is taken in again."""
     asked = Asked(("s1", "s2"), "/p", 5.0)
     forget.forget(home_dir, asked, dry_run=True)
-    assert forgotten.lines(home_dir) == []
+    assert forgotten.read_forgotten_lines(home_dir) == []
 
     forget.forget(home_dir, asked)
 
-    told = [{**line, "at": line["at"] > 0} for line in forgotten.lines(home_dir)]
+    told = [{**line, "at": line["at"] > 0} for line in forgotten.read_forgotten_lines(home_dir)]
     known = {"v": 1, "at": True}
     assert told == [
         known | {"project": "/p"},
@@ -252,12 +252,14 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     """Nothing, at first; meaning is searched where there is a table."""
     folder = str(tmp_path / "memory")
     empty = {"folder": folder, "topics": 0, "index_bytes": 0, "entries": {}, "sessions": 0}
-    assert overview.status(home_dir, folder) == empty | {"vectors": vectors.load() is not None}
+    assert overview.status_document(home_dir, folder) == empty | {
+        "vectors": vectors.load() is not None
+    }
     memory = hits.open_memory(home_dir)
     memory.put([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
     monkeypatch.setattr(vectors, "load", lambda: None)
 
-    there = overview.status(home_dir, folder)
+    there = overview.status_document(home_dir, folder)
 
     assert there == empty | {
         "entries": {"user": 1, "topic": 1},

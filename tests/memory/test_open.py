@@ -232,9 +232,11 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     earlier.close()
 
     document = Document("output", "ref", "/p", "s", 1.0, "make", "a needle", "")
-    documents.use_database(str(world / "m"), lambda found: documents.add(found, [document]))
+    documents.use_database(
+        str(world / "m"), lambda found: documents.add_document(found, [document])
+    )
     found = documents.use_database(
-        str(world / "m"), lambda base: documents.find_ids(base, "needle", "output")
+        str(world / "m"), lambda base: documents.find_document_ids(base, "needle", "output")
     )
     assert found
     assert ids(store, "kitchen") != []

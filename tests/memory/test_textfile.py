@@ -27,10 +27,10 @@ def path(world: Path) -> Path:
 @pytest.mark.parametrize("size", [0, 1, LARGEST])
 def test_a_file_is_read_whole(path: Path, size: int) -> None:
     """Up to a megabyte; of one that is not there nothing."""
-    assert textfile.read(str(path)) == b""
+    assert textfile.read_whole(str(path)) == b""
     path.write_bytes(b"x" * size)
 
-    assert len(textfile.read(str(path))) == size
+    assert len(textfile.read_whole(str(path))) == size
     assert textfile.read_beginning(str(path), 1) == b"x" * min(size, 1)
 
 
@@ -39,7 +39,7 @@ def test_a_larger_file_is_refused_and_so_is_a_larger_change(path: Path) -> None:
     told = re.escape(f"{path} is larger than 1,048,576 bytes: nothing was changed")
     path.write_bytes(b"x" * (LARGEST + 1))
     with pytest.raises(StateError, match=told):
-        textfile.read(str(path))
+        textfile.read_whole(str(path))
     path.write_bytes(b"x\n")
     with pytest.raises(StateError, match=told):
         textfile.change(str(path), lambda _: ["x" * LARGEST])
@@ -54,15 +54,15 @@ def test_what_cannot_be_read_is_told_in_a_sentence(path: Path) -> None:
     """A link, a folder, a place below a file."""
     path.symlink_to("x")
     with pytest.raises(StateError, match="is a link: nothing is read or written through it"):
-        textfile.read(str(path))
+        textfile.read_whole(str(path))
     path.unlink()
     path.mkdir()
     with pytest.raises(StateError, match=f"{re.escape(str(path))} is not a file"):
-        textfile.read(str(path))
+        textfile.read_whole(str(path))
     path.rmdir()
     path.write_bytes(b"")
     with pytest.raises(StateError, match=r"/MEMORY\.md/x cannot be read: Not a directory"):
-        textfile.read(f"{path}/x")
+        textfile.read_whole(f"{path}/x")
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_told_in_a_sentence(path: Path) -> None:
 )
 def test_lines_have_no_ends(raw: bytes, lines: list[str]) -> None:
     """Blank ones at the end are none."""
-    assert textfile.lines(raw) == lines
+    assert textfile.decode_lines(raw) == lines
 
 
 @pytest.mark.parametrize(

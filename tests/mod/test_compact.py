@@ -370,7 +370,7 @@ def test_what_was_stored_last_is_still_that_after_a_compaction(
 
     assert ask(talk)["results"]
 
-    assert contents.resolve(home_dir, contents.LAST) == mine
+    assert contents.resolve_key(home_dir, contents.LAST) == mine
 
 
 def test_where_nothing_can_be_stored_the_reason_is_passed_on(

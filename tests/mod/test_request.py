@@ -128,7 +128,7 @@ def test_what_could_not_be_stored_stays(
     full: Conversation, home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One blob fails: its result is not among those that are replaced, all others are."""
-    place = layout.write_whole
+    place = layout.write_atomically
 
     def fail(home: str, target: str, data: bytes, **options: Any) -> None:
         if data.startswith(b"BRB1") and failing in _unpacked(data):
@@ -136,7 +136,7 @@ def test_what_could_not_be_stored_stays(
         place(home, target, data, **options)
 
     failing = b"7\n" + BULK.encode()
-    monkeypatch.setattr(layout, "write_whole", fail)
+    monkeypatch.setattr(layout, "write_atomically", fail)
     raw = json.dumps(full.request()).encode()
     answer = request.respond("compact", raw, home_dir)
     assert len(answer["results"]) == 14
@@ -257,12 +257,12 @@ def test_the_point_is_not_learned_and_tiers_speak_again(
     compact(full, session, home_dir)
     SessionState(home_dir, session.session_id).claim_level(2, 0)
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="")
-    assert learned.samples(home_dir) == []
+    assert learned.read_samples(home_dir) == []
     assert SessionState(home_dir, session.session_id).spoken_levels() == {}
     session.reply(160_000)
     answer_hook(session, home_dir, "PreCompact", trigger="auto")
     answer_hook(session, home_dir, "PostCompact", trigger="auto", compact_summary="s")
-    assert len(learned.samples(home_dir)) == 1
+    assert len(learned.read_samples(home_dir)) == 1
 
 
 def test_the_history_says_what_it_was(

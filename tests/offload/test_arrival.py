@@ -277,14 +277,14 @@ def test_an_offer_goes_with_its_mark_after_ten_results(player: Player) -> None:
     taken = folder / offer.replace(hook.OFFER, hook.TAKEN)
     taken.write_text("")
 
-    hook.age_repeat_offers(turn, 4)
+    hook.count_down_repeat_offers(turn, 4)
     assert (folder / offer).stat().st_size == 4
     for _ in range(6):
-        hook.age_repeat_offers(turn)
+        hook.count_down_repeat_offers(turn)
     assert (folder / offer).stat().st_size == 10
     assert offer in turn.state.names
     assert taken.exists()
-    hook.age_repeat_offers(turn)
+    hook.count_down_repeat_offers(turn)
     assert not (folder / offer).exists()
     assert not taken.exists()
     assert offer not in turn.state.names
@@ -320,7 +320,9 @@ def test_small_results_are_not_looked_at(player: Player) -> None:
     """But for our own, and further looks at a file that was a preview."""
 
     def is_looked_at(tool: str, asked: dict[str, Any], content: str = "small") -> bool:
-        return hook._is_worth_a_look(player.result(tool, asked, {"stdout": content, "stderr": ""}))
+        return hook._may_need_handling(
+            player.result(tool, asked, {"stdout": content, "stderr": ""})
+        )
 
     assert not is_looked_at("Bash", {"command": "make"})
     assert is_looked_at("Bash", {"command": "make"}, BUILD)

@@ -337,7 +337,7 @@ def test_a_failure_is_seen_at_either_end_of_a_large_output(
     """Fifty thousand characters of each; what failed in the middle was got over."""
     text = f"{'x' * before}\nFAILED tests/test_x.py\n{'y' * after}"
 
-    assert kinds.says_failure(text) is fails
+    assert kinds.reports_failure(text) is fails
 
 
 @pytest.mark.parametrize(

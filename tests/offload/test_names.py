@@ -30,14 +30,16 @@ from brimline.offload.names import NUMBER, PATH, SYMBOL, WORD, Name
 )
 def test_a_name_is_a_symbol_a_path_a_number_or_a_long_word(run: str, rank: int | None) -> None:
     """Versions, dates and what is too short or too long are none."""
-    assert names.find_names([(3, f"({run})")], "") == ([] if rank is None else [Name(3, run, rank)])
+    assert names.find_names_not_shown([(3, f"({run})")], "") == (
+        [] if rank is None else [Name(3, run, rank)]
+    )
 
 
 def test_a_name_is_told_once_where_it_comes_first_and_not_where_it_is_shown() -> None:
     """What holds a symbol that is shown is a new form of it, a path at best."""
     lines = [(0, "parse_line seen_before"), (1, "parse_line"), (2, "x.parse_line")]
 
-    assert names.find_names(lines, "seen_before") == [
+    assert names.find_names_not_shown(lines, "seen_before") == [
         Name(2, "x.parse_line", SYMBOL),
         Name(0, "parse_line", PATH),
     ]
@@ -50,14 +52,14 @@ def test_the_longer_form_of_a_symbol_comes_before_other_names(
     """Up to forty characters."""
     lines = [(0, "first_name"), (1, "x." + "y" * (length - 2))]
 
-    assert [name.line for name in names.find_names(lines, "")] == order
+    assert [name.line for name in names.find_names_not_shown(lines, "")] == order
 
 
 def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> None:
     """A little more than three thousand."""
     lines = [(number, f"word_{number:05}") for number in range(4_000)]
 
-    assert len(names.find_names(lines, "")) == 3_001
+    assert len(names.find_names_not_shown(lines, "")) == 3_001
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_line_is_cut_after_a_word_and_a_long_rest_is_counted(
     text: str, width: int, beyond: int, clipped: str
 ) -> None:
     """What lies beyond the text counts as rest too."""
-    assert names.clip(text, width, beyond) == clipped
+    assert names.clip_at_word(text, width, beyond) == clipped
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def result(player: Player, stdout: str) -> str:
 
 def pinned(player: Player, *keys: str) -> list[str]:
     """How firmly results are held."""
-    return [pins.level_of(player.home_dir, layout.digest_of(key)) for key in keys]
+    return [pins.pin_level_of(player.home_dir, layout.digest_of(key)) for key in keys]
 
 
 @pytest.mark.row("S3-58")

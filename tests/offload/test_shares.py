@@ -94,7 +94,7 @@ def test_a_failure_is_looked_for_at_both_ends_of_a_large_output(
     told = "\nFAILED x\n"
     text = ("x" * at + told).ljust(length, "y")[:length]
 
-    assert kinds.says_failure(text) is is_seen
+    assert kinds.reports_failure(text) is is_seen
 
 
 @pytest.mark.parametrize(
@@ -159,16 +159,19 @@ def test_huge_documents_are_not_parsed() -> None:
 )
 def test_a_value_is_dull_where_its_key_says_as_much(value: Any, *, is_dull: bool) -> None:
     """Nothing, links, hashes, times; a number is not."""
-    assert dumps._is_dull(value) is is_dull
+    assert dumps._is_uninformative(value) is is_dull
 
 
 def test_texts_of_a_document_are_taken_in_their_order_as_far_as_there_is_room() -> None:
     """Two hundred thousand characters; what nobody wrote is left out."""
     value = {"a": ["one", {"b": "two"}], "c": "https://a.test/x", "d": 5, "e": "three"}
-    assert dumps._texts_in(value) == ["one", "two", "three"]
+    assert dumps._written_texts_in_json(value) == ["one", "two", "three"]
 
     long = "word " * 30_000
-    assert [len(text) for text in dumps._texts_in([long, long, "more"])] == [150_000, 50_000]
+    assert [len(text) for text in dumps._written_texts_in_json([long, long, "more"])] == [
+        150_000,
+        50_000,
+    ]
 
 
 def paths_of(count: int, budget: int = 4_000) -> str:
@@ -231,7 +234,7 @@ def test_a_line_longer_than_is_looked_at_says_how_much_is_missing() -> None:
     assert [len(line) for line in found.lines] == [40_000, 40_000, 4]
     assert found.beyond == {1: 1, 2: 0}
     found.left = 500
-    assert found.pick(1, 100)
+    assert found.pick_if_it_fits(1, 100)
     assert found.picks[1].endswith(f"…+{40_001 - 124}")
 
 
@@ -241,10 +244,10 @@ def test_a_line_is_shown_once_and_only_where_there_is_room() -> None:
     assert found.frame == 9
     found.left = 12
 
-    assert found.pick(0, 10)
+    assert found.pick_if_it_fits(0, 10)
     assert found.left == 0
-    assert found.pick(0, 10)
-    assert not found.pick(1, 10)
+    assert found.pick_if_it_fits(0, 10)
+    assert not found.pick_if_it_fits(1, 10)
     assert found.unseen == {1: "def"}
     assert found.render([]) == "1-2: abc …"
 
@@ -254,7 +257,7 @@ def test_rows_say_which_lines_they_stand_for_and_the_names_in_them() -> None:
     found = Excerpt("a\nb\nc\nd\ne")
     found.left = 500
     for position in (1, 2):
-        found.pick(position, 10)
+        found.pick_if_it_fits(position, 10)
     named = [names.Name(line, f"name_{line}", names.SYMBOL) for line in (0, 1, 4)]
 
     assert found.render(named) == "1: … name_0\n2: b … name_1\n3-5: c … name_4"

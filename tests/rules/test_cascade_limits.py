@@ -182,7 +182,7 @@ def test_a_path_is_shown_from_the_project_or_the_home_folder(
 ) -> None:
     """Whole where it lies in neither, and as one line that nothing obeys."""
     home = str((world / "home").resolve())
-    got = cascade.shown(path.replace("HOME", home), project.replace("HOME", home))
+    got = cascade.path_text(path.replace("HOME", home), project.replace("HOME", home))
 
     assert got.replace(home, "HOME") == wanted
 

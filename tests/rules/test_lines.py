@@ -128,7 +128,9 @@ def test_imports_are_those_in_text_each_once(text: str, targets: list[str]) -> N
     """Not in code, not of other people's homes, not beyond what is looked at of a line."""
     _, read = lines.parse_text(text)
 
-    assert [each.path for each in lines.imports(read, "/p/CLAUDE.md", "/home/u")] == targets
+    assert [
+        each.path for each in lines.imports_in_lines(read, "/p/CLAUDE.md", "/home/u")
+    ] == targets
 
 
 @pytest.mark.parametrize(
@@ -151,4 +153,4 @@ def test_a_body_has_neither_comments_nor_blank_ends() -> None:
     """What the client shows of a file."""
     _, read = lines.parse_text("---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n")
 
-    assert lines.body(read) == "one\n\n`two`"
+    assert lines.text_shown_by_client(read) == "one\n\n`two`"

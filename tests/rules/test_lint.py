@@ -22,7 +22,7 @@ DAYS_AND_COMMITS = (90, 3)
 
 def check(tree: Tree, stale: tuple[int, int] = DAYS_AND_COMMITS) -> list[Problem]:
     """All findings of a project, those of this world only."""
-    walked = lint.walk_project(str(tree.project))
+    walked = lint.survey_project_files(str(tree.project))
     cascade = tree.gather(folders=walked.folders)
     findings, _ = lint.lint(cascade, walked, NOW, stale=stale)
     return [each for each in findings if tree.owns(each.path)]
@@ -147,7 +147,7 @@ def test_rules_left_alone_while_the_code_moved_are_stale(
         assert check(tree, lenient) == []
     assert len(check(tree, (80, 3))) == 2
     monkeypatch.setenv("PATH", "/nowhere")
-    walked = lint.walk_project(str(tree.project))
+    walked = lint.survey_project_files(str(tree.project))
     assert "ages are not checked" in lint.lint(tree.gather(), walked, NOW)[1][0]
 
 
@@ -159,7 +159,7 @@ def test_folders_with_instructions_are_found_below_a_project(tree: Tree) -> None
     tree.put("project/CLAUDE.md")
     (tree.project / "loop").symlink_to(tree.project)
 
-    found = lint.walk_project(str(tree.project))
+    found = lint.survey_project_files(str(tree.project))
 
     assert [tree.name(one) for one in found.folders] == ["project/a", "project/b/c", "project/d"]
     assert found.is_complete
@@ -274,7 +274,7 @@ def test_a_file_is_stale_after_ninety_days_and_fifty_commits(
     ]
     stream = "".join(made).encode()
     subprocess.run(["git", "fast-import", "--quiet"], cwd=tree.project, input=stream, check=True)
-    walked = lint.walk_project(str(tree.project))
+    walked = lint.survey_project_files(str(tree.project))
     found, notes = lint.lint(tree.gather(), walked, NOW)
 
     text = f"last changed {days} days ago, {commits} commits around it since: is it still true?"
@@ -295,7 +295,7 @@ def test_other_peoples_code_and_what_builds_leave_is_not_walked(tree: Tree, name
     tree.put(f"project/{name}/sub/CLAUDE.md")
     tree.put("project/own/CLAUDE.md")
 
-    found = lint.walk_project(str(tree.project))
+    found = lint.survey_project_files(str(tree.project))
 
     assert [tree.name(one) for one in found.folders] == ["project/own"]
     assert found.names == {name: ["/"], "own": ["/"], "CLAUDE.md": ["/own/"]}
@@ -325,7 +325,7 @@ def test_a_rule_is_a_paragraph_or_an_item_with_its_line(tree: Tree) -> None:
 
     (source,) = [each for each in tree.gather().sources if tree.owns(each.path)]
 
-    assert [(rule.line, rule.text) for rule in lint.rules_of(source)] == [
+    assert [(rule.line, rule.text) for rule in lint.rules_in_file(source)] == [
         (6, "one more"),
         (12, "see @a.md"),
         (14, "x" * 500),

@@ -164,11 +164,11 @@ def test_a_survey_that_is_cut_short_says_so(tree: Tree, monkeypatch: pytest.Monk
     """What was seen by then counts; names that were not seen are not called gone."""
     tree.put("project/CLAUDE.md", "See `cli/gone.py`.")
     tree.put("project/a/b.py")
-    whole = lint.walk_project(str(tree.project))
+    whole = lint.survey_project_files(str(tree.project))
     # The project's folder, its two entries; the folder in it, with its one.
     for most, is_complete in ((5, True), (4, False)):
         monkeypatch.setattr(lint, "_MOST_ENTRIES", most)
-        walked = lint.walk_project(str(tree.project))
+        walked = lint.survey_project_files(str(tree.project))
         assert walked.is_complete is is_complete
         assert {*walked.names} == {"a", "CLAUDE.md", *(whole.names if is_complete else ())}
         found = loading.findings_document(str(tree.project), "", 0)

@@ -234,7 +234,7 @@ def test_no_text_makes_reading_fail(text: str) -> None:
     _, found = lines.parse_text(text)
 
     assert len(found) == text.count("\n") + 1
-    starts = [at for at, _ in marked._passages(found)]
+    starts = [at for at, _ in marked._marked_passages(found)]
     assert starts == sorted(set(starts))
 
 
@@ -304,7 +304,7 @@ def test_sixty_rules_of_4500_characters_have_room(lengths: list[int], kept: list
     """One that is too long makes way for shorter ones after it; all others are told as cut."""
     rules = [rule("x" * length, number) for number, length in enumerate(lengths)]
 
-    fitting, cut = marked.split_fitting(rules)
+    fitting, cut = marked.split_into_fitting_and_cut(rules)
 
     assert [each.line for each in fitting] == kept
     assert [each.line for each in cut] == [n for n in range(len(lengths)) if n not in kept]
@@ -324,8 +324,8 @@ def test_sixty_rules_of_4500_characters_have_room(lengths: list[int], kept: list
 )
 def test_rules_in_the_same_words_are_one(one: str, other: str, is_same: bool) -> None:
     """Whatever their case, decoration and end."""
-    assert (rule(one).identity == rule(other).identity) is is_same
-    assert len(rule(one).identity) == 12
+    assert (rule(one).hash_of_words == rule(other).hash_of_words) is is_same
+    assert len(rule(one).hash_of_words) == 12
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def base(tmp_path: Path) -> Iterator[sqlite3.Connection]:
 
 def refs(base: sqlite3.Connection, expression: str, *ids: int) -> list[str]:
     """The names of what fits, the best first."""
-    found = list(ids) or documents.find_ids(base, expression, "s")
+    found = list(ids) or documents.find_document_ids(base, expression, "s")
     return [hit.document.ref for hit in documents.read_hits(base, expression, found)]
 
 
@@ -41,8 +41,10 @@ def test_the_newest_generation_of_this_format_is_used(tmp_path: Path) -> None:
     for name in ("1-9.sqlite3", "1-10.sqlite3", "2-11.sqlite3", "1-12.sqlite3-wal", "1-x.sqlite3"):
         (tmp_path / name).touch()
 
-    assert documents._newest_generation(str(tmp_path)) == f"{tmp_path}/1-10.sqlite3"
-    assert documents._newest_generation(str(tmp_path / "new")) == f"{tmp_path}/new/1-1.sqlite3"
+    assert documents._path_of_newest_database(str(tmp_path)) == f"{tmp_path}/1-10.sqlite3"
+    assert (
+        documents._path_of_newest_database(str(tmp_path / "new")) == f"{tmp_path}/new/1-1.sqlite3"
+    )
     assert (tmp_path / "new" / "1-1.sqlite3").stat().st_mode & 0o777 == 0o600
 
 
@@ -137,37 +139,37 @@ def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_delet
 
 def test_a_document_takes_the_place_of_one_of_its_name(base: sqlite3.Connection) -> None:
     """Of its source; nothing is found any more by the words of the former."""
-    documents.add(base, [document("a"), document("b", "otter otter")])
-    documents.add(base, [document("a", "walrus"), document("a", source="t")])
+    documents.add_document(base, [document("a"), document("b", "otter otter")])
+    documents.add_document(base, [document("a", "walrus"), document("a", source="t")])
 
     assert refs(base, "otter") == ["b"]
     assert refs(base, "walrus") == ["a"]
     assert documents.states_by_ref(base, "s") == {"a": "", "b": ""}
-    documents.remove(base, "s", ["a"])
-    documents.remove(base, "s", [])
+    documents.remove_documents(base, "s", ["a"])
+    documents.remove_documents(base, "s", [])
     assert documents.states_by_ref(base, "s") == {"b": ""}
     assert documents.states_by_ref(base, "t") == {"a": ""}
-    assert documents.find_ids(base, "", "s") == []
+    assert documents.find_document_ids(base, "", "s") == []
 
 
 def test_a_title_counts_twice_and_of_equals_the_newer_comes_first(base: sqlite3.Connection) -> None:
     """In the ids as in what is read by them."""
-    documents.add(base, [document("old", at=1.0), document("new", at=2.0)])
-    documents.add(base, [document("title", "nothing", title="otter")])
-    documents.add(base, [document(f"{at}", "elk") for at in range(9)])
+    documents.add_document(base, [document("old", at=1.0), document("new", at=2.0)])
+    documents.add_document(base, [document("title", "nothing", title="otter")])
+    documents.add_document(base, [document(f"{at}", "elk") for at in range(9)])
 
     assert refs(base, "otter") == ["title", "new", "old"]
-    first, _, last = documents.find_ids(base, "otter", "s")
+    first, _, last = documents.find_document_ids(base, "otter", "s")
     assert refs(base, "otter", last, first) == ["title", "old"]
 
 
 def test_what_is_stored_elsewhere_too_counts_as_a_projects(base: sqlite3.Connection) -> None:
     """By its name; what merely begins like the project does not."""
     places = {"own": "/p", "below": "/p/q", "beside": "/p2", "shared": "/q", "none": ""}
-    documents.add(base, [document(ref, project=place) for ref, place in places.items()])
+    documents.add_document(base, [document(ref, project=place) for ref, place in places.items()])
 
     within = documents.states_by_ref(base, "s", Within("/p/", ["shared", "missing"]))
-    found = documents.find_ids(base, "otter", "s", Within("/p"))
+    found = documents.find_document_ids(base, "otter", "s", Within("/p"))
 
     assert sorted(within) == ["below", "own", "shared"]
     assert len(found) == 2
@@ -197,9 +199,9 @@ def test_room_that_is_free_is_not_in_use(base: sqlite3.Connection) -> None:
     """In bytes, by whole pages."""
     (page,) = base.execute("PRAGMA page_size").fetchone()
     empty = documents.used_bytes(base)
-    documents.add(base, [document("a", "x " * 500_000)])
+    documents.add_document(base, [document("a", "x " * 500_000)])
     full = documents.used_bytes(base)
-    documents.remove(base, "s", ["a"])
+    documents.remove_documents(base, "s", ["a"])
 
     assert empty % page == 0
     assert full >= empty + 1_000_000
@@ -244,17 +246,17 @@ def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> 
 def test_what_is_no_unicode_becomes_visible() -> None:
     """What is no text stays as it is."""
     assert documents.storable_values(["a\ud800é", 3, None]) == ["a\\ud800é", 3, None]
-    assert documents.project_bounds(Within("/a\ud800"))["project"] == "/a\\ud800"
+    assert documents.project_values(Within("/a\ud800"))["project"] == "/a\\ud800"
 
 
 def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Connection) -> None:
     """What fails in the middle leaves what was there."""
-    documents.add(base, [document("a"), document("b")])
+    documents.add_document(base, [document("a"), document("b")])
 
     with pytest.raises(sqlite3.Error):
-        documents.add(base, [document("a", "walrus"), document("c", at=None)])
+        documents.add_document(base, [document("a", "walrus"), document("c", at=None)])
     with pytest.raises(sqlite3.Error):
-        documents.remove(base, "s", ["b", ["no name"]])  # type: ignore[list-item]
+        documents.remove_documents(base, "s", ["b", ["no name"]])  # type: ignore[list-item]
 
     assert sorted(refs(base, "otter")) == ["a", "b"]
     assert refs(base, "walrus") == []
@@ -264,8 +266,8 @@ def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Con
 def test_a_hit_is_the_whole_document_with_the_part_that_fits(base: sqlite3.Connection) -> None:
     """As it was taken in."""
     whole = Document("s", "a", "/p", "s1", 5.0, "cat a", "one otter two", "head")
-    documents.add(base, [whole])
+    documents.add_document(base, [whole])
 
-    (hit,) = documents.read_hits(base, "otter", documents.find_ids(base, "otter", "s"))
+    (hit,) = documents.read_hits(base, "otter", documents.find_document_ids(base, "otter", "s"))
 
     assert hit == (whole, "one otter two")

@@ -16,7 +16,7 @@ def vectors(
     entries: list[tuple[int, int, int]], own: list[list[float]], before: list[list[float]]
 ) -> ranking.Vectors:
     """Those of some entries, each at the place of its number."""
-    rows = ranking.pack_records(entries, np.array(own), np.array(before))
+    rows = ranking.pack_entry_records(entries, np.array(own), np.array(before))
     count = max(entry for entry, _, _ in entries) + 1
     placed = {entry: row for (entry, _, _), row in zip(entries, rows, strict=True)}
     empty = bytes(len(rows[0]))
@@ -66,7 +66,7 @@ def test_the_nearest_by_meaning_are_those_that_point_the_same_way() -> None:
     entries = [(1, 0, 1), (2, 0, 1), (3, 1, 1), (4, 2, 1)]
     known = vectors(entries, [east, north, north, east], [nowhere, nowhere, east, north])
 
-    near = known.near(np.array(east), None, 4, ())
+    near = known.nearest_scores(np.array(east), None, 4, ())
 
     assert sorted(near, key=lambda key: -near[key]) == [1, 4, 3, 2]
     assert near[1] == pytest.approx(2, abs=0.02)
@@ -81,11 +81,11 @@ def test_a_search_by_meaning_keeps_to_its_projects_its_limit_and_what_is_asked_f
     entries = [(2, 0, 1), (3, 0, 2), (5, 0, 1)]
     known = vectors(entries, [north, east, [0.9, 0.1, 0]], [[0.0, 0, 0]] * 3)
 
-    assert set(known.near(np.array(east), None, 2, ())) == {3, 5}
-    assert set(known.near(np.array(east), None, 99, ())) == {2, 3, 5}
-    assert set(known.near(np.array(east), [1], 1, ())) == {5}
-    assert set(known.near(np.array(east), [1], 1, (2, 3, 4, 5, 6, 99))) == {2, 5}
-    assert ranking.Vectors([], None, 8, 23).near(np.array(east), None, 2, (1,)) == {}
+    assert set(known.nearest_scores(np.array(east), None, 2, ())) == {3, 5}
+    assert set(known.nearest_scores(np.array(east), None, 99, ())) == {2, 3, 5}
+    assert set(known.nearest_scores(np.array(east), [1], 1, ())) == {5}
+    assert set(known.nearest_scores(np.array(east), [1], 1, (2, 3, 4, 5, 6, 99))) == {2, 5}
+    assert ranking.Vectors([], None, 8, 23).nearest_scores(np.array(east), None, 2, (1,)) == {}
 
 
 def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
@@ -98,7 +98,7 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
     known = vectors(entries, own.tolist(), before.tolist())
     query = own[2]
 
-    near = known.near(query, None, 4, ())
+    near = known.nearest_scores(query, None, 4, ())
 
     assert list(ranking.blend_vectors(own, before) @ query) == pytest.approx(
         [near[number] for number in (1, 2, 3, 4)], abs=0.03
@@ -148,12 +148,12 @@ def test_the_entry_before_lends_six_tenths_of_its_vector() -> None:
     long = (1 + 0.36) ** 0.5
     assert ranking.blend_vectors(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
     known = vectors([(1, 2, 1), (2, 0, 1)], [[1.0, 0, 0], [-1.0, 0, 0]], [[-1.0, 0, 0], [0.0] * 3])
-    assert known.near(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
+    assert known.nearest_scores(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
 
 
 def test_more_blocks_than_fit_into_one_scan_are_all_scanned() -> None:
     """Each block at its place; a block that is missing is empty."""
-    rows = ranking.pack_records([(5_000, 0, 1)], np.array([[1.0, 0, 0]]), np.zeros((1, 3)))
+    rows = ranking.pack_entry_records([(5_000, 0, 1)], np.array([[1.0, 0, 0]]), np.zeros((1, 3)))
     size = len(rows[0])
     last = 5_000 // 256
     block = bytearray(256 * size)
@@ -162,4 +162,4 @@ def test_more_blocks_than_fit_into_one_scan_are_all_scanned() -> None:
 
     known = ranking.Vectors([(last, bytes(block))], last, 256, size)
 
-    assert set(known.near(np.array([1.0, 0, 0]), None, 3, ())) == {5_000}
+    assert set(known.nearest_scores(np.array([1.0, 0, 0]), None, 3, ())) == {5_000}

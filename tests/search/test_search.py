@@ -119,7 +119,7 @@ def test_no_query_is_an_error_to_the_database(query: str) -> None:
     with sqlite3.connect(":memory:") as connection:
         connection.execute("CREATE VIRTUAL TABLE t USING fts5(a, tokenize='porter unicode61')")
         for joined_by in ("AND", "OR"):
-            if expression := stored.match_expression(wanted, joined_by):
+            if expression := stored.fts_expression(wanted, joined_by):
                 connection.execute("SELECT * FROM t WHERE t MATCH ?", (expression,)).fetchall()
     connection.close()
 
@@ -346,13 +346,13 @@ def test_forgotten_content_leaves_no_word_behind(
     os.utime(layout.file_path(home_dir, other[7:]), (1_000, 1_000))
     assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
     assert keys(find(home_dir, "harmless")) == []
-    gone, real = put_here(home_dir, "zanzibar"), documents.add
+    gone, real = put_here(home_dir, "zanzibar"), documents.add_document
 
     def removed_first(*arguments: Any) -> None:
         removal.forget_key(home_dir, gone)
         real(*arguments)
 
-    monkeypatch.setattr(documents, "add", removed_first)
+    monkeypatch.setattr(documents, "add_document", removed_first)
     assert keys(find(home_dir, "zanzibar")) == []
     assert traces(home_dir, "zanzibar") == []
 

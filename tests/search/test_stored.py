@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_a_query_is_words_and_quoted_phrases_each_once() -> None:
     """Spaces in a phrase count as one; a mark that is no word is not searched."""
     assert stored.parse_terms('red "fox  cub" red -- "" x') == ["red", "fox cub", "--", "x"]
-    assert stored.match_expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
+    assert stored.fts_expression(["red", "fox cub", "--"], "AND") == '"red" * AND "fox cub" *'
 
 
 @pytest.mark.parametrize(
@@ -267,7 +267,7 @@ def test_a_project_is_itself_and_what_is_below_it(
     within: documents.Within, bounds: dict[str, Any]
 ) -> None:
     """Not what merely begins with its name."""
-    assert documents.project_bounds(within) == bounds
+    assert documents.project_values(within) == bounds
 
 
 def test_what_was_used_last_is_taken_in_first(home_dir: str) -> None:
@@ -341,7 +341,7 @@ def test_colours_part_words() -> None:
     """They are no letters of them."""
     assert stored.without_colours("a\x1b[31mred\x1b[0;1mb") == "a red b"
     assert stored.without_colours("a[31m") == "a[31m"
-    assert stored.fitting_lines("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
+    assert stored.lines_with_terms("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
         "2: \x1b[1motter\x1b[0m"
     ]
 

@@ -96,7 +96,7 @@ class Recorded(SessionBuilder):
 
     def is_gone(self, call_id: str) -> bool:
         """Whether a result became a reference."""
-        return stub.bytes_in_line(self.results[call_id]) is not None
+        return stub.bytes_line_stands_for(self.results[call_id]) is not None
 
 
 def everything(folder: str) -> dict[str, bytes]:

@@ -116,8 +116,8 @@ def test_a_range_comes_in_blocks_of_a_megabyte_as_far_as_it_goes(
     """A file that is shorter ends it."""
     file = opened(path, b"x" * (BLOCK + 10))
 
-    assert [len(block) for block in disk.blocks(file, start, end)] == sizes
-    assert disk.size(file) == BLOCK + 10
+    assert [len(block) for block in disk.read_blocks(file, start, end)] == sizes
+    assert disk.file_size(file) == BLOCK + 10
 
 
 @pytest.mark.parametrize(("offset", "wanted"), [(0, 0), (5, 5), (4_096, 4_096), (4_097, 4_096)])
@@ -127,7 +127,7 @@ def test_a_place_is_known_by_4096_bytes_before_it(
     """Or as many as there are."""
     data = os.urandom(5_000)
 
-    assert disk.tail_before(opened(path, data), offset) == data[offset - wanted : offset]
+    assert disk.bytes_before(opened(path, data), offset) == data[offset - wanted : offset]
 
 
 @pytest.mark.parametrize(("length", "counted"), [(0, 0), (3, 3), (7, 7), (100, 7)])
@@ -148,11 +148,14 @@ def test_a_draft_takes_ranges_hashes_them_and_goes_with_its_name(
     file, name = opened(path, b"one\ntwo\nthree"), world / "draft"
     name.write_text("of an earlier command")
     with Draft(str(name)) as draft:
-        assert (draft.content, draft.writable()) == (Fingerprint(0, sha256().hexdigest()), True)
+        assert (draft.fingerprint_so_far, draft.writable()) == (
+            Fingerprint(0, sha256().hexdigest()),
+            True,
+        )
         assert disk.copy_range(file, 4, 13, draft) == 1
         assert disk.copy_range(file, 3, 3, draft) == 0
         assert draft.write(b"!") == 1
-        assert draft.content == Fingerprint(10, sha256(b"two\nthree!").hexdigest())
+        assert draft.fingerprint_so_far == Fingerprint(10, sha256(b"two\nthree!").hexdigest())
         assert name.read_bytes() == b"two\nthree!"
         assert name.stat().st_mode & 0o777 == 0o600
         with pytest.raises(OSError, match="became shorter while it was copied") as raised:
@@ -252,8 +255,8 @@ def test_a_second_name_is_given_where_the_system_can(
 def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opened) -> None:
     """Where it can tell at all."""
     file = opened(path, b"x")
-    free = disk.nobody_writes(file)
+    free = disk.has_no_writer(file)
     with path.open("ab"):
-        assert disk.nobody_writes(file) is (False if free else None)
+        assert disk.has_no_writer(file) is (False if free else None)
 
-    assert disk.nobody_writes(file) is free
+    assert disk.has_no_writer(file) is free

@@ -190,7 +190,7 @@ def test_a_note_expires_once_it_is_old_and_its_session_is_gone(
     if is_there:
         path.write_text("")
 
-    restore.expire_notes(home_dir, note.at + later)
+    restore.forget_notes_of_gone_sessions(home_dir, note.at + later)
 
     assert len(restore.read_notes(home_dir, "s")[0]) == left
 

@@ -440,7 +440,7 @@ def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> No
 
     assert found.savings["old"].items == 1
     assert found.characters_of == {short: found.savings["old"].context_characters}
-    line = purging.replacement(next(iter(found.changes.values()))[0])
+    line = purging.line_for_result(next(iter(found.changes.values()))[0])
     assert found.savings["old"].context_characters == 700 - len(line)
     assert found.savings["old"].disk_bytes == 700 - len(line)
 
@@ -495,7 +495,7 @@ def test_a_plan_keeps_nothing_that_only_planning_needs(session: Recorded, old_re
     )
     item = next(iter(found.changes.values()))[0]
     assert (item.call.id, item.strategy) == (old_result, "old")
-    assert purging.key_of(item) == f"sha256:{item.digest}"
+    assert purging.key_of_item(item) == f"sha256:{item.digest}"
     assert found.kept == {"pinned": 0, "preserved": 0}
 
 

@@ -246,11 +246,11 @@ def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, origina
     (note,) = restoring.read_notes(home_dir, "session")[0]
     assert os.stat(note.file).st_mode & 0o777 == 0o600
 
-    restoring.expire_notes(home_dir, note.at + 1)
+    restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
     os.unlink(session.path)
-    restoring.expire_notes(home_dir, note.at)
+    restoring.forget_notes_of_gone_sessions(home_dir, note.at)
     assert restoring.noted_sessions(home_dir) == ["session"]
-    restoring.expire_notes(home_dir, note.at + 1)
+    restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
     assert restoring.noted_sessions(home_dir) == []
 
 

@@ -302,7 +302,7 @@ def test_a_system_that_cannot_tell_keeps_the_old_file_for_a_day(
 
     What comes to it has its place after the next rewrite too, which half a line holds up.
     """
-    monkeypatch.setattr(disk, "nobody_writes", lambda _: None)
+    monkeypatch.setattr(disk, "has_no_writer", lambda _: None)
     with path.open("ab", buffering=0) as held:
         machines.run(path, home_dir)
         (kept,) = path.parent.glob("*-old-*")

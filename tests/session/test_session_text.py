@@ -353,7 +353,7 @@ def test_going_back_says_where_the_rest_will_be(start: int, needs_repair: bool) 
     """Rows that hang on those before the compaction bring them along, until a repair."""
     found = Undoing("/t/s.jsonl", "/h", 9, start, 20, "2026-01-08T15:49:03Z", "/t/two.jsonl")
 
-    said = session_text.undoing(found)
+    said = session_text.undo_plan_sentence(found)
 
     begin = "/t/s.jsonl: back to before the compaction without a model of 2026-01-08 15:49Z."
     assert said.startswith(f"{begin} What came after it is saved as a second session:")

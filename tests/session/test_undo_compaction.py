@@ -113,7 +113,9 @@ def test_rows_that_hang_on_those_before_bring_them_along(session: Recorded) -> N
     before = session.data
     go_on(session, is_rebuilt=False)
     whole = session.data
-    told = session_text.undoing(undo_compaction.plan_undo(session.path, session.home_dir))
+    told = session_text.undo_plan_sentence(
+        undo_compaction.plan_undo(session.path, session.home_dir)
+    )
     assert "brimline session repair" in told.replace("\n", " ")
 
     second = go_back(session)

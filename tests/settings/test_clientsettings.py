@@ -15,7 +15,7 @@ from brimline.settings import clientsettings
 
 def test_nothing_is_known_without_files(project_dir: str) -> None:
     """Absent facts are None, not zero."""
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert facts.pop("autocompact_window_by_model") == {}
     assert set(facts.values()) == {None}
@@ -26,10 +26,10 @@ def test_stronger_scopes_win_key_by_key(project_dir: str) -> None:
     _write(project_dir, "user", {"autoCompactWindow": 1, "model": "opus", "cleanupPeriodDays": 9})
     _write(project_dir, "project", {"autoCompactWindow": 2, "autoCompactEnabled": True})
     _write(project_dir, "local", {"autoCompactWindow": 3, "autoCompactEnabled": False})
-    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 3
+    assert clientsettings.settings_moving_compaction(project_dir)["autocompact_window"] == 3
 
     _write(project_dir, "managed", {"autoCompactWindow": 4})
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert facts["autocompact_window"] == 4
     assert facts["autocompact_enabled"] is False
@@ -55,7 +55,7 @@ def test_variables_in_the_files_win_over_settings(project_dir: str) -> None:
         {"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": 50, "ANTHROPIC_MODEL": "sonnet[1m]"}},
     )
 
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert facts["autocompact_window"] == 180_000
     assert facts["autocompact_window_by_model"] == {}
@@ -75,7 +75,7 @@ def test_variables_that_bound_the_window_or_switch_compaction_off_are_read(
     }
     _write(project_dir, "user", {"idleCompaction": False, "env": env})
 
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert (facts["large_window_off"], facts["most_tokens"]) == (True, 64_000)
     assert (facts["idle_enabled"], facts["idle_least_tokens"]) == (False, 300_000)
@@ -87,7 +87,7 @@ def test_a_window_that_is_no_number_is_unset(value: Any, project_dir: str) -> No
     """`auto` and nonsense mean the client's own default."""
     _write(project_dir, "user", {"autoCompactWindow": value, "env": value, "modelSettings": value})
 
-    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] is None
+    assert clientsettings.settings_moving_compaction(project_dir)["autocompact_window"] is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_broken_file_says_nothing(content: bytes | str, project_dir: str) -> N
     else:
         path.symlink_to(content)
 
-    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == 5
+    assert clientsettings.settings_moving_compaction(project_dir)["autocompact_window"] == 5
     assert clientsettings.read_file(str(path)) == {}
 
 
@@ -116,7 +116,7 @@ def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:
     path = Path(clientsettings.settings_files(project_dir)["user"])
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
 
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert facts["autocompact_window_by_model"] == {"a": 5}
     assert facts["autocompact_window"] is None
@@ -230,7 +230,7 @@ def test_whether_recalls_are_allowed_is_read_from_the_permission_rules(
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"permissions": {"allow": allow, "deny": deny}}), encoding="utf-8")
 
-    assert clientsettings.recall_allowed(project_dir) is expected
+    assert clientsettings.is_recall_allowed(project_dir) is expected
 
 
 @pytest.mark.parametrize(("size", "tokens"), [(2 << 20, 5), ((2 << 20) + 1, None)])
@@ -242,7 +242,7 @@ def test_a_settings_file_is_read_up_to_two_megabytes(
     path.parent.mkdir(parents=True)
     path.write_bytes(b'{"autoCompactWindow": 5}'.ljust(size))
 
-    assert clientsettings.compaction_facts(project_dir)["autocompact_window"] == tokens
+    assert clientsettings.settings_moving_compaction(project_dir)["autocompact_window"] == tokens
 
 
 def test_settings_of_a_hundred_models_are_read(project_dir: str) -> None:
@@ -250,7 +250,7 @@ def test_settings_of_a_hundred_models_are_read(project_dir: str) -> None:
     models = {f"m{number}": {"autoCompactWindow": number} for number in range(1, 102)}
     _write(project_dir, "project", {"modelSettings": models})
 
-    windows = clientsettings.compaction_facts(project_dir)["autocompact_window_by_model"]
+    windows = clientsettings.settings_moving_compaction(project_dir)["autocompact_window_by_model"]
 
     assert list(windows.items())[-1] == ("m100", 100)
 
@@ -309,7 +309,7 @@ def test_texts_of_a_list_are_put_together_over_all_scopes(
     for scope, document in documents.items():
         _write(project_dir, scope, document)
 
-    assert clientsettings.listed_texts(project_dir, "a", "b") == texts
+    assert clientsettings.texts_listed_in_settings(project_dir, "a", "b") == texts
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_a_number_may_be_written_as_a_text(
     """Blanks around it do not matter."""
     _write(project_dir, "user", {"autoCompactWindow": value, "cleanupPeriodDays": value})
 
-    facts = clientsettings.compaction_facts(project_dir)
+    facts = clientsettings.settings_moving_compaction(project_dir)
 
     assert (facts["autocompact_window"], facts["cleanup_days"]) == (tokens, tokens)
 
@@ -341,4 +341,4 @@ def test_a_variable_in_settings_is_a_text_or_a_number(
     """Anything else says nothing."""
     _write(project_dir, "user", {"model": "opus", "env": env})
 
-    assert clientsettings.compaction_facts(project_dir)["model"] == model
+    assert clientsettings.settings_moving_compaction(project_dir)["model"] == model

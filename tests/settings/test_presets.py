@@ -13,7 +13,7 @@ from brimline.settings.values import defaults
 def filled(name: str, explicit: set[str], tiers: list[int]) -> tuple[dict[str, Any], set[str]]:
     """The values under a preset, and which of them are from it."""
     values = defaults() | {"guard.preset": name, "guard.tiers": tiers}
-    return values, presets.fill(values, defaults(), explicit)
+    return values, presets.fill_unset(values, defaults(), explicit)
 
 
 @pytest.mark.parametrize("name", list(presets.load()))
@@ -23,7 +23,7 @@ def test_a_preset_gives_its_own_values_and_all_others_are_the_defaults(name: str
     everywhere = {key for preset in presets.load().values() for key in preset["settings"]}
     values = defaults() | {"guard.preset": name} | dict.fromkeys(everywhere - {"guard.preset"}, "x")
 
-    from_preset = presets.fill(values, defaults(), set())
+    from_preset = presets.fill_unset(values, defaults(), set())
 
     assert from_preset == {*own}
     assert {key: values[key] for key in everywhere} == {
@@ -99,7 +99,7 @@ def test_a_presets_variables_change_settings_where_they_make_sense(
 ) -> None:
     """A number, or one of some words."""
     found = {"a": 0, "b": 0}
-    presets.apply_environment(found, {"environment": [NUMBER, WORDS]}, variables.get)
+    presets.apply_variables_of_preset(found, {"environment": [NUMBER, WORDS]}, variables.get)
 
     assert found == values
 
@@ -109,6 +109,6 @@ def test_any_other_word_may_mean_something_too(text: str, value: int) -> None:
     """But not an empty one."""
     found = {"b": 0}
     entry = WORDS | {"otherwise": 9}
-    presets.apply_environment(found, {"environment": [entry]}, {"W": text}.get)
+    presets.apply_variables_of_preset(found, {"environment": [entry]}, {"W": text}.get)
 
     assert found == {"b": value}

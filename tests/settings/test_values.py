@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brimline import models
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
-from brimline.settings.values import coerce, complete_model
+from brimline.settings.values import check_and_complete_model, coerce
 
 toml_values = st.recursive(
     st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
@@ -121,7 +121,7 @@ def test_the_defaults_are_those_that_the_documentation_tells() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reference" / "settings.md").read_text("utf-8")
     for setting in SETTINGS:
         default = "unset" if setting.default is None else f"`{setting.default}`"
-        variable = f"`{setting.variable}`" if setting.allows_environment else "no"
+        variable = f"`{setting.variable}`" if setting.may_environment_override else "no"
         told = f"Kind: {setting.kind}. Default: {default}. Environment: {variable}. "
         told += f"In a project's file: {'yes' if setting.project else 'no'}."
 
@@ -175,20 +175,20 @@ def test_a_row_of_models_takes_what_its_fields_are_about(field: str) -> None:
     row = {"families": ["haiku"]}
     taken, refused_values = fields[field]
     for value in taken:
-        completed = complete_model(row | {field: value})
+        completed = check_and_complete_model(row | {field: value})
 
         assert completed[field] == value
         assert completed.keys() == models.UNKNOWN.keys()
     for value in refused_values:
         with pytest.raises(ValueError, match=f"cannot have {field} = "):
-            complete_model(row | {field: value})
+            check_and_complete_model(row | {field: value})
 
 
 @pytest.mark.parametrize("row", [5, {}, {"families": "opus"}])
 def test_a_row_of_models_needs_the_names_that_it_is_about(row: Any) -> None:
     """A list of words."""
     with pytest.raises(ValueError, match="needs families"):
-        complete_model(row)
+        check_and_complete_model(row)
 
 
 def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_names() -> None:
@@ -196,6 +196,6 @@ def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_na
     haiku, opus = (models.lookup_model(name).row for name in ("haiku", "opus"))
     assert haiku["prices"] != opus["prices"]
 
-    assert complete_model({"families": ["haiku", "opus"]})["prices"] == haiku["prices"]
-    assert complete_model({"families": ["opus", "haiku"]})["prices"] == opus["prices"]
-    assert complete_model({"families": ["new"]})["prices"] == models.UNKNOWN["prices"]
+    assert check_and_complete_model({"families": ["haiku", "opus"]})["prices"] == haiku["prices"]
+    assert check_and_complete_model({"families": ["opus", "haiku"]})["prices"] == opus["prices"]
+    assert check_and_complete_model({"families": ["new"]})["prices"] == models.UNKNOWN["prices"]

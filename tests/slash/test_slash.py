@@ -159,7 +159,7 @@ def test_a_typo_pins_nothing_and_no_pin_is_lowered(home_dir: str, session: Sessi
     assert pins.all_pins(home_dir) == {}
     said("/brim:pin hard", home_dir, session)
     assert "stays pinned (hard)" in said("/brim:pin last", home_dir, session)
-    assert pins.level_of(home_dir, digest) == "hard"
+    assert pins.pin_level_of(home_dir, digest) == "hard"
 
 
 def test_pin_what_is_to_come(home_dir: str, session: SessionBuilder) -> None:
@@ -395,7 +395,9 @@ def test_a_store_that_a_newer_brimline_wrote_is_left_alone(
 
     told = [said(f"/brim:{name} {key}", home_dir, session) for name in ("recall", "unpin")]
 
-    refusal = f"brimline: {layout.root(home_dir)} was written by a newer brimline: upgrade this"
+    refusal = (
+        f"brimline: {layout.store_folder(home_dir)} was written by a newer brimline: upgrade this"
+    )
     assert told == [refusal] * 2
     assert len(pins.all_pins(home_dir)) == 1
 

@@ -100,9 +100,9 @@ def test_the_newest_twenty_sessions_are_shown_or_the_one_that_is_named(
         built.prompt()
         os.utime(built.path, (number, number))
 
-    names = [os.path.basename(path) for path in cache_history.transcripts(None)]
+    names = [os.path.basename(path) for path in cache_history.transcripts_to_read(None)]
     assert names == [f"{number:02}.jsonl" for number in range(21, 1, -1)]
-    assert cache_history.transcripts("05") == [str(folder / "05.jsonl")]
+    assert cache_history.transcripts_to_read("05") == [str(folder / "05.jsonl")]
     (tmp_path / "x.jsonl").write_text("no row\n", encoding="utf-8")
     with pytest.raises(SessionError, match="is not a session"):
-        cache_history.transcripts(str(tmp_path / "x.jsonl"))
+        cache_history.transcripts_to_read(str(tmp_path / "x.jsonl"))

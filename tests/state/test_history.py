@@ -89,9 +89,9 @@ def test_the_transcript_that_a_spool_names_is_the_series(home_dir: str, tmp_path
     builder.compact(167_031, summary="x" * 800)
     builder.reply(51_000)
 
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
     os.unlink(builder.path)
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
 
     found = known(home_dir).figures
     assert [tokens for _, tokens in found.segments] == [[40_000, 41_000, 160_000], [51_000]]
@@ -106,21 +106,21 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
         builder.compact(165_000)
     files = [builder.path for builder in builders]
     read: list[int] = []
-    history.update(home_dir, files, progress=read.append)
+    history.update_changed_sessions(home_dir, files, progress=read.append)
     first = sum(read)
-    history.update(home_dir, files, progress=read.append)
+    history.update_changed_sessions(home_dir, files, progress=read.append)
 
     assert sum(read) == first == sum(os.path.getsize(file) for file in files)
     os.unlink(files[0])
     builders[1].compact(165_000)
-    history.update(home_dir, files, progress=read.append)
+    history.update_changed_sessions(home_dir, files, progress=read.append)
     counts = {one.session_id: len(one.figures.compactions) for one in history.sessions(home_dir)}
     assert counts == {"a": 1, "b": 2}
 
 
 def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     """Model and occupancies between compactions; nothing recorded is nothing to learn from."""
-    assert history.recent_segments(home_dir) == []
+    assert history.occupancies_by_recent_segment(home_dir) == []
     hooks = Hooks(home_dir)
     hooks.add("SessionStart", model="claude-opus-4-5")
     for step in range(30):
@@ -128,11 +128,11 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     hooks.read("PreCompact", 158_000, 290, trigger="auto")
     hooks.add("SessionStart", source="compact")
     hooks.read("PostToolUse", 50_000, 400)
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
     Hooks(home_dir, "later").read("PostToolUse", 60_000, 1)
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
 
-    found = history.recent_segments(home_dir)
+    found = history.occupancies_by_recent_segment(home_dir)
 
     assert [(tokens[0], len(tokens)) for _, tokens in found] == [
         (60_000, 1),
@@ -141,7 +141,7 @@ def test_growth_comes_as_segments_of_recent_sessions(home_dir: str) -> None:
     ]
     assert found[1][0] == "claude-opus-4-5"
     assert mean_log_speed_by_generation([("4.5", tokens) for _, tokens in found])["4.5"][0] == 1
-    assert len(history.recent_segments(home_dir, most_requests=1)) == 1
+    assert len(history.occupancies_by_recent_segment(home_dir, most_requests=1)) == 1
 
 
 def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) -> None:
@@ -157,7 +157,7 @@ def test_a_session_that_comes_back_goes_on_where_its_line_ends(home_dir: str) ->
     hooks.add("Announced", spoke=2)
 
     for _ in range(2):
-        history.update(home_dir)
+        history.update_changed_sessions(home_dir)
 
     found = known(home_dir).figures
     assert (found.project, found.occupancies) == ("/home/dev", [40_000, 41_000])
@@ -331,7 +331,7 @@ def test_an_event_has_a_name_and_a_time(
     """What is none is damage, and counted."""
     folder = SessionState(home_dir, "abc").folder
     io.append_line(f"{folder}/spool.jsonl", dumps({"v": 1} | line))
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
 
     found = known(home_dir)
 
@@ -350,12 +350,12 @@ def test_what_was_said_before_a_session_was_forgotten_is_left_out(
     builder.compact(40_000)
     forgotten.note_forgotten(home_dir, START + 3, {"session": "abc"})
 
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
     nothing = history.sessions(home_dir)
     hooks.now = START + 2
     hooks.add("UserPromptSubmit")
     builder.reply(9_000)
-    history.update(home_dir)
+    history.update_changed_sessions(home_dir)
 
     assert nothing == [], "the compaction was a second before"
     found = known(home_dir)
@@ -406,7 +406,7 @@ def test_a_history_that_is_no_file_is_told_in_a_sentence(home_dir: str) -> None:
     Path(home_dir, "history.jsonl").write_bytes(b'{"v":1,"session":"abc"}\n{"v":2}\nx\n')
     assert history.sessions(home_dir) == []
 
-    assert history.update(home_dir) == []
+    assert history.update_changed_sessions(home_dir) == []
 
     assert known(home_dir).events
 
@@ -417,11 +417,11 @@ def test_a_short_look_says_that_it_is_not_done_and_spends_itself_on_the_newest(
     """What there was no time for comes with the next."""
     Hooks(home_dir).add("SessionStart")
 
-    notes = history.update(home_dir, until=0.0)
+    notes = history.update_changed_sessions(home_dir, until=0.0)
 
     assert notes == ["not everything that hooks recorded is in yet: run it again"]
     assert history.sessions(home_dir) == []
-    assert history.update(home_dir) == []
+    assert history.update_changed_sessions(home_dir) == []
 
 
 @pytest.mark.parametrize(("most", "count"), [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2), (5, 3)])
@@ -433,6 +433,6 @@ def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
         hooks = Hooks(home_dir, name)
         for offset in (1, 2):
             hooks.read("PostToolUse", 1_000 * offset, offset)
-        history.update(home_dir)
+        history.update_changed_sessions(home_dir)
 
-    assert len(history.recent_segments(home_dir, most)) == count
+    assert len(history.occupancies_by_recent_segment(home_dir, most)) == count

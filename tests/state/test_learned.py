@@ -34,12 +34,12 @@ def test_windows_settings_and_endings_are_learned_apart(home_dir: str) -> None:
         ((99_999,) * 9, {"ending": "refusal"}),
         ((167_000,) * 2, {"window": 500_000, "effective": 200_000}),
     ]
-    assert learned.points(home_dir) == {}
+    assert learned.learned_points(home_dir) == {}
     for tokens, fields in kinds:
         for each in tokens:
-            learned.record(home_dir, sample(each, **fields))
+            learned.record_sample(home_dir, sample(each, **fields))
 
-    assert learned.points(home_dir) == {
+    assert learned.learned_points(home_dir) == {
         KEY: 160_500,
         "1000000:1000000": 967_000,
         "1000000:180000": 147_000,
@@ -81,13 +81,13 @@ def test_ten_points_of_the_effective_window_are_near(
 def test_damaged_samples_are_passed_over(damage: bytes, home_dir: str) -> None:
     """And the ones after them are still read, also behind a torn line; mode 600, as they were."""
     kept = sample(160_000, expected=150_000, ending="refusal")
-    learned.record(home_dir, kept)
+    learned.record_sample(home_dir, kept)
     path = Path(home_dir, "learned.jsonl")
     with path.open("ab") as file:
         file.write(damage)
-    learned.record(home_dir, kept)
+    learned.record_sample(home_dir, kept)
 
-    assert learned.samples(home_dir) == [kept, kept]
+    assert learned.read_samples(home_dir) == [kept, kept]
     assert path.stat().st_mode & 0o777 == 0o600
     assert path.read_bytes().startswith(b'{"v":1,"at":1.5,')
 
@@ -128,17 +128,17 @@ def test_a_point_is_the_median_of_the_last_ten(
 ) -> None:
     """From three on."""
     for tokens in sizes:
-        learned.record(home_dir, sample(tokens=tokens))
+        learned.record_sample(home_dir, sample(tokens=tokens))
 
-    assert learned.points(home_dir) == ({} if point is None else {"200000:200000": point})
+    assert learned.learned_points(home_dir) == ({} if point is None else {"200000:200000": point})
 
 
 def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:
     """One result can overshoot it."""
     for _ in range(3):
-        learned.record(home_dir, sample(tokens=900_000, ending="refusal"))
+        learned.record_sample(home_dir, sample(tokens=900_000, ending="refusal"))
 
-    assert learned.points(home_dir) == {"200000:200000:refusal": 200_000}
+    assert learned.learned_points(home_dir) == {"200000:200000:refusal": 200_000}
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_a_compaction_is_kept_where_the_client_made_it_by_itself(
 
     learned.note_compaction(home_dir, state, trigger)
 
-    found = learned.samples(home_dir)
+    found = learned.read_samples(home_dir)
     assert [one.tokens for one in found] == ([] if tokens is None else [tokens])
     if found:
         assert (found[0].window, found[0].effective, found[0].session) == (9, 8, "s")
@@ -177,5 +177,5 @@ def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -
         known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
         state.spool_event("PreCompact", known)
         learned.note_compaction(home_dir, state, "auto")
-        found = [one for one in learned.samples(home_dir) if one.session == state.session_id]
+        found = [one for one in learned.read_samples(home_dir) if one.session == state.session_id]
         assert len(found) == count

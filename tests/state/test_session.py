@@ -49,7 +49,7 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.largest_behind(WINDOW), state.spoken_levels()) == (
+    assert (state.snapshot(), state.largest_number_after_prefix(WINDOW), state.spoken_levels()) == (
         None,
         None,
         {},
@@ -62,7 +62,7 @@ def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> N
     for tokens in (1_000_000, 2_000_000, 1_000_000):
         state.remember_window(tokens)
 
-    assert SessionState(home_dir, "abc").largest_behind(WINDOW) == 2_000_000
+    assert SessionState(home_dir, "abc").largest_number_after_prefix(WINDOW) == 2_000_000
     found = [Path(home_dir), *Path(home_dir).rglob("*")]
     assert len(found) == 8
     for path in found:
@@ -157,7 +157,7 @@ def test_what_was_measured_is_outdated_and_the_rest_holds(home_dir: str) -> None
     state.save_telemetry({"x": 1})
     state.remember_compaction(7)
     state.remember_window(5)
-    SessionState(home_dir, "s").outdate_readings()
+    SessionState(home_dir, "s").forget_occupancy()
 
     after = SessionState(home_dir, "s")
 
@@ -176,11 +176,14 @@ def test_marks_have_numbers_and_the_largest_counts(home_dir: str) -> None:
     assert SessionState(home_dir, "s").claim_level(2, 70) is True
     state = SessionState(home_dir, "s")
     assert state.claim_level(2, 80) is False
-    assert (state.largest_behind("compacted-"), state.largest_behind(WINDOW)) == (
+    assert (
+        state.largest_number_after_prefix("compacted-"),
+        state.largest_number_after_prefix(WINDOW),
+    ) == (
         5,
         30,
     )
-    assert state.largest_behind("none-") is None
+    assert state.largest_number_after_prefix("none-") is None
     assert state.spoken_levels() == {2: 70}
     assert state.has_spoken is True
     state.release_level(2)
@@ -204,7 +207,7 @@ def test_what_a_gateway_saved_holds_for_its_own_request(
 ) -> None:
     """Known by how large that was."""
     state = SessionState(home_dir, "s")
-    state.switch(off=True)
+    state.switch_off_or_on(off=True)
     Path(f"{state.folder}/gateway-saved").write_bytes(content)
 
     assert state.gateway_saved_tokens(occupancy) == saved
@@ -214,7 +217,7 @@ def test_a_session_begins_with_its_first_line(home_dir: str) -> None:
     """Without one, or with one that is no event, nobody knows."""
     state = SessionState(home_dir, "s")
     assert state.begun_at() is None
-    state.switch(off=True)
+    state.switch_off_or_on(off=True)
     path = Path(f"{state.folder}/spool.jsonl")
     for text, expected in (
         ('{"at": 5}\n{"at": 6}\n', 5),
@@ -238,19 +241,19 @@ def test_the_last_line_of_an_event_is_found(home_dir: str) -> None:
 
     assert (state.last_spooled("Stop")["n"], state.last_spooled("Gateway")["n"]) == (2, 12)
     assert state.last_spooled("Missing") == {}
-    assert state.just_moved_out() == {}
+    assert state.moved_out_just_now() == {}
     state.spool_event("MovedOut", {"results": 4})
-    assert state.just_moved_out()["results"] == 4
+    assert state.moved_out_just_now()["results"] == 4
     state.spool_event("MovedOut", {"results": 5, "at": 1_000.0})
-    assert state.just_moved_out() == {}
+    assert state.moved_out_just_now() == {}
 
 
 def test_a_session_is_switched_off_and_on(home_dir: str) -> None:
     """By a file in its folder."""
     assert SessionState(home_dir, "s").is_off is False
-    SessionState(home_dir, "s").switch(off=True)
+    SessionState(home_dir, "s").switch_off_or_on(off=True)
     assert SessionState(home_dir, "s").is_off is True
-    SessionState(home_dir, "s").switch(off=False)
+    SessionState(home_dir, "s").switch_off_or_on(off=False)
     assert SessionState(home_dir, "s").is_off is False
 
 
@@ -297,7 +300,7 @@ def test_what_was_moved_out_just_now_is_known_for_ten_minutes(
     if announced_s is not None:
         state.spool_event("PreCompact", {"at": now + announced_s})
 
-    moved = state.just_moved_out()
+    moved = state.moved_out_just_now()
 
     assert moved.get("results") == (3 if is_told else None)
     assert bool(moved) is is_told

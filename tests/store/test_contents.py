@@ -56,7 +56,7 @@ def test_what_a_killed_removal_left_aside_is_found(home_dir: str) -> None:
     removal.move_aside(home_dir, "blob", key[7:])
     assert contents.blobs(home_dir) == []
 
-    assert contents.resolve(home_dir, key) == key
+    assert contents.resolve_key(home_dir, key) == key
     removal.move_aside(home_dir, "blob", key[7:])
     assert contents.get(home_dir, key) == text(1)
     assert [blob.key for blob in contents.blobs(home_dir)] == [key]
@@ -67,16 +67,16 @@ def test_a_key_can_be_written_in_short(home_dir: str) -> None:
     key = stored(home_dir, text(1))
     digest, short = key[7:], key[7:15]
     for written in (key, digest, short, "sha256:" + short, digest.upper(), f" {short} ", "last"):
-        assert contents.resolve(home_dir, written) == key
+        assert contents.resolve_key(home_dir, written) == key
 
     other = digest[:-1] + ("0" if key[-1] != "0" else "1")
     Path(layout.file_path(home_dir, other)).write_bytes(b"")
     with pytest.raises(StoreError, match="2 keys begin with"):
-        contents.resolve(home_dir, key[7:20])
-    assert contents.resolve(home_dir, key) == key
+        contents.resolve_key(home_dir, key[7:20])
+    assert contents.resolve_key(home_dir, key) == key
     for written in ("", "1234567", "../../../../etc/passwd", "sha256:", "g" * 64, "0" * 65):
         with pytest.raises(StoreError, match="is no key"):
-            contents.resolve(home_dir, written)
+            contents.resolve_key(home_dir, written)
         with pytest.raises(StoreError, match="is no key"):
             contents.get(home_dir, written)
 
@@ -85,18 +85,18 @@ def test_the_last_key_is_what_was_stored_last(home_dir: str) -> None:
     """Without a note of it the one used last; an empty store and one that is gone say so."""
     last = Path(home_dir + layout.LAST_KEY)
     with pytest.raises(StoreError, match="nothing has been stored yet"):
-        contents.resolve(home_dir, "last")
+        contents.resolve_key(home_dir, "last")
     stored(home_dir, text(1), age_s=1_000)
     newer = stored(home_dir, text(2))
-    assert contents.resolve(home_dir, "last") == newer
+    assert contents.resolve_key(home_dir, "last") == newer
     noted = last.read_bytes()
     for note in (b"", b"sha256:zz\n", b"\xff" * 900, noted):
         last.write_bytes(note)
-        assert contents.resolve(home_dir, "last") == newer
+        assert contents.resolve_key(home_dir, "last") == newer
 
     os.unlink(layout.file_path(home_dir, newer[7:]))
     with pytest.raises(StoreError, match="is not in the store"):
-        contents.resolve(home_dir, "last")
+        contents.resolve_key(home_dir, "last")
 
 
 @pytest.mark.parametrize("row", golden("spans.json"), ids=lambda row: row["asked"])

@@ -27,7 +27,7 @@ def test_the_last_used_comes_first_and_as_many_as_are_wanted(home_dir: str) -> N
     assert listed(0, "s1") == [keys[3], keys[1]]
     document = listing.document(home_dir, 1)
     assert (document["blobs"], document["pins"]) == (4, {"soft": 1, "hard": 1})
-    assert document["folder"] == layout.root(home_dir)
+    assert document["folder"] == layout.store_folder(home_dir)
     assert document["disk_bytes"] > 0
     (row,) = document["outputs"]
     assert (row["bytes"], row["tool"], row["session"]) == (4_000, "Bash", "s1")

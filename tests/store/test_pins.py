@@ -34,10 +34,10 @@ def test_a_pin_has_a_level_and_a_reason_and_can_be_lifted(home_dir: str) -> None
     assert list(found) == [key[7:]]
     assert found[key[7:]][:2] == ("hard", 'the "failing" build\n')
     assert pins.all_pins(home_dir) == {}
-    assert pins.level_of(home_dir, key[7:]) == "none"
+    assert pins.pin_level_of(home_dir, key[7:]) == "none"
     for content in (b"", b"{", b"[]", b'{"level":"firm","reason":null,"at":1}'):
         Path(layout.file_path(home_dir, key[7:], "pin")).write_bytes(content)
-        assert pins.level_of(home_dir, key[7:]) == "hard"
+        assert pins.pin_level_of(home_dir, key[7:]) == "hard"
     with pytest.raises(StoreError, match="use none, soft or hard"):
         pins.pin(home_dir, key, "firm")
     os.unlink(layout.file_path(home_dir, key[7:]))

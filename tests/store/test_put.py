@@ -77,7 +77,7 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
 def test_a_store_that_was_cleared_takes_content_again_and_a_newer_one_none(home_dir: str) -> None:
     """What was in it is said to be gone; what nobody here could read back is left where it is."""
     key = put.put(home_dir, text(1), {})
-    shutil.rmtree(layout.root(home_dir))
+    shutil.rmtree(layout.store_folder(home_dir))
 
     with pytest.raises(StoreError, match="is not in the store: it was pruned, forgotten"):
         contents.get(home_dir, key)

@@ -17,7 +17,7 @@ from .shelves import stored, text
 
 def traces(home_dir: str, word: str) -> list[str]:
     """The files of the store that hold a word."""
-    files = [path for path in Path(layout.root(home_dir)).rglob("*") if path.is_file()]
+    files = [path for path in Path(layout.store_folder(home_dir)).rglob("*") if path.is_file()]
     return [str(path) for path in files if word.encode() in path.read_bytes()]
 
 
@@ -71,8 +71,8 @@ def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: s
     assert traces(home_dir, "first") == traces(home_dir, "secret") == []
     assert removal.forget_session(home_dir, "second").keys == [key]
     stored(home_dir, text(1), session="third")
-    assert removal.stored_by_session(home_dir, "third").keys == [key]
-    assert removal.stored_by_session(home_dir, "second").keys == []
+    assert removal.keys_stored_by_session(home_dir, "third").keys == [key]
+    assert removal.keys_stored_by_session(home_dir, "second").keys == []
 
 
 def test_a_session_is_known_by_what_it_left(home_dir: str) -> None:

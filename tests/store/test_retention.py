@@ -370,7 +370,7 @@ def test_what_comes_into_use_before_its_turn_stays(home_dir: str, projects: Path
     assert (done.keys, done.came_into_use) == ([garbage], 2)
     assert shelves.keys(home_dir) == {used, pinned}
     assert contents.meta(home_dir, used)["bytes"] == 4_000
-    assert pins.level_of(home_dir, pinned[7:]) == "hard"
+    assert pins.pin_level_of(home_dir, pinned[7:]) == "hard"
 
 
 @pytest.mark.row("S3-69")
@@ -387,12 +387,12 @@ def test_what_goes_leaves_nothing_but_a_line_in_the_trail(home_dir: str, project
     assert contents.get(home_dir, key) == text(1)
     assert prune(home_dir, Limits(), Pass(), now=time.time() + 2 * retention.GRACE_S).swept == 2
     assert shelves.temporary_files(home_dir) == []
-    assert [digest for digest, _ in contents.files_beside(home_dir)] == [key[7:]]
+    assert [digest for digest, _ in contents.sidecar_and_pin_files(home_dir)] == [key[7:]]
     shelves.age(home_dir, key, LONG_AGO)
     os.rmdir(home_dir + layout.TMP)
     os.mkdir(layout.file_path(home_dir, key[7:9] + "0" * 62))  # which is no blob
     assert prune(home_dir, GARBAGE, Pass()).keys == [key]
-    assert (shelves.keys(home_dir), list(contents.files_beside(home_dir))) == (set(), [])
+    assert (shelves.keys(home_dir), list(contents.sidecar_and_pin_files(home_dir))) == (set(), [])
     last = list(contents.trail_rows(home_dir))[-1]
     assert (last["event"], last["key"]) == ("prune", key)
 
@@ -423,7 +423,7 @@ def test_the_limits_are_enforced_at_most_once_a_day(
     assert tidied(home_dir, now=now + 86_000) is None
     assert tidied(home_dir, now=now + 86_500) is not None
     for marker in ("", "soon", "9999999999", "nan", "-5"):
-        Path(layout.root(home_dir), "tidied").write_text(marker)
+        Path(layout.store_folder(home_dir), "tidied").write_text(marker)
         assert tidied(home_dir) is not None
 
 

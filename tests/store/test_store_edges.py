@@ -113,14 +113,14 @@ def test_the_limits_are_due_again_after_a_day(
     marker.parent.mkdir(parents=True)
     marker.write_text("1000000.000\n")
 
-    assert retention._is_due(str(marker), 1_000_000.0 + later_s) is is_due
+    assert retention._is_a_day_since_marker(str(marker), 1_000_000.0 + later_s) is is_due
 
 
 def test_a_pass_that_is_not_finished_leaves_the_trail_and_is_due_again(home_dir: str) -> None:
     """Its marker goes; one that is finished leaves it, to the millisecond."""
     stored(home_dir, text(1), LONG_AGO)
     transcript("hello")
-    marker = Path(layout.root(home_dir), "tidied")
+    marker = Path(layout.store_folder(home_dir), "tidied")
     now = time.time()
 
     retention.tidy(home_dir, 1, 30, until=-math.inf, now=now)
@@ -136,7 +136,7 @@ def test_a_newer_store_is_not_tidied(home_dir: str) -> None:
 
     with pytest.raises(StoreError, match="was written by a newer brimline: upgrade this"):
         retention.tidy(home_dir, 1, 30, until=math.inf)
-    assert not Path(layout.root(home_dir), "tidied").exists()
+    assert not Path(layout.store_folder(home_dir), "tidied").exists()
 
 
 @pytest.mark.parametrize(("age_s", "goes"), [(0.0, True), (0.5, False), (-0.5, True)])
@@ -178,9 +178,9 @@ def test_what_is_put_back_never_replaces_what_is_newer(home_dir: str) -> None:
     other = Path(home_dir + layout.TMP, "other.gone")
     other.write_text("x")
 
-    contents.put_back_from_aside(home_dir, aside)
-    contents.put_back_from_aside(home_dir, str(other))
-    contents.put_back_from_aside(home_dir, aside)
+    contents.put_back_file_from_aside(home_dir, aside)
+    contents.put_back_file_from_aside(home_dir, str(other))
+    contents.put_back_file_from_aside(home_dir, aside)
 
     assert place.stat().st_ino == newer
     assert not os.path.exists(aside)
@@ -389,7 +389,7 @@ def test_a_sidecar_that_was_lost_is_written_again_and_one_that_is_there_is_not(
 
 def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home_dir: str) -> None:
     """Removals of whatever kind end what was known; dashes are no session."""
-    Path(layout.root(home_dir)).mkdir(parents=True)
+    Path(layout.store_folder(home_dir)).mkdir(parents=True)
     rows: list[dict[str, Any]] = [
         {"event": "put", "key": "k1", "session": "a", "at": 1},
         {"event": "put", "key": "k1", "session": "a", "at": 2},
@@ -434,7 +434,7 @@ def test_the_size_of_content_is_unknown_where_its_file_is_gone_or_cut(home_dir: 
 )
 def test_a_line_says_how_many_bytes_it_stands_for(line: str, size: int | None) -> None:
     """Where it is one, from its beginning to its end."""
-    assert stub.bytes_in_line(line) == size
+    assert stub.bytes_line_stands_for(line) == size
 
 
 @pytest.mark.parametrize(
@@ -450,7 +450,7 @@ def test_of_a_path_the_end_is_shown_and_of_a_command_the_beginning(tool: str, ab
 def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
     """Nor what is no file; the others come in the order of their folders."""
     keys = sorted(stored(home_dir, text(n)) for n in range(6))
-    folder = Path(layout.root(home_dir), "blobs")
+    folder = Path(layout.store_folder(home_dir), "blobs")
     for name in ("zz/" + "0" * 62, "000/" + "0" * 62, "00/" + "0" * 61, "00/" + "g" * 62):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("x")
@@ -461,10 +461,10 @@ def test_what_is_no_blob_by_its_name_is_not_listed(home_dir: str) -> None:
 
     assert sorted(found) == keys
     assert [key[7:9] for key in found] == sorted(key[7:9] for key in keys)
-    beside = Path(layout.root(home_dir), "meta", keys[0][7:9])
+    beside = Path(layout.store_folder(home_dir), "meta", keys[0][7:9])
     for name in ("0" * 62 + ".txt", "0" * 61 + ".json", "x" + "0" * 62 + ".pin"):
         (beside / name).write_text("x")
-    assert sorted(contents.files_beside(home_dir)) == [(key[7:], "json") for key in keys]
+    assert sorted(contents.sidecar_and_pin_files(home_dir)) == [(key[7:], "json") for key in keys]
 
 
 def test_a_folder_that_cannot_be_read_is_said(home_dir: str) -> None:
@@ -484,12 +484,12 @@ def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
         removal.move_aside(home_dir, kind, key[7:])
 
     with pytest.raises(StoreError) as told:
-        contents.resolve(home_dir, key[7:20])
+        contents.resolve_key(home_dir, key[7:20])
     assert str(told.value) == (
         f"{key[:20]} is not in the store: it was pruned, forgotten or never stored, and no "
         "session's file has it; run the command or read the file again"
     )
-    assert contents.resolve(home_dir, key[7:]) == key
+    assert contents.resolve_key(home_dir, key[7:]) == key
     assert contents.meta(home_dir, key)["bytes"] == 4_000
 
 
@@ -505,7 +505,7 @@ def test_short_keys_do_not_bring_back_what_is_aside(home_dir: str) -> None:
 def test_a_key_has_eight_to_sixty_four_digits(home_dir: str, written: str, told: str) -> None:
     """And what it is short of is said."""
     with pytest.raises(StoreError, match=told):
-        contents.resolve(home_dir, written)
+        contents.resolve_key(home_dir, written)
 
 
 def test_keys_that_begin_alike_are_counted(home_dir: str) -> None:
@@ -516,7 +516,7 @@ def test_keys_that_begin_alike_are_counted(home_dir: str) -> None:
 
     assert contents.digests_starting_with(home_dir, key[7:15]) == sorted([key[7:], other])
     with pytest.raises(StoreError, match=f"^2 keys begin with '{key[7:15]}': write more digits$"):
-        contents.resolve(home_dir, key[7:15])
+        contents.resolve_key(home_dir, key[7:15])
 
 
 @pytest.mark.parametrize(

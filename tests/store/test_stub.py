@@ -43,7 +43,10 @@ def test_our_form_is_one_line_that_reads_well() -> None:
         f'tool "Bash", from "echo \\"hi\\" ls": {KEY}]'
     )
     command = f"brimline store get {KEY[:19]} --lines A:B"
-    assert stub.way_back(KEY) == f"For the rest call `recall` with this key, or run `{command}`."
+    assert (
+        stub.how_to_get_the_rest(KEY)
+        == f"For the rest call `recall` with this key, or run `{command}`."
+    )
     assert all(one.startswith(stub.BEGINNINGS) for one in (built, "Cached (3 lines"))
 
 

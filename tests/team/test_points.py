@@ -193,7 +193,7 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 ) -> None:
     """Any other refusal is told."""
     ready = {
-        "config": {"params": points.schema(points.load_table())},
+        "config": {"params": points.points_schema(points.load_table())},
         "payload_schema": {name: {} for name in points.INDEXED},
     }
     coming: list[tuple[int, Any]] = [

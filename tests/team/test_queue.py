@@ -95,7 +95,7 @@ def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
     """With as many copies as the address says; an index that is there is not made again."""
-    params = points.schema(points.load_table())
+    params = points.points_schema(points.load_table())
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 DONE = (200, {"result": {"status": "completed"}})
 MADE = {
-    "config": {"params": points.schema(points.load_table())},
+    "config": {"params": points.points_schema(points.load_table())},
     "payload_schema": {name: {} for name in points.INDEXED},
 }
 READY = (200, {"result": MADE})
@@ -206,7 +206,7 @@ def test_doctor_tells_of_a_server_where_one_is_named(
     home_dir: str, project_dir: str, answering: Callable[..., Answering]
 ) -> None:
     """How it is, or what is wrong, and how much waits in either case."""
-    assert not together.is_wanted(home_dir)
+    assert not together.is_server_named(home_dir)
     assert list(traces.check(home_dir, project_dir)) == []
     say(home_dir, "otter")
     server = answering(READY, counted(7), (200, {"version": "1.2.3-" + "x" * 20}), (500, {}))
@@ -216,7 +216,7 @@ def test_doctor_tells_of_a_server_where_one_is_named(
     ((away, problem),) = traces.check(home_dir, project_dir)
 
     where = f"{server.host}/team"
-    assert together.is_wanted(home_dir)
+    assert together.is_server_named(home_dir)
     assert (kind, away) == ("team", "team-away")
     assert told["told"] == f"{where}, Qdrant 1.2.3-{'x' * 14}: 7 points; 1 waiting here"
     assert problem["told"] == f"{server.host} says 500: no reason; 1 waiting here"

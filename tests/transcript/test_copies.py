@@ -84,7 +84,7 @@ def test_what_is_in_the_context_are_the_copies(told: Told, is_rebuilt: bool) -> 
 def test_only_rows_older_than_the_boundary_are_copies(told: Told) -> None:
     """A row that is written after the compaction is news, and so are all behind it."""
     found = read.Copies()
-    rows = list(read.rows(told(True).path))
+    rows = list(read.rows_of_file(told(True).path))
     again = [fields for fields in rows if found.is_copy(fields)]
     boundary = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
     assert again == rows[boundary + 1 : boundary + 1 + len(again)]
@@ -98,7 +98,7 @@ def test_a_compaction_with_a_summary_has_no_copies(session: SessionBuilder) -> N
     session.compact(100_000)
     session.prompt("/compact", timestamp="2020-01-01T00:00:00.000Z")
     found = read.Copies()
-    assert not any(found.is_copy(fields) for fields in read.rows(session.path))
+    assert not any(found.is_copy(fields) for fields in read.rows_of_file(session.path))
 
 
 def test_a_ledger_that_stops_among_the_copies_goes_on_rightly(told: Told) -> None:
@@ -123,7 +123,7 @@ def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> N
     os.utime(session.path, (1_700_000_000, 1_700_000_000))
     before = Path(session.path).read_bytes()
     report = repair.repair(session.path, home_dir=home_dir, quiet_s=0.01)
-    rows, old = list(read.rows(session.path)), [json.loads(x) for x in before.splitlines()]
+    rows, old = list(read.rows_of_file(session.path)), [json.loads(x) for x in before.splitlines()]
     at = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
     kept = rows[at]["compactMetadata"].pop("preservedMessages")
 
@@ -159,5 +159,5 @@ def _of_ledger(record: ledger.Ledger) -> Any:
 
 
 def _remembered(session: SessionBuilder) -> Any:
-    rows = enumerate(read.rows(session.path))
+    rows = enumerate(read.rows_of_file(session.path))
     return [entry.text for _, entry in deep.spoken_entries(rows)]

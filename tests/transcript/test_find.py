@@ -201,13 +201,13 @@ def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path) -> None:
     path = put(tmp_path, "a.jsonl", 1, "mark and more")
     empty = put(tmp_path, "b.jsonl", 1, "")
 
-    assert [find.holds_bytes(path, mark) for mark in (b"mark", b"more", b"x")] == [
+    assert [find.file_contains(path, mark) for mark in (b"mark", b"more", b"x")] == [
         True,
         True,
         False,
     ]
-    assert not find.holds_bytes(empty, b"x")
-    assert not find.holds_bytes(f"{empty}.gone", b"x")
+    assert not find.file_contains(empty, b"x")
+    assert not find.file_contains(f"{empty}.gone", b"x")
 
 
 @pytest.mark.parametrize(("others", "found"), [(19, "second"), (20, "first")])

@@ -53,7 +53,7 @@ def first(recordings: Path, project_dir: str) -> str:
 
 
 def _placed(source: Path, project_dir: str) -> str:
-    session_id = next(filter(None, map(row.session_of, read.rows(str(source)))))
+    session_id = next(filter(None, map(row.session_id_in, read.rows_of_file(str(source)))))
     path = f"{paths.project_transcripts_dir(project_dir)}/{session_id}.jsonl"
     os.makedirs(os.path.dirname(path))
     shutil.copy(source, path)
@@ -67,7 +67,9 @@ def test_memory_has_every_message_once(
     first: str, home_dir: str, project_dir: str, go_on: GoOn, is_read_before: bool
 ) -> None:
     """Under the session in which it was said first, whenever the two are read."""
-    said = Counter(entry.text for _, entry in deep.spoken_entries(enumerate(read.rows(first))))
+    said = Counter(
+        entry.text for _, entry in deep.spoken_entries(enumerate(read.rows_of_file(first)))
+    )
     assert said["Begin."] == said["Done: Begin."] == said["Read all parts."] == 1
     if is_read_before:
         deep.index_sources(home_dir, project_dir)
@@ -92,7 +94,7 @@ def test_history_has_every_compaction_once(
     """Under the session that was compacted, also where only hooks have told of it."""
     name, at = find.session_id_of(first), inspect.inspect(first).compactions[0].at or 0
     if is_known_by == "the file":
-        history.update(home_dir, [first])
+        history.update_changed_sessions(home_dir, [first])
     else:
         spool = f"{paths.session_dir(home_dir, name)}/spool.jsonl"
         os.makedirs(os.path.dirname(spool))
@@ -100,7 +102,7 @@ def test_history_has_every_compaction_once(
             json.append_line(spool, event | {"at": at + seconds})
 
     second = go_on(first, home_dir)
-    history.update(home_dir, [first, second])
+    history.update_changed_sessions(home_dir, [first, second])
 
     def shown(session_id: str | None = None) -> list[str]:
         document = lookback.document(home_dir, lambda *_: {}, session_id, compactions=True)
@@ -131,7 +133,9 @@ def test_a_line_in_the_second_session_is_recalled_from_the_first(
     first: str, home_dir: str, go_on: GoOn
 ) -> None:
     """With the store gone the original is in the file that the session went on from."""
-    results = [each.text for fields in read.rows(first) for each in row.main_thread_results(fields)]
+    results = [
+        each.text for fields in read.rows_of_file(first) for each in row.main_thread_results(fields)
+    ]
     bulk = max(results, key=len)
     key = layout.PREFIX + put.sha256(bulk.encode())
     second = go_on(first, home_dir)

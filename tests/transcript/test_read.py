@@ -110,7 +110,7 @@ def test_rows_are_read_up_to_a_place_where_a_mark_stands(tmp_path: Path) -> None
     path.write_bytes(b'{"a":1}\n{"b":2}{"b":3}\n{"b":4}\n{"c":5}\n{"b":6')
     steps: list[int] = []
 
-    found = list(read.rows(str(path), (b'"b"', b'"c"'), steps.append, 40))
+    found = list(read.rows_of_file(str(path), (b'"b"', b'"c"'), steps.append, 40))
 
     assert found == [{"b": 2}, {"b": 3}, {"b": 4}, {"c": 5}]
     assert sum(steps) == 40

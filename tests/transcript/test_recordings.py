@@ -77,7 +77,7 @@ def _carried(path: str, _home_dir: str) -> Any:
 
 
 def _remembered(path: str, _home_dir: str) -> Any:
-    return [entry.text for _, entry in deep.spoken_entries(enumerate(read.rows(path)))]
+    return [entry.text for _, entry in deep.spoken_entries(enumerate(read.rows_of_file(path)))]
 
 
 def _spent(path: str, home_dir: str) -> Any:
@@ -154,7 +154,7 @@ def test_a_large_result_is_listed_once_and_where_it_is(recordings: Path, name: s
     """Moved out where the compaction left a line of it, in the context where it was kept."""
     path = str(recordings / name / "compacted.jsonl")
     sizes: dict[str, int] = {}
-    for fields in read.rows(path):
+    for fields in read.rows_of_file(path):
         if row.is_boundary(fields):
             sizes.clear()
         for result in row.main_thread_results(fields):
@@ -199,7 +199,7 @@ def _lost_characters(before: Path, after: Path) -> tuple[Counter[str], Counter[s
     """
     lost: Counter[str] = Counter()
     kept: Counter[str] = Counter()
-    for old, new in zip(read.rows(str(before)), read.rows(str(after)), strict=True):
+    for old, new in zip(read.rows_of_file(str(before)), read.rows_of_file(str(after)), strict=True):
         if row.is_boundary(old):
             kept.clear()
         count = len(json.dumps(row.message_of(old))) - len(json.dumps(row.message_of(new)))

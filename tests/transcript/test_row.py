@@ -21,16 +21,16 @@ CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(en
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
     *("usage_of", "is_boundary", "content_blocks", "attachment_of", "sent_by_user"),
-    *("queue_operation", "main_thread_calls", "main_thread_results", "has_final_usage"),
+    *("queue_operation_and_text", "main_thread_calls", "main_thread_results", "has_final_usage"),
     "describe_lost_thinking",
-    *("visible_characters", "content_characters", "text_characters"),
+    *("characters_model_is_sent", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
-    *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "kind_of"),
-    *("timestamp_of", "uuid_of", "session_of", "cwd_of", "branch_of"),
-    *("message_id", "needed_row_ids", "envelope_of", "numbered_blocks", "any_thread_calls"),
+    *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "type_of"),
+    *("timestamp_of", "uuid_of", "session_id_in", "cwd_of", "branch_of"),
+    *("message_id", "row_ids_referred_to", "envelope_of", "numbered_blocks", "any_thread_calls"),
     *("answered_call_ids", "result_texts_with_paths"),
-    *("compaction_figures", "preserved_row_ids", "cleared_call_ids", "clients_first_session"),
+    *("compaction_figures", "preserved_row_ids", "cleared_call_ids", "clients_first_session_id"),
     *("is_bookkeeping_attachment", "is_idle_compaction_notice", "holds_persons_words"),
 )
 
@@ -74,7 +74,7 @@ def test_text_nested_to_any_depth_is_counted() -> None:
     row = {"type": "user", "message": {"content": content}, "toolUseResult": {"stdout": "a" * 99}}
 
     assert shapes.text_characters(value) == 1
-    assert shapes.visible_characters(row) == 3
+    assert shapes.characters_model_is_sent(row) == 3
 
 
 @pytest.mark.parametrize(("row", "expected"), CASES["typed"])

@@ -29,14 +29,14 @@ Row = dict[str, Any]
         (row.is_rebuilt_by_mod, {"message": {"model": "m"}, "madeBy": "other"}, False),
         (row.has_final_usage, {"message": {"stop_reason": "end_turn"}}, True),
         (row.has_final_usage, {"message": {"stop_reason": None}}, False),
-        (row.kind_of, {"type": "user"}, "user"),
-        (row.kind_of, {"type": 5}, ""),
+        (row.type_of, {"type": "user"}, "user"),
+        (row.type_of, {"type": 5}, ""),
         (row.uuid_of, {"uuid": "u"}, "u"),
         (row.uuid_of, {"uuid": ""}, None),
-        (row.session_of, {"sessionId": "s"}, "s"),
-        (row.session_of, {}, None),
-        (row.clients_first_session, {"session_id": "s"}, "s"),
-        (row.clients_first_session, [], None),
+        (row.session_id_in, {"sessionId": "s"}, "s"),
+        (row.session_id_in, {}, None),
+        (row.clients_first_session_id, {"session_id": "s"}, "s"),
+        (row.clients_first_session_id, [], None),
         (row.cwd_of, {"cwd": "/a"}, "/a"),
         (row.cwd_of, {}, None),
         (row.branch_of, {"gitBranch": "main"}, "main"),
@@ -44,14 +44,14 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {"id": "m1"}}, "m1"),
         (row.message_id, {"type": "user", "message": {"id": "m1"}}, None),
         (row.message_id, {"type": "assistant", "message": {}}, None),
-        (row.needed_row_ids, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
-        (row.needed_row_ids, {"parentUuid": None}, []),
+        (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
+        (row.row_ids_referred_to, {"parentUuid": None}, []),
         (row.timestamp_mark, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
-        (row.thread_of, {}, ""),
-        (row.thread_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
-        (row.thread_of, {"isSidechain": True}, "sidechain"),
-        (row.thread_of, {"isSidechain": False, "agentId": "a1"}, ""),
+        (row.subagent_of, {}, ""),
+        (row.subagent_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
+        (row.subagent_of, {"isSidechain": True}, "sidechain"),
+        (row.subagent_of, {"isSidechain": False, "agentId": "a1"}, ""),
         (row.type_with_subtype, {"type": "system", "subtype": "init"}, "system/init"),
         (row.type_with_subtype, {"type": "user"}, "user"),
         (row.type_with_subtype, {}, "without a type"),
@@ -60,12 +60,12 @@ Row = dict[str, Any]
         (row.forked_from_session, {"forkedFrom": "s"}, None),
         (row.forked_from_session, [], None),
         (
-            row.queue_operation,
+            row.queue_operation_and_text,
             {"type": "queue-operation", "operation": "enqueue", "content": "x"},
             ("enqueue", "x"),
         ),
-        (row.queue_operation, {"type": "user", "operation": "enqueue"}, ("", "")),
-        (row.queue_operation, None, ("", "")),
+        (row.queue_operation_and_text, {"type": "user", "operation": "enqueue"}, ("", "")),
+        (row.queue_operation_and_text, None, ("", "")),
         (row.holds_persons_words, {"holdsPersonsWords": True}, True),
         (row.holds_persons_words, {"holdsPersonsWords": 1}, False),
         (row.holds_persons_words, {"userFeedback": "no"}, True),
@@ -225,7 +225,7 @@ def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
 )
 def test_what_the_model_is_sent_of_a_row_is_counted(fields: Any, count: int) -> None:
     """Of the main thread alone."""
-    assert usage.visible_characters(fields) == count
+    assert usage.characters_model_is_sent(fields) == count
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def fold_new_rows(
         until: the moment (of `time.monotonic`) at which to stop, wherever that is.
     """
     try:
-        file = read.open_regular(transcript or "")
+        file = read.open_regular_file(transcript or "")
     except (OSError, ValueError):
         return False
     with file:
@@ -109,7 +109,7 @@ def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: f
 def cursor_at_end(transcript: str | None) -> dict[str, Any]:
     """A cursor at the transcript's present end."""
     try:
-        file = read.open_regular(transcript or "")
+        file = read.open_regular_file(transcript or "")
     except (OSError, ValueError):
         return {}
     with file:
@@ -134,7 +134,7 @@ def fold_row(ledger: Ledger, fields: Any) -> None:
     is_copy, ledger.boundary_at = copies.is_copy(fields), copies.boundary_at
     if is_copy:
         return
-    take = _BY_KIND.get(row.kind_of(fields))
+    take = _BY_KIND.get(row.type_of(fields))
     if row.is_boundary(fields):
         # A boundary and its summary are one; old sessions have the summary only.
         ledger.compactions += not (row.is_summary(fields) and ledger.summary_expected)
@@ -181,7 +181,7 @@ def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> 
 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
-    operation, text = row.queue_operation(fields)
+    operation, text = row.queue_operation_and_text(fields)
     said = words.without_added_text(text)
     if operation == "enqueue" and not said.startswith("/"):
         kept = _keep_message(ledger, said, at, "queued")

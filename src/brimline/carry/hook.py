@@ -182,7 +182,7 @@ def _make_card_text(turn: Turn) -> str:
     # A disk that is full keeps no mark either.
     age_s = checkpoint.last_checkpoint_age_s(turn.home, turn.state.session_id)
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
-    moved = turn.state.just_moved_out()
+    moved = turn.state.moved_out_just_now()
     if moved:
         return card.card_text_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
     text = card.card_text(

@@ -135,7 +135,7 @@ def load(home_dir: str, session_id: str) -> Ledger:
         from brimline.state import forgotten
 
         record = Ledger(session_id)
-        record.cursor = forgotten.by_session(home_dir).get(session_id, {}).get("cursor", {})
+        record.cursor = forgotten.line_by_session(home_dir).get(session_id, {}).get("cursor", {})
         return record
     except (OSError, ValueError):
         return Ledger(session_id)

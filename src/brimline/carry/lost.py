@@ -28,7 +28,7 @@ def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
         OSError: the session's file cannot be read.
     """
     reader = _Reader()
-    for fields in read.rows(path):
+    for fields in read.rows_of_file(path):
         reader.read_row(fields)
     return reader.by_boundary
 

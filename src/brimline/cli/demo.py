@@ -184,7 +184,7 @@ class Player:
             return self._call_tool("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
             first = _FAULTY_BATCH
-            rows = contents.get(self.home_dir, contents.resolve(self.home_dir, contents.LAST))
+            rows = contents.get(self.home_dir, contents.resolve_key(self.home_dir, contents.LAST))
             text = b"\n".join(rows.split(b"\n")[first - 1 : first + 4]).decode()
             command = f"brimline store get last --lines {first}:{first + 4}"
             return self._call_tool("Bash", {"command": command}, text)[0], f"$ {command}\n{text}"
@@ -250,7 +250,7 @@ class Player:
 
     def figures(self) -> dict[str, Any]:
         """What was played, as the hooks noted it."""
-        saved = savings.saved_by(self.home_dir, self.session.session_id)
+        saved = savings.saved_by_session(self.home_dir, self.session.session_id)
         return {
             "steps": len(self.moments),
             "messages_to_the_model": sum(m.note.count("[brimline]") for m in self.moments),

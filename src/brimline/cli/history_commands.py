@@ -11,7 +11,7 @@ from brimline.offload import savings
 from brimline.session import injected
 from brimline.settings import config
 from brimline.state import cache_history, lookback
-from brimline.state.history import update
+from brimline.state.history import update_changed_sessions
 
 
 @output.command("history")
@@ -36,7 +36,7 @@ def history(
       brimline history --compactions --json
     """
     if injections or cache:
-        files = cache_history.transcripts(session_id)
+        files = cache_history.transcripts_to_read(session_id)
         with output.Progress("Reading", output.total_file_bytes(files)) as bar:
             if cache:
                 document = cache_history.document(paths.home(), files, bar.update)
@@ -46,9 +46,9 @@ def history(
                 text = injected.text(document)
         output.answer(document, text, as_json=as_json)
         return
-    home_dir, files = paths.home(), lookback.transcripts(session_id)
+    home_dir, files = paths.home(), lookback.transcripts_to_take_in(session_id)
     with output.Progress("Reading", output.total_file_bytes(files)) as bar:
-        notes = update(home_dir, files, progress=bar.update)
+        notes = update_changed_sessions(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]
     aftermath.add_costs_and_losses(document, config.user_models(home_dir))

@@ -111,7 +111,7 @@ def edit_command(
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
-    seen = textfile.read(topic.path)
+    seen = textfile.read_whole(topic.path)
     if text is None and kind is None and description is None:
         if not sys.stdin.isatty():
             raise StateError("there is nothing to change: give a TEXT, --type or --description")
@@ -193,7 +193,7 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
         hits.open_memory(home_dir).use(_mark_all_sources_unread)
-    total = deep.unread_bytes(home_dir, project)
+    total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _note_if_search_file_was_renewed()
@@ -240,7 +240,7 @@ def status_command(as_json: bool) -> None:
     Example:
       brimline memory status
     """
-    document = overview.status(paths.home(), _memory_folder())
+    document = overview.status_document(paths.home(), _memory_folder())
     _note_if_search_file_was_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
@@ -281,7 +281,7 @@ def forget_command(
     if [session_id, project, before].count(None) != 2:  # noqa: PLR2004 - one of three
         raise StateError("name one of --session, --project and --before")
     home_dir = paths.home()
-    chosen = _choose_sessions(forget.kept_sessions(home_dir), session_id, project, before)
+    chosen = _choose_sessions(forget.sessions_with_kept_data(home_dir), session_id, project, before)
     document: dict[str, Any] = {"session_ids": sorted(chosen.sessions), "dry_run": dry_run}
     if dry_run:
         document |= forget.forget(home_dir, chosen, dry_run=True)
@@ -290,7 +290,7 @@ def forget_command(
     sessions = output.counted(len(chosen.sessions), "session")
     output.ask_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
-    if together.is_wanted(home_dir):
+    if together.is_server_named(home_dir):
         output.note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)
 

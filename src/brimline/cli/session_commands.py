@@ -243,7 +243,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
     document |= {"second_session": second, "second_path": plan.second}
     if not as_json:
-        output.say(session_text.undoing(plan))
+        output.say(session_text.undo_plan_sentence(plan))
     done = ""
     if not dry_run:
         in_use.require_idle(plan.path)

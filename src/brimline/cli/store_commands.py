@@ -76,11 +76,11 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
     try:
-        full_key = contents.resolve(home_dir, key)
+        full_key = contents.resolve_key(home_dir, key)
     except StoreError:
         if not originals.put_back_into_store(home_dir, key):
             raise
-        full_key = contents.resolve(home_dir, key)
+        full_key = contents.resolve_key(home_dir, key)
     part = _cut_lines_or_bytes(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
@@ -155,7 +155,7 @@ def pin_command(key: str, level: str, reason: str | None, as_json: bool) -> None
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
     home_dir = _data_folder_of_readable_store()
-    full_key = contents.resolve(home_dir, key)
+    full_key = contents.resolve_key(home_dir, key)
     pins.pin(home_dir, full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
     document = {"key": full_key, "level": level, "reason": reason}
@@ -261,7 +261,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
       brimline store forget 3f2a9c01
     """
     home_dir = _data_folder_of_readable_store()
-    full_keys = [contents.resolve(home_dir, key) for key in keys]
+    full_keys = [contents.resolve_key(home_dir, key) for key in keys]
     outputs = output.counted(len(full_keys), "output")
     held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""

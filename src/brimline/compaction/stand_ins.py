@@ -75,7 +75,7 @@ def preview_stand_in(
     key = store_key_of_text(block.text)
     tool, source = block.tool or None, subject[:_SUBJECT_CHARACTERS] or None
     stored = stub.Stub(key, sent_bytes, case.source.total, tool=tool, source=source)
-    rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
+    rest = stub.how_to_get_the_rest(key, "brimline", "The same call again shows all of it.")
     instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
@@ -139,7 +139,7 @@ def _names_to_append(text: str, used: list[str]) -> str:
         if len(name) + 1 <= left and not any(name in other for other in chosen):
             chosen.append(name)
             left -= len(name) + 1
-    found = names.find_names(enumerate(text.split("\n")), " ".join(chosen))
+    found = names.find_names_not_shown(enumerate(text.split("\n")), " ".join(chosen))
     chosen += [name.text for name in names.choose_names_that_fit(found, left, names.PATH)]
     return f" {' '.join(chosen)}" if chosen else ""
 

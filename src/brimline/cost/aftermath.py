@@ -39,7 +39,7 @@ def add_costs_and_losses(
     for name in dict.fromkeys(each["session_id"] for each in last):
         if until is not None and time.monotonic() > until:
             return
-        for file in find.beginning_with(f"{name}.jsonl"):
+        for file in find.files_beginning_with(f"{name}.jsonl"):
             with contextlib.suppress(OSError):
                 fill_in_summary_losses(last, file)
 

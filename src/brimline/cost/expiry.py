@@ -101,12 +101,12 @@ def tokens_if_compacted(transcript: str, tokens: int, settings: dict[str, Any]) 
     least = cold.SHARES.get(settings["compaction.inside"])
     try:
         rows = _rows_since_compaction(transcript) if least else []
-        usages = map(row.usage_of, read.rows(transcript, read.MEASURED, length=_LOOK_BYTES))
+        usages = map(row.usage_of, read.rows_of_file(transcript, read.MEASURED, length=_LOOK_BYTES))
         first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
         return None
     freed = _count_characters_to_free(rows, settings["offload.never"])
-    share = freed / max(1, sum(map(row.visible_characters, rows)))
+    share = freed / max(1, sum(map(row.characters_model_is_sent, rows)))
     if not least or share < least:
         return None
     messages_tokens = max(0, tokens - min(first_tokens, _MOST_OWN_TOKENS))

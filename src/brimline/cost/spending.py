@@ -68,7 +68,7 @@ class Spending(NamedTuple):
 def all_transcripts() -> list[str]:
     """Every session of the client, and every subagent's."""
     projects = f"{glob.escape(client_config_dir())}/projects"
-    return sorted(find.beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
+    return sorted(find.files_beginning_with()) + glob.glob(f"{projects}/*/*/subagents/*.jsonl")
 
 
 def read_spendings(
@@ -85,7 +85,7 @@ def read_spendings(
         StateError: `spending.jsonl` cannot be written.
     """
     current = {spending.path: spending for spending in load_kept_spendings(home_dir)}
-    gone = forgotten.by_session(home_dir)
+    gone = forgotten.line_by_session(home_dir)
     wanted = []
     is_changed = False
     for path in paths:
@@ -149,7 +149,7 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
     requests: dict[str, Request] = {}
     first: dict[str, Any] = {}
     is_fork = False
-    for number, fields in enumerate(read.rows(path, _MARKS, progress)):
+    for number, fields in enumerate(read.rows_of_file(path, _MARKS, progress)):
         tokens = row.billed_tokens_of(fields)
         if tokens is None:
             continue
@@ -174,7 +174,7 @@ def _session_of(path: str, first: dict[str, Any]) -> str:
     folder = os.path.dirname(path)
     if os.path.basename(folder) == "subagents":
         return os.path.basename(os.path.dirname(folder))
-    return (row.session_of(first) or "") if _is_subagent(path) else find.session_id_of(path)
+    return (row.session_id_in(first) or "") if _is_subagent(path) else find.session_id_of(path)
 
 
 def _is_subagent(path: str) -> bool:

@@ -73,7 +73,7 @@ class Index:
         with self._open() as base:
             stale = self._drop_gone_list_stale(base)
             done, self.total = 0, sum(map(_stamped_size, stale.values()))
-            same = story.policy_by_project(self.home_dir), history.load_lines(self.home_dir)
+            same = story.policy_by_project(self.home_dir), history.lines_by_session(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
@@ -90,7 +90,7 @@ class Index:
 
     def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
-        forgot = forgotten.by_session(self.home_dir)
+        forgot = forgotten.line_by_session(self.home_dir)
         files = [
             path for path in find.all_transcripts() if not forgotten.has_nothing_new(forgot, path)
         ]

@@ -100,7 +100,7 @@ def period_figures(
         "spans": SPANS,
         "sessions": sum(row["requests"] > 0 for row in recent),
         "period": period,
-        "saved": savings.add_up(savings.Saved(*row["saved"]) for row in recent),
+        "saved": savings.sum_savings(savings.Saved(*row["saved"]) for row in recent),
         "total_dollars": bill.row_dollars_text(total),
         "tokens": period.sent_tokens + total["output_tokens"],
         "plots": _period_plots(daily, compacted, bins),

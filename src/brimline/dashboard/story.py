@@ -208,7 +208,7 @@ def story_without_readings(
     reader, rows = _Reader(path, figures.gateway_edit_reasons(spooled)), 0
     try:
         reader.story.size_bytes = os.path.getsize(path)
-        for line in read.lines_of(path, progress):
+        for line in read.lines_of_file(path, progress):
             for record in line.records:
                 reader.read_row(record.value, line.offset)
             rows += len(line.records)
@@ -224,7 +224,7 @@ def story_without_readings(
         state = SessionState(home_dir, reader.recorded)  # a subagent's file has its own name
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
-    story.saved = savings.saved_by(home_dir, name)
+    story.saved = savings.saved_by_session(home_dir, name)
     story.events = [_sound_fields(line) for line in history.read_spool(home_dir, name)]
     story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
@@ -275,7 +275,7 @@ class _Reader:
         if entry and entry.usage:
             self._open_or_extend_moment(value, entry.usage, offset)
         elif self.open:
-            self.open.last.result_characters += row.visible_characters(value)
+            self.open.last.result_characters += row.characters_model_is_sent(value)
 
     def _open_or_extend_moment(self, value: dict[str, Any], usage: Usage, offset: int) -> None:
         story, segment = self.story, self.context.segment
@@ -290,7 +290,7 @@ class _Reader:
         now, last = self.open, self.open.last
         now.spent, now.is_final = row.Spent(value), now.is_final or row.has_final_usage(value)
         last.usage, last.offset = usage, offset
-        last.reply_characters += row.visible_characters(value)
+        last.reply_characters += row.characters_model_is_sent(value)
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
         last.history = self.history[-HISTORY_REQUESTS:][::-1]
 
@@ -328,7 +328,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     window = snapshot and Snapshot(
         at=0.0, window_tokens=snapshot.window_tokens, model=snapshot.model
     )
-    observed = state.largest_behind(WINDOW) or 0
+    observed = state.largest_number_after_prefix(WINDOW) or 0
     for moment in story.moments:
         observed = max(observed, window_proved_by_occupancy(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)

@@ -249,7 +249,7 @@ class Dashboard:
 
     def output(self, request: Request) -> Response:
         """One stored output."""
-        key = contents.resolve(self.home_dir, request.path_params["digest"])
+        key = contents.resolve_key(self.home_dir, request.path_params["digest"])
         data = contents.get(self.home_dir, key, touch=False)
         values: dict[str, Any] = {"key": key, "size": len(data)}
         values["text"] = data[: pages.MOST_CHARACTERS].decode("utf-8", "replace")
@@ -271,7 +271,7 @@ class Dashboard:
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
         for hit in rows:
             hit["session"] = self._session_if_present(hit["group"])
-        unread = hits.reading_progress(self.home_dir)
+        unread = hits.reading_progress_if_unfinished(self.home_dir)
         values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 

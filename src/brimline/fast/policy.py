@@ -88,7 +88,7 @@ def load(home_dir: str, project_dir: str) -> Policy:
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline.settings import presets
 
-        presets.apply_environment(policy.values, policy.preset, io.env)
+        presets.apply_variables_of_preset(policy.values, policy.preset, io.env)
     apply_client_environment(policy.client)
     return policy
 
@@ -149,7 +149,7 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline.settings.catalogue import SETTINGS
     from brimline.settings.values import coerce, defaults
 
-    by_env = {setting.variable: setting for setting in SETTINGS if setting.allows_environment}
+    by_env = {setting.variable: setting for setting in SETTINGS if setting.may_environment_override}
     explicit = set(policy.explicit)
     for name in names:
         setting = by_env.get(name)
@@ -161,4 +161,4 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
         except ValueError:
             continue  # the default stays in force; `config explain` and `doctor` name the culprit
         explicit.add(setting.key)
-    presets.fill(policy.values, defaults(), explicit)
+    presets.fill_unset(policy.values, defaults(), explicit)

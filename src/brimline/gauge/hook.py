@@ -56,7 +56,7 @@ def post_compact(turn: Turn) -> None:
     event, state = turn.event, turn.state
     state.remember_compaction(file_size(event.transcript))
     turn.spool_event(event.name, trigger=event.trigger, summary_characters=len(event.summary))
-    if not state.just_moved_out():
+    if not state.moved_out_just_now():
         learned.note_compaction(turn.home, state, event.trigger)
 
 
@@ -69,8 +69,8 @@ def tidy(turn: Turn, _until: float) -> None:
     from brimline.gauge import forecast
     from brimline.state import history, learned
 
-    document: dict[str, Any] = {"points": learned.points(turn.home)}
-    segments = history.recent_segments(turn.home)
+    document: dict[str, Any] = {"points": learned.learned_points(turn.home)}
+    segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
         document["growth"] = forecast.mean_log_speed_by_generation(
             [

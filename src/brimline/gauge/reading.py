@@ -147,7 +147,7 @@ def measure(
     """
     tail = _uncompacted_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
-    observed = state.largest_behind(session.WINDOW)
+    observed = state.largest_number_after_prefix(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
     # The latest step alone may be so large that a few like it would fill the window.
     margin = reading.margin_tokens
@@ -165,7 +165,7 @@ def measure(
 def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.window_proved_by_occupancy(scan.largest_occupancy_tokens)
-    observed = max(state.largest_behind(session.WINDOW) or 0, proved or 0)
+    observed = max(state.largest_number_after_prefix(session.WINDOW) or 0, proved or 0)
     history = scan.occupancies_since_compaction
     return make_reading(last, state.snapshot(), policy, observed, history=history)
 
@@ -261,7 +261,7 @@ def _uncompacted_tail(transcript: str | None, requests: int, state: SessionState
         tail = read_tail(transcript, requests)
     except FileNotFoundError:
         return Tail()
-    compacted_size = state.largest_behind(session.COMPACTED) if state else None
+    compacted_size = state.largest_number_after_prefix(session.COMPACTED) if state else None
     if not state or not compacted_size or not tail.usage or tail.offset >= compacted_size:
         return tail
     if file_size(transcript) < compacted_size:

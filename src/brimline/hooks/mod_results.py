@@ -47,7 +47,7 @@ def _age_offers_by_unseen_results(turn: Turn, number: object) -> None:
     from brimline.offload import hook
 
     if isinstance(number, int) and number > 1:
-        hook.age_repeat_offers(turn, number - 1)
+        hook.count_down_repeat_offers(turn, number - 1)
 
 
 def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def main(path: str, copy: str) -> None:
     with open(copy, "ab", buffering=0) as file:
         rehearsal = Rehearsal(home_dir, project, copy, file)
         copies = Copies()
-        for value in read.rows(path):
+        for value in read.rows_of_file(path):
             for happening in [] if copies.is_copy(value) else rehearsal.read_row(value):
                 sys.stdout.write(json.dumps(happening) + "\n")
 
@@ -76,7 +76,7 @@ class Rehearsal:
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 happenings += self._ask_rooms("PostToolUse", event)
-        prompt = words.user_prompt(value) if row.kind_of(value) == "user" else ""
+        prompt = words.user_prompt(value) if row.type_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})

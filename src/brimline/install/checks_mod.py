@@ -35,14 +35,14 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
     if inside == "off":
         yield "mod-off", {}
         return
-    wired = parts.choose_wiring(home_dir, parts.settings_path("user", project_dir))
+    wired = parts.choose_python_and_wiring(home_dir, parts.settings_path("user", project_dir))
     if modfolder.Mod(home_dir, wired).install(do=False).files:
         yield "mod-stale", {"folder": modfolder.mod_folder(home_dir)}
     settings = _read_all_settings(project_dir)
-    yield _judge_last_session(home_dir, settings)
+    yield _judge_whether_last_session_had_mod(home_dir, settings)
     for command in _foreign_precompact_commands(settings):
         yield "mod-precompact", {"command": command}
-    for name in _rival_mods(settings):
+    for name in _names_of_rival_mods(settings):
         yield "mod-rival", {"rival": name, "plugin": client.PLUGIN_ID}
 
 
@@ -51,7 +51,7 @@ def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
     return [clientsettings.read_file(path) for path in files]
 
 
-def _judge_last_session(home_dir: str, settings: list[dict[str, Any]]) -> Said:
+def _judge_whether_last_session_had_mod(home_dir: str, settings: list[dict[str, Any]]) -> Said:
     """Whether the last session had the mod, and if not, why."""
     folder = paths.sessions_dir(home_dir)
     spools = sorted(Path(folder).glob("*/spool.jsonl"), key=lambda path: path.stat().st_mtime)
@@ -69,7 +69,7 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
         return 'settings have "disableAllHooks"'
     if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):
         return "the organisation's settings allow no other mods"
-    version = client.installed_version()
+    version = client.client_version_on_path()
     if version and version < _OLDEST:
         return f"the client is older than {'.'.join(map(str, _OLDEST))}"
     return "it began before the mod was installed, or with --bare, --safe-mode or another policy"
@@ -82,17 +82,17 @@ def _foreign_precompact_commands(settings: list[dict[str, Any]]) -> list[str]:
     return [str(entry.get("command")) for entry in held if not entries.parse_hook(entry)]
 
 
-def _rival_mods(settings: list[dict[str, Any]]) -> list[str]:
+def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
     """Other mods that answer a compaction and come before ours: the first that answers wins."""
     names: dict[str, bool] = {}
     for found in settings:
         held = found.get("enabledPlugins")
         names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
     earlier = itertools.takewhile(lambda name: name != client.PLUGIN_ID, names)
-    return [name for name in earlier if names[name] and _answers_compaction(name)]
+    return [name for name in earlier if names[name] and _plugin_answers_compaction(name)]
 
 
-def _answers_compaction(name: str) -> bool:
+def _plugin_answers_compaction(name: str) -> bool:
     return any(
         b"session.compact" in module.read_bytes()
         for folder in client.folders_of_plugin(name)

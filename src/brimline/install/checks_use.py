@@ -41,7 +41,7 @@ _FEW_CLEANUP_DAYS = 7
 def _check_data_folder(home_dir: str, _project_dir: str) -> list[Said]:
     is_new = not os.path.lexists(home_dir)
     said = {"home": home_dir, "quoted": shlex.quote(home_dir)}
-    probe = f"{_nearest_folder(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
+    probe = f"{_nearest_existing_path(home_dir)}/errors.jsonl.{os.getpid()}.0.tmp"
     try:
         io.create_exclusively(probe, b"doctor\n")
         io.remove(probe)
@@ -50,22 +50,22 @@ def _check_data_folder(home_dir: str, _project_dir: str) -> list[Said]:
     if is_new:
         return [("no-data-folder", said)]
     kept = [*datafolder.our_folders(home_dir), *datafolder.our_files(home_dir)]
-    loose = [path for path in kept if _mode_of(path) & _FOR_OTHERS]
+    loose = [path for path in kept if _file_mode_or_zero(path) & _FOR_OTHERS]
     if not loose:
         return [("data-folder", said)]
     # Behind a closed folder nobody gets at them; the user's own editor made them so.
-    said["level"] = "broken" if _mode_of(home_dir) & _FOR_OTHERS else "warning"
+    said["level"] = "broken" if _file_mode_or_zero(home_dir) & _FOR_OTHERS else "warning"
     return [("data-readable", said | {"first": loose[0]})]
 
 
-def _nearest_folder(path: str) -> str:
+def _nearest_existing_path(path: str) -> str:
     """The path itself, or the nearest one above it that is there."""
     while not os.path.lexists(path):
         path = os.path.dirname(path)
     return path
 
 
-def _mode_of(path: str) -> int:
+def _file_mode_or_zero(path: str) -> int:
     try:
         return os.stat(path).st_mode
     except OSError:
@@ -93,7 +93,7 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 
 def _check_store(home_dir: str, project_dir: str) -> list[Said]:
-    if not os.path.isdir(layout.root(home_dir)):
+    if not os.path.isdir(layout.store_folder(home_dir)):
         return []
     try:
         layout.refuse_newer_format(home_dir)
@@ -113,7 +113,7 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
 
 
 def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
-    program, version = client.claude_on_path(), client.installed_version()
+    program, version = client.claude_on_path(), client.client_version_on_path()
     shown = {"version": version, "oldest": _OLDEST_CLIENT, "tested": _TESTED_CLIENT}
     said = {name: ".".join(map(str, numbers)) for name, numbers in shown.items()}
     said["program"] = program or ""
@@ -127,7 +127,7 @@ def _check_client_version(_home_dir: str, _project_dir: str) -> Iterator[Said]:
         yield "client-new" if version > _TESTED_CLIENT else "client-version", said
 
 
-def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_where_client_compacts(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Where the client compacts, and whether what brimline says comes in order before that."""
     rules = config.current_policy(home_dir, project_dir)
     reading = _reading_of_newest_session(home_dir, project_dir, rules)
@@ -148,7 +148,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "compaction-pct", {"percent": percent, "window": least}
     if chosen and chosen < LEAST_WINDOW_TOKENS:
         yield "compaction-window", {"window": f"{chosen:,}", "least": LEAST_WINDOW_TOKENS}
-    yield _judge_order(rules.values, reading)
+    yield _judge_order_of_tiers_and_compaction(rules.values, reading)
 
 
 def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Policy) -> Reading:
@@ -161,11 +161,11 @@ def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Po
         return measure(None, SessionState(home_dir, None), rules)
 
 
-def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
+def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Reading) -> Said:
     """Whether ceiling, tiers and compaction come in this order, for the window of a reading."""
     point, window = reading.compaction.tokens, reading.window.tokens
     ceiling = None if values["guard.ceiling"] == "off" else Ceiling(window, values).tokens
-    tiers = _tier_tokens(values, reading)
+    tiers = _tokens_where_tiers_begin(values, reading)
     points = {} if ceiling is None else {"ceiling": ceiling}
     points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
     points[reading.compaction.goal] = point
@@ -180,7 +180,7 @@ def _judge_order(values: dict[str, Any], reading: Reading) -> Said:
     return "ordering" if is_in_order else "out-of-order", said
 
 
-def _tier_tokens(values: dict[str, Any], reading: Reading) -> list[int]:
+def _tokens_where_tiers_begin(values: dict[str, Any], reading: Reading) -> list[int]:
     """Where the tiers begin, in tokens, the first one first; none where the preset is silent."""
     if not presets.preset_named(values["guard.preset"])["tiers"]:
         return []
@@ -205,5 +205,5 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
     *table.traces_named("check"),
-    *(_check_client_version, _check_compaction, _check_client_cleanup),
+    *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),
 )

@@ -23,9 +23,9 @@ _REASON_LENGTH = 200
 _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 
 
-def registered_server() -> dict[str, Any] | None:
+def registered_mcp_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.client_notes("mcpServers").get(SERVER)
+    found = clientsettings.noted_by_client("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
@@ -37,9 +37,9 @@ def is_our_server(found: dict[str, Any]) -> bool:
     return words[-1:] == ["mcp"] and "brimline" in " ".join(map(str, words))
 
 
-def folder_of_marketplace() -> str | None:
+def folder_of_our_marketplace() -> str | None:
     """The folder that the client takes the marketplace of our name from; None without one."""
-    known = clientsettings.read_file(_record_path("known_marketplaces"))
+    known = clientsettings.read_file(_path_of_clients_plugin_record("known_marketplaces"))
     path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
     return path if isinstance(path, str) else None
 
@@ -58,12 +58,12 @@ def claude_on_path() -> str | None:
     return shutil.which("claude")
 
 
-def command_line(arguments: Sequence[str]) -> str:
+def command_as_typed(arguments: Sequence[str]) -> str:
     """The command as a person types it."""
     return shlex.join(["claude", *arguments])
 
 
-def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
+def run_client_or_problem(arguments: Sequence[str], timeout_s: float = _TIMEOUT_S) -> str | None:
     """Run it; returns the reason where it did not do what it was asked for."""
     program = claude_on_path()
     if program is None:
@@ -81,7 +81,7 @@ def problem_running_client(arguments: Sequence[str], timeout_s: float = _TIMEOUT
     return said if code else None
 
 
-def installed_version() -> tuple[int, ...]:
+def client_version_on_path() -> tuple[int, ...]:
     """The version of the client on PATH; nothing where there is none or it does not say.
 
     It is asked away from the user's home, which it would write to.
@@ -102,7 +102,7 @@ def installed_version() -> tuple[int, ...]:
 
 def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_file(_record_path("installed_plugins"))
+    plugins = clientsettings.read_file(_path_of_clients_plugin_record("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]
@@ -129,7 +129,7 @@ def _run_command(
         return done.returncode, said.read().decode("utf-8", "replace")
 
 
-def _record_path(name: str) -> str:
+def _path_of_clients_plugin_record(name: str) -> str:
     return f"{paths.client_config_dir()}/plugins/{name}.json"
 
 

@@ -67,30 +67,30 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     options = _Asked(**chosen)
     home_dir, project_dir = paths.home(), os.getcwd()
     path = parts.settings_path(options.scope, project_dir)
-    wired = parts.choose_wiring(home_dir, path, options.interpreter)
+    wired = parts.choose_python_and_wiring(home_dir, path, options.interpreter)
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
     plans = _install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
-    whole = Plan.joined([*plans, remarks])
+    whole = Plan.join_plans([*plans, remarks])
     place = to_install[0].subject
     report = {"settings": place, "interpreter": wired.interpreter}
-    patch = _patch(whole, in_full=as_json) if diff or dry_run else ""
-    shown = [patch.rstrip("\n")] * bool(diff and patch) + _what_changes(to_install, plans, wired)
+    patch = _diff_of_plan(whole, in_full=as_json) if diff or dry_run else ""
+    shown = [patch.rstrip("\n")] * bool(diff and patch) + _lines_of_plans(to_install, plans, wired)
     already = f"Already installed in {place}; nothing to change."
     if dry_run:
-        lines = [*(shown or [already]), *_remarks(whole)]
-        document = report | _outcome(whole) | {"diff": patch}
+        lines = [*(shown or [already]), *_warning_and_note_lines(whole)]
+        document = report | _plan_document(whole) | {"diff": patch}
         output.answer(document, "\n".join(lines), as_json=as_json)
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
         output.ask_consent("Go ahead?", yes=yes)
-    remarks.warnings += _make_ready(wired, project_dir)
-    done = Plan.joined([*_install_parts(to_install, do=True), remarks])
+    remarks.warnings += _make_data_folder_and_compile(wired, project_dir)
+    done = Plan.join_plans([*_install_parts(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
-    text = "\n".join([*(lines if done.has_changes else [already]), *_remarks(done)])
-    output.answer(report | _outcome(done), text, as_json=as_json)
+    text = "\n".join([*(lines if done.has_changes else [already]), *_warning_and_note_lines(done)])
+    output.answer(report | _plan_document(done), text, as_json=as_json)
     _offer_past_sessions(home_dir, project_dir, yes=yes)
 
 
@@ -98,7 +98,7 @@ def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     """Let memory read the sessions there are, if the user wants that now."""
     from brimline.memory import deep, hits
 
-    state = hits.reading_progress(home_dir)
+    state = hits.reading_progress_if_unfinished(home_dir)
     if state is None:
         return
     sessions = output.counted(state["sessions"] - state["read"], "past session")
@@ -108,7 +108,7 @@ def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
         return
     exclude = config.load(home_dir, project_dir).values["memory.exclude"]
     try:
-        total = deep.unread_bytes(home_dir, project_dir)
+        total = deep.bytes_of_unread_sources(home_dir, project_dir)
         with output.Progress("Reading sessions", total) as progress:
             deep.index_sources(home_dir, project_dir, exclude, progress=progress.update)
     except (KeyboardInterrupt, BrimlineError, OSError) as error:
@@ -128,7 +128,7 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
       brimline uninstall --yes
       brimline uninstall --delete-data
     """
-    home_dir, project_dir = parts.installed_home(paths.home()), os.getcwd()
+    home_dir, project_dir = parts.data_folder_of_installation(paths.home()), os.getcwd()
     installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
@@ -137,12 +137,12 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     done = [_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
-    whole = Plan.joined(done)
-    whole.files += parts.drop_launcher(home_dir, project_dir)
+    whole = Plan.join_plans(done)
+    whole.files += parts.remove_launcher_if_unused(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
-    report |= _outcome(whole) | {"restored_sessions": restored, "problems": problems}
+    report |= _plan_document(whole) | {"restored_sessions": restored, "problems": problems}
     report |= _delete_data(data, problems)
-    text = "\n".join([*_uninstall_lines(out, report, home_dir), *_remarks(whole)])
+    text = "\n".join([*_uninstall_lines(out, report, home_dir), *_warning_and_note_lines(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
@@ -157,7 +157,7 @@ def _ask_to_remove(
         part.subject for part, plan in zip(installed, plans, strict=True) if plan.has_changes
     ]
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
-    question += data.question_lines() if data else []
+    question += data.lines_on_what_deleting_means() if data else []
     if question:
         output.ask_consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
@@ -197,7 +197,7 @@ def _parts_to_install(
     Slash commands, the MCP server and the mod are the user's: the other scopes are shared with
     others, or would show them in one folder only, so that there they are left out.
     """
-    started = pythons.our_program(home_dir)
+    started = pythons.program_of_this_process(home_dir)
     if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
         wired = wired._replace(rules=entries.recall_rules(started.shell_line()))
     if options.scope == "user":
@@ -224,11 +224,11 @@ def _install_parts(found: list[Part], *, do: bool) -> list[Plan]:
     return plans
 
 
-def _what_changes(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
+def _lines_of_plans(found: list[Part], plans: list[Plan], wired: entries.Wiring) -> list[str]:
     """What would happen, a line for each part; none where nothing would."""
     lines = []
     for part, plan in zip(found, plans, strict=True):
-        lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.call_lines]]
+        lines += [*_file_lines(part, plan), *[f"run     {line}" for line in plan.client_call_lines]]
     if not lines:
         return []
     if any(isinstance(part, parts.McpServer) for part in found) and not client.claude_on_path():
@@ -251,14 +251,14 @@ def _file_lines(part: Part, plan: Plan) -> list[str]:
     named = [(change.path, [change]) for change in files]
     if isinstance(part, parts.Commands | Mod) and files:
         named = [(f"{part.subject} ({output.counted(len(files), 'file')})", files)]
-    return [f"{_verb(changes)}  {name}" for name, changes in named]
+    return [f"{_write_or_change_word(changes)}  {name}" for name, changes in named]
 
 
-def _verb(changes: list[Change]) -> str:
+def _write_or_change_word(changes: list[Change]) -> str:
     return "write " if all(change.before is None for change in changes) else "change"
 
 
-def _remarks(plan: Plan) -> list[str]:
+def _warning_and_note_lines(plan: Plan) -> list[str]:
     """What did not work, what is left alone, and what is left to the user."""
     lines = [f"Warning: {text}" for text in plan.warnings]
     lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
@@ -268,24 +268,24 @@ def _remarks(plan: Plan) -> list[str]:
     return [*lines, *["Left for you to run:"][: len(plan.to_do)], *[f"  {t}" for t in plan.to_do]]
 
 
-def _outcome(plan: Plan) -> dict[str, Any]:
+def _plan_document(plan: Plan) -> dict[str, Any]:
     """What was or would be done, under stable keys."""
     return {
         "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
-        "client_calls": plan.call_lines,
+        "client_calls": plan.client_call_lines,
         **output.attributes(plan, "to_do notes warnings"),
         "backup": plan.backup or None,
     }
 
 
-def _patch(plan: Plan, *, in_full: bool) -> str:
+def _diff_of_plan(plan: Plan, *, in_full: bool) -> str:
     """The changes as a patch, exact to the last newline; else long new files by their size."""
-    lines = [line for change in plan.files for line in _file_patch(change, in_full=in_full)]
+    lines = [line for change in plan.files for line in _diff_lines_of_file(change, in_full=in_full)]
     return "".join(line if line.endswith("\n") else line + _NO_NEWLINE for line in lines)
 
 
-def _file_patch(change: Change, *, in_full: bool) -> Iterable[str]:
+def _diff_lines_of_file(change: Change, *, in_full: bool) -> Iterable[str]:
     path, before, after = change
     size = len(after or b"")
     if before is None and size > _LONG_BYTES and not in_full:
@@ -299,7 +299,7 @@ def _lines_with_ends(raw: bytes | None) -> list[str]:
     return [line.decode("utf-8", "replace") for line in (raw or b"").splitlines(keepends=True)]
 
 
-def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
+def _make_data_folder_and_compile(wired: entries.Wiring, project_dir: str) -> list[str]:
     """Make the data folder, compile package and settings; returns what hooks can do without."""
     try:
         io.make_folders(wired.home)
@@ -311,7 +311,7 @@ def _make_ready(wired: entries.Wiring, project_dir: str) -> list[str]:
             "changed, BRIMLINE_HOME can name another one"
         ) from error
     problem = pythons.precompile(wired.interpreter, wired.root)
-    if problem and not pythons.can_start(wired.interpreter, wired.root):
+    if problem and not pythons.can_interpreter_import_hooks(wired.interpreter, wired.root):
         raise InstallError(problem)
     return [f"{problem}; hooks work, but each one takes longer"] if problem else []
 
@@ -323,7 +323,7 @@ def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list
     settings: list[Part] = [Settings(path, home_dir, project_dir) for path in chosen]
     if scope not in (None, "user"):
         return settings
-    started = pythons.our_program(home_dir)
+    started = pythons.program_of_this_process(home_dir)
     # The mod last: once no settings name it, the client's command changes none of them.
     return [parts.Commands(home_dir, started), parts.McpServer(started), *settings, Mod(home_dir)]
 
@@ -349,10 +349,10 @@ def _uninstall_lines(out: list[Part], report: dict[str, Any], home_dir: str) -> 
     still = "Sessions that are running keep their hooks until they end."
     lines.append(still if lines else "brimline was in no settings file; nothing was removed.")
     lines += [f"Restored the purged session {path}." for path in report["restored_sessions"]]
-    return lines + _data_lines(report, home_dir)
+    return lines + _lines_on_what_became_of_data(report, home_dir)
 
 
-def _data_lines(report: dict[str, Any], home_dir: str) -> list[str]:
+def _lines_on_what_became_of_data(report: dict[str, Any], home_dir: str) -> list[str]:
     """What became of the data folder, and of backups beside sessions."""
     lines = []
     if report["data_deleted"] or os.path.isdir(home_dir):

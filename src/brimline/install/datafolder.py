@@ -82,14 +82,14 @@ class Stored:
         self.home_dir = home_dir
         self.problems: list[str] = []
         self._keys: dict[str, set[str]] = {}
-        noted = self._read_rewrite_notes()
+        noted = self._collect_rewritten_sessions()
         beside = [backup for path in (*self._keys, *noted) for backup in restore.backups_of(path)]
         known = {backup.path: backup.session for backup in [*restore.all_backups(), *beside]}
         # A session may have moved away from its backup.
         there = [p for p, of in known.items() if os.path.exists(of) or noted.get(of)]
         self.backups, self.only_copies = sorted(there), sorted(known.keys() - there)
 
-    def _read_rewrite_notes(self) -> dict[str, bool]:
+    def _collect_rewritten_sessions(self) -> dict[str, bool]:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
         for name in restore.noted_sessions(self.home_dir):
@@ -102,7 +102,7 @@ class Stored:
                     self._keys.setdefault(path, set()).update(note.keys)
         return noted
 
-    def question_lines(self) -> list[str]:
+    def lines_on_what_deleting_means(self) -> list[str]:
         """What deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:

@@ -42,7 +42,7 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
     from brimline.install import checks_mod, checks_use
 
-    checks: list[Check] = [_check_settings, _check_status_line, _check_slash_commands]
+    checks: list[Check] = [_check_settings_and_entries, _check_status_line, _check_slash_commands]
     checks += [_check_mcp_server, checks_mod.check, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
@@ -85,7 +85,7 @@ def summary_text(document: dict[str, Any]) -> str:
     return f"It works; {warned} to look at." if warned else "All is well."
 
 
-def _check_settings(home_dir: str, project_dir: str) -> Iterator[Said]:
+def _check_settings_and_entries(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The settings files, and our entries in them."""
     settings: dict[str, dict[str, Any]] = {}
     files = clientsettings.settings_files(project_dir)
@@ -113,7 +113,7 @@ def _check_entries(
     """Our entries in one settings file, and what they start."""
     place = {"path": path, "events": _missing_events(ours)}
     place["install"] = _install_command(path, project_dir)
-    yield _judge_entries(path, ours, home_dir, project_dir), place
+    yield _judge_whether_entries_are_current(path, ours, home_dir, project_dir), place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -135,12 +135,12 @@ def _missing_events(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _judge_entries(
+def _judge_whether_entries_are_current(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> str:
     if _missing_events(ours):
         return "events-missing"
-    wired = parts.wiring_for(ours[0].interpreter or "", home_dir)
+    wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
     plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
     return "entries-stale" if plan.has_changes else "entries-current"
 
@@ -167,16 +167,16 @@ def _check_started_program(started: entries.Installed) -> Iterator[Said]:
         return
     if launcher:
         yield "launcher", said
-    problem = pythons.problem_with(python)
+    problem = pythons.why_interpreter_unusable(python)
     if problem:
         yield "interpreter-unusable", said | {"problem": problem}
         return
-    version, _ = pythons.probe_interpreter(python) or ((), "")
+    version, _ = pythons.version_and_path_of_interpreter(python) or ((), "")
     yield "interpreter", said | {"version": ".".join(map(str, version))}
     if root and pythons.is_precompiled(python, root):
         yield "precompiled", said
     else:
-        startable = root and pythons.can_start(python, root)
+        startable = root and pythons.can_interpreter_import_hooks(python, root)
         yield "not-precompiled" if startable else "package-gone", said
 
 
@@ -185,7 +185,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
     has_mod = client.plugin_is_on(project_dir) is not None
-    started = pythons.our_program(home_dir)
+    started = pythons.program_of_this_process(home_dir)
     plan = parts.Commands(home_dir, started, has_mod=has_mod).install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]
     if names:
@@ -197,8 +197,8 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _check_mcp_server(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The MCP server."""
-    part = parts.McpServer(pythons.our_program(home_dir))
-    plan, found = part.install(do=False), client.registered_server()
+    part = parts.McpServer(pythons.program_of_this_process(home_dir))
+    plan, found = part.install(do=False), client.registered_mcp_server()
     wanted = parts.our_entries_in(parts.settings_path("user", project_dir))
     fix = {"fix": plan.to_do[0].partition("    #")[0] if plan.to_do else _INSTALL}
     if plan.notes:

@@ -37,7 +37,7 @@ class Wiring(NamedTuple):
     rules: tuple[str, ...] = ()
     """Permission rules that let the model fetch stored output without asking; none: as they are."""
 
-    def command(self, event: str) -> list[str]:
+    def hook_command(self, event: str) -> list[str]:
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
@@ -64,17 +64,17 @@ class Installed(NamedTuple):
     """The status line that was there before."""
 
 
-def launcher_for(interpreter: str, home_dir: str) -> str | None:
+def launcher_path_if_usable(interpreter: str, home_dir: str) -> str | None:
     """The launcher's path; None where a script cannot start this interpreter, or not from there."""
     first_line = os.fsencode(f"#!{interpreter} {_OPTIONS}")
     if len(first_line.split()) > 2 or len(first_line) > _FIRST_LINE_BYTES:  # noqa: PLR2004 - path and options
         return None
     path = home_dir + LAUNCHER
     is_anothers = os.path.lexists(path) and not is_launcher(path)
-    return None if is_anothers or _forbids_programs(home_dir) else path
+    return None if is_anothers or _is_on_noexec_disk(home_dir) else path
 
 
-def _forbids_programs(folder: str) -> bool:
+def _is_on_noexec_disk(folder: str) -> bool:
     """Whether nothing can be started from the disk that a folder is, or will be, on."""
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -83,7 +83,7 @@ def _forbids_programs(folder: str) -> bool:
 
 def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
-    return {event: _event_group(event, wiring) for event in table.EVENTS}
+    return {event: _hook_group_for_event(event, wiring) for event in table.EVENTS}
 
 
 def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
@@ -92,7 +92,7 @@ def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     The command that was there before, an empty one too, is carried as the last argument, so that it
     survives the loss of anything else of ours.
     """
-    return shlex.join([*wiring.command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
+    return shlex.join([*wiring.hook_command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
 
 
 def parse_statusline(command: str | None) -> Installed | None:
@@ -116,17 +116,17 @@ def parse_command(program: str, arguments: list[str]) -> Installed | None:
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
         first, _, code = _launcher_text(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
-        root, home = _parse_code(code)[0], program.removesuffix(LAUNCHER)
+        root, home = _package_and_data_folder_in_code(code)[0], program.removesuffix(LAUNCHER)
         name, *wrapped = arguments
         return Installed(name, program, interpreter, root, home, *wrapped[:1])
     if len(arguments) <= _CODE_AT + 1 or not is_bootstrap(arguments[_CODE_AT]):
         return None
-    root, told_home = _parse_code(arguments[_CODE_AT])
+    root, told_home = _package_and_data_folder_in_code(arguments[_CODE_AT])
     name, *wrapped = arguments[_CODE_AT + 1 :]
     return Installed(name, None, program, root, told_home, *wrapped[:1])
 
 
-def _parse_code(code: str) -> tuple[str | None, str | None]:
+def _package_and_data_folder_in_code(code: str) -> tuple[str | None, str | None]:
     """The package's folder and the data folder that code of ours names."""
     match = _CODE.search(code)
     try:
@@ -194,9 +194,9 @@ def is_our_rule(rule: Any) -> bool:
     return started or text in clientsettings.RECALL_RULES
 
 
-def _event_group(event: str, wiring: Wiring) -> dict[str, Any]:
+def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     answered = table.EVENTS[event]
-    command, *arguments = wiring.command(event)
+    command, *arguments = wiring.hook_command(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
     matcher = answered.matcher(("scout",) if wiring.scout else ())

@@ -35,7 +35,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAIL = re.compile(r"(\r?\n)[ \t]*")
 
 
-def load(text: str) -> Any:
+def parse_json_text(text: str) -> Any:
     """The value of a JSON text: of duplicate keys the last one counts.
 
     Raises:
@@ -85,7 +85,7 @@ def remove(text: str, path: Path) -> str:
         return text[: child.begin] + text[children[1].begin :]
     opened, closing = parent.start + 1, parent.end - 1
     before, after = text[opened : child.begin], text[child.end : closing]
-    return text[:opened] + _blank_of_empty_container(before, after) + text[closing:]
+    return text[:opened] + _blank_left_in_emptied_container(before, after) + text[closing:]
 
 
 class _Node(NamedTuple):
@@ -104,7 +104,7 @@ def _nodes_on_path(text: str, path: Path) -> list[_Node]:
     Raises:
         IndexError: there is none.
     """
-    load(text)
+    parse_json_text(text)
     try:
         chain = [_parse_node(text, "", _skip_space(text, 0), _skip_space(text, 0))]
     except RecursionError:
@@ -118,13 +118,13 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
     """The value that begins at `start`, in a text that is known to be JSON."""
     children: list[_Node] = []
     if text[start] not in "{[":
-        return _Node(key, begin, start, _end_of(_SCALAR, text, start), children)
+        return _Node(key, begin, start, _end_of_match_at(_SCALAR, text, start), children)
     place = _skip_space(text, start + 1)
     while text[place] not in "}]":
         name: str | int = len(children)
         inner = place
         if text[start] == "{":
-            name_end = _end_of(_SCALAR, text, place)
+            name_end = _end_of_match_at(_SCALAR, text, place)
             name = json.loads(text[place:name_end])
             inner = _skip_space(text, _skip_space(text, name_end) + 1)
         children.append(_parse_node(text, name, place, inner))
@@ -136,12 +136,12 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
 
 def _add_child(text: str, path: Path, name: str, value: object) -> str:
     *_, target = _nodes_on_path(text, path)
-    at, newline = target.end - 1, _line_break(text)
+    at, newline = target.end - 1, _line_break_used_in(text)
     if target.children:
         last = target.children[-1]
         at, indent, tail = last.end, _line_indent(text, last.begin), ""
         before = target.children[-2].end if len(target.children) > 1 else target.start + 1
-        in_lines = _has_break(text[before : last.begin])
+        in_lines = _has_line_break(text[before : last.begin])
         lead = "," + newline + indent if in_lines else ", "
     elif _is_on_one_line(text):
         indent = lead = ""
@@ -158,12 +158,12 @@ def _render(text: str, value: object, indent: str) -> str:
     unit = None if _is_on_one_line(text) else _indent_unit(text)
     written = json.dumps(value, ensure_ascii=False, indent=unit)
     written = _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
-    return written.replace("\n", _line_break(text) + indent)
+    return written.replace("\n", _line_break_used_in(text) + indent)
 
 
 def _is_on_one_line(text: str) -> bool:
     """Whether all of it is on one line; `{}` shows no style."""
-    return not _has_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
+    return not _has_line_break(text.strip()) and bool(text.strip(" \t\r\n{}[]"))
 
 
 def _indent_unit(text: str) -> str:
@@ -171,25 +171,25 @@ def _indent_unit(text: str) -> str:
     return found[1] if found else _DEFAULT_UNIT
 
 
-def _blank_of_empty_container(before: str, after: str) -> str:
+def _blank_left_in_emptied_container(before: str, after: str) -> str:
     """Recover what an empty container held from the blanks around its only child."""
     tail = _TAIL.fullmatch(after)
     if tail is None:
-        return before if before == after and not _has_break(before) else ""
+        return before if before == after and not _has_line_break(before) else ""
     head = before.rstrip(" \t")
     return head.removesuffix(tail[1]) if head.endswith(tail[1]) else ""
 
 
-def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+def _end_of_match_at(pattern: re.Pattern[str], text: str, at: int) -> int:
     found = pattern.match(text, at)
     return found.end() if found else at
 
 
 def _skip_space(text: str, at: int) -> int:
-    return _end_of(_BLANK, text, at)
+    return _end_of_match_at(_BLANK, text, at)
 
 
-def _line_break(text: str) -> str:
+def _line_break_used_in(text: str) -> str:
     return "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
 
 
@@ -199,5 +199,5 @@ def _line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _has_break(text: str) -> bool:
+def _has_line_break(text: str) -> bool:
     return "\n" in text or "\r" in text

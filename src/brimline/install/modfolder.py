@@ -16,7 +16,7 @@ from brimline.errors import InstallError
 from brimline.fast import io
 from brimline.install import client, entries, modsource
 from brimline.install.parts import Plan
-from brimline.install.records import Change, read_plain_file
+from brimline.install.records import Change, read_if_plain_file
 from brimline.settings import clientsettings
 
 EFFECT = (
@@ -52,7 +52,7 @@ class Mod:
         if io.names_in(self.folder) and not _is_our_marketplace(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
         wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
-        found = [Change(path, read_plain_file(path), text) for path, text in wanted.items()]
+        found = [Change(path, read_if_plain_file(path), text) for path, text in wanted.items()]
         plan = Plan([change for change in found if change.before != change.after])
         return plan.write_files() if do else plan
 
@@ -60,8 +60,8 @@ class Mod:
         """Remove the folder, and have the client forget that there was such a plugin."""
         ours = os.walk(self.folder) if _is_our_marketplace(self.folder) else ()
         present = [f"{at}/{name}" for at, _, names in ours for name in sorted(names)]
-        plan = Plan([Change(path, read_plain_file(path), None) for path in present])
-        known = client.folder_of_marketplace()
+        plan = Plan([Change(path, read_if_plain_file(path), None) for path in present])
+        known = client.folder_of_our_marketplace()
         if known and os.path.realpath(known) == os.path.realpath(self.folder):
             plan.calls = [("plugin", "marketplace", "remove", client.MARKETPLACE)]
         if do and present:
@@ -84,13 +84,13 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
         | ({"argumentHint": command.hint} if command.hint else {})
         for command in (*slashcommands.ANSWERED, slashcommands.PANE)
     ]
-    started: dict[str, Any] = {"command": wired.command("mod"), "own": wired.launcher or _CODE}
-    started["hook"], started["commands"] = wired.command("")[:-1], commands
+    started: dict[str, Any] = {"command": wired.hook_command("mod"), "own": wired.launcher or _CODE}
+    started["hook"], started["commands"] = wired.hook_command("")[:-1], commands
     return {
         _MARKETPLACE_FILE: _json_bytes(marketplace),
         f"{client.PLUGIN}/.claude-plugin/plugin.json": _json_bytes(about | {"author": _OWNER}),
         f"{client.PLUGIN}/hooks/hooks.json": _json_bytes({"modules": ["./register.js"]}),
-        f"{client.PLUGIN}/hooks/register.js": modsource.joined_source(),
+        f"{client.PLUGIN}/hooks/register.js": modsource.joined_mod_javascript(),
         f"{client.PLUGIN}/brimline.json": _json_bytes(started),
     }
 

@@ -46,7 +46,7 @@ class Plan:
     backup: str = ""
 
     @classmethod
-    def joined(cls, plans: Iterable[Plan]) -> Plan:
+    def join_plans(cls, plans: Iterable[Plan]) -> Plan:
         """Several as one."""
         whole = cls()
         for plan in plans:
@@ -61,9 +61,9 @@ class Plan:
         return bool(self.files or self.calls)
 
     @property
-    def call_lines(self) -> list[str]:
+    def client_call_lines(self) -> list[str]:
         """The calls as a person types them."""
-        return [client.command_line(call) for call in self.calls]
+        return [client.command_as_typed(call) for call in self.calls]
 
     def write_files(self) -> Plan:
         """The same, with the files written or removed.
@@ -85,12 +85,12 @@ class Plan:
         found = client.claude_on_path()
         for at, call in enumerate(self.calls if do or not found else []):
             if found and sys.stderr.isatty():  # it may take its time where the network is away
-                sys.stderr.write(f"asking the client: {client.command_line(call)}\n")
-            problem = client.problem_running_client(call)
+                sys.stderr.write(f"asking the client: {client.command_as_typed(call)}\n")
+            problem = client.run_client_or_problem(call)
             if problem:
                 if found:
-                    self.warnings.append(f"`{client.command_line(call)}` failed: {problem}")
-                self.to_do += [f"{line}    # {purpose}" for line in self.call_lines[at:]]
+                    self.warnings.append(f"`{client.command_as_typed(call)}` failed: {problem}")
+                self.to_do += [f"{line}    # {purpose}" for line in self.client_call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
 
@@ -112,7 +112,7 @@ def our_entries_in(path: str) -> list[entries.Installed]:
     return entries.our_hooks_in(clientsettings.read_file(path))
 
 
-def installed_home(home_dir: str) -> str:
+def data_folder_of_installation(home_dir: str) -> str:
     """The data folder that knows of the user's installation: where it does not, their entries may.
 
     Whoever set BRIMLINE_HOME when installing need not have it set now.
@@ -122,24 +122,24 @@ def installed_home(home_dir: str) -> str:
     return next((home for home in (home_dir, *named) if records.load_record(home, user)), home_dir)
 
 
-def choose_wiring(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
+def choose_python_and_wiring(home_dir: str, path: str, asked: str | None = None) -> entries.Wiring:
     """Where entries in a settings file shall point to; what runs the hooks already is kept.
 
     Raises:
         InstallError: there is no usable interpreter, or the one the user asked for is not.
     """
     python = pythons.choose_interpreter(asked, interpreter_in_use(home_dir, path))
-    return wiring_for(python, home_dir)
+    return wiring_for_interpreter(python, home_dir)
 
 
-def wiring_for(interpreter: str, home_dir: str) -> entries.Wiring:
+def wiring_for_interpreter(interpreter: str, home_dir: str) -> entries.Wiring:
     """Where entries of this installation point to.
 
     Raises:
         InstallError: one of the paths cannot be written into JSON.
     """
     scout = config.load(home_dir, home_dir, environment=False).values["scout.mode"] != "off"
-    launcher = entries.launcher_for(interpreter, home_dir)
+    launcher = entries.launcher_path_if_usable(interpreter, home_dir)
     wired = entries.Wiring(interpreter, pythons.package_root(), home_dir, launcher, scout)
     try:
         "".join(wired[:3]).encode()
@@ -167,14 +167,14 @@ def is_trusted_entry(entry: entries.Installed, path: str, home_dir: str) -> bool
     return path in (files["user"], files["managed"]) or entry.launcher == home_dir + LAUNCHER
 
 
-def drop_launcher(home_dir: str, project_dir: str) -> list[Change]:
+def remove_launcher_if_unused(home_dir: str, project_dir: str) -> list[Change]:
     """Remove the program that the client starts, once no settings that we know of name it."""
     path = home_dir + LAUNCHER
     files = known_settings_paths(home_dir, project_dir)
     started = [entry.launcher for file in files for entry in our_entries_in(file)]
     if path in started or not (os.path.lexists(path) and is_launcher(path)):
         return []
-    change = Change(path, records.read_plain_file(path), None)
+    change = Change(path, records.read_if_plain_file(path), None)
     change.carry_out()
     with contextlib.suppress(OSError):  # something else is in there
         os.rmdir(os.path.dirname(path))
@@ -210,14 +210,14 @@ class Settings:
         path = self.wired.launcher
         if path is None:
             return []
-        change = Change(path, records.read_plain_file(path), self.wired.launcher_bytes())
+        change = Change(path, records.read_if_plain_file(path), self.wired.launcher_bytes())
         current = change.before == change.after and os.access(path, os.X_OK)
         return [] if current else [change]
 
     def _install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
-            text = wiring.wire(file.text, self.wired, self._hidden_status_line())
+            text = wiring.wire(file.text, self.wired, self._status_line_of_weaker_scope())
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -254,16 +254,16 @@ class Settings:
 
     def _without_us(self, file: settingsfile.SettingsFile, known: Record | None) -> bytes | None:
         raw = file.raw or b""
-        if known and settingsfile.digest(raw) in known.written:
+        if known and settingsfile.sha256_of_content(raw) in known.written:
             return known.original
         named = b"brimline" in raw or LAUNCHER.encode() in raw
-        if not named or not (known or wiring.has_entries(file.text)):
+        if not named or not (known or wiring.has_entries_of_ours(file.text)):
             return raw  # what holds nothing of ours need not even be valid
-        text = wiring.unwire(file.text, _original_settings(known))
+        text = wiring.unwire(file.text, _settings_before_install(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse_settings(text) else file.encode(text)
 
-    def _hidden_status_line(self) -> str | None:
+    def _status_line_of_weaker_scope(self) -> str | None:
         """The status line of a weaker scope, which one in this settings file would hide."""
         found = None
         for scope in SCOPES:
@@ -278,15 +278,15 @@ class Settings:
 
 def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | None) -> Record:
     """What to put back: the first original while nobody else wrote, else this without us."""
-    written, original = [settingsfile.digest(after)], file.raw
-    if known and file.raw is not None and settingsfile.digest(file.raw) in known.written:
+    written, original = [settingsfile.sha256_of_content(after)], file.raw
+    if known and file.raw is not None and settingsfile.sha256_of_content(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
-    elif original is not None and wiring.has_entries(file.text):
-        original = file.encode(wiring.unwire(file.text, _original_settings(known)))
+    elif original is not None and wiring.has_entries_of_ours(file.text):
+        original = file.encode(wiring.unwire(file.text, _settings_before_install(known)))
     return Record(file.path, written, original)
 
 
-def _original_settings(known: Record | None) -> dict[str, Any] | None:
+def _settings_before_install(known: Record | None) -> dict[str, Any] | None:
     """What the settings were before us; None where that is not known."""
     if known is None:
         return None
@@ -304,7 +304,9 @@ class Commands:
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         line = self.started.shell_line
-        plan = self._plan(slashcommands.markdown_files(line, has_mod=self.has_mod), line())
+        plan = self._plan_for_files(
+            slashcommands.markdown_files(line, has_mod=self.has_mod), line()
+        )
         if line(*slashcommands.CARD.words) is None:
             why = f"the client cannot check a line that starts {self.started.interpreter} here"
             plan.warnings.append(f"/brim:card left out: {why}")
@@ -312,7 +314,7 @@ class Commands:
 
     def remove(self, *, do: bool) -> Plan:
         """Exactly the files that we wrote and nobody changed, and the folders that this empties."""
-        plan = self._plan({}, None)
+        plan = self._plan_for_files({}, None)
         if do:
             plan.write_files()
             with contextlib.suppress(OSError):  # somebody keeps something in it
@@ -320,19 +322,19 @@ class Commands:
                 os.rmdir(os.path.dirname(commands_folder()))
         return plan
 
-    def _plan(self, wanted: dict[str, bytes], line: str | None) -> Plan:
+    def _plan_for_files(self, wanted: dict[str, bytes], line: str | None) -> Plan:
         """What makes the folder hold exactly these files of ours; what is not ours is named."""
         folder, plan = commands_folder(), Plan()
         for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
-            before = records.read_plain_file(path)
+            before = records.read_if_plain_file(path)
             ours = before is not None and slashcommands.is_unchanged_file_of_ours(before)
             if not os.path.lexists(path) or ours:
                 plan.files.append(Change(path, before, after))
             elif before != after and name in slashcommands.NAMES:
                 plan.notes.append(f"{path} is not brimline's, or was changed: left")
         path, noted = f"{self.home_dir}/command", line.encode() if line else None
-        plan.files.append(Change(path, records.read_plain_file(path), noted))
+        plan.files.append(Change(path, records.read_if_plain_file(path), noted))
         plan.files = [change for change in plan.files if change.before != change.after]
         return plan
 
@@ -348,7 +350,7 @@ class McpServer:
 
     def install(self, *, do: bool) -> Plan:
         """Add it, or add it anew where it starts something else."""
-        registered, wanted = client.registered_server(), self.started.server()
+        registered, wanted = client.registered_mcp_server(), self.started.mcp_server_entry()
         if registered and not client.is_our_server(registered):
             return Plan(notes=["an MCP server of that name is registered that is not ours: left"])
         if not self.started.has_sdk:
@@ -362,13 +364,13 @@ class McpServer:
         addition = ("mcp", "add", "-s", "user", client.SERVER, *added)
         plan = Plan(calls=[*([_REMOVAL] if registered else []), addition])
         plan.call_client("the MCP server", do=do)
-        if do and plan.calls and client.registered_server() != wanted and not plan.warnings:
+        if do and plan.calls and client.registered_mcp_server() != wanted and not plan.warnings:
             plan.warnings.append("the client says that it registered the MCP server, but did not")
         return plan
 
     def remove(self, *, do: bool) -> Plan:
         """Have the client forget it, where it is ours."""
-        found = client.registered_server()
+        found = client.registered_mcp_server()
         plan = Plan(calls=[_REMOVAL] if found and client.is_our_server(found) else [])
         plan.call_client("the MCP server", do=do)
         return plan

@@ -51,25 +51,25 @@ def choose_interpreter(asked: str | None = None, installed: str | None = None) -
     """
     if asked:
         path = os.path.abspath(asked)
-        problem = problem_with(path)
+        problem = why_interpreter_unusable(path)
         if problem:
             raise InstallError(f"{asked} cannot run the hooks: {problem}")
         return path
     # A binary of the system outlives one of a version manager.
     own = os.path.abspath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
     for path in (installed or "", *_CANDIDATES, own):
-        if not problem_with(path):
+        if not why_interpreter_unusable(path):
             return path
     raise InstallError("no Python 3.11 or newer was found: name one with --interpreter")
 
 
-def problem_with(path: str) -> str | None:
+def why_interpreter_unusable(path: str) -> str | None:
     """Why an interpreter cannot run hooks, or None."""
     if not os.path.isabs(path):
         return "its path is not absolute"
     if not os.path.isfile(path):
         return "it does not exist"
-    found = probe_interpreter(path)
+    found = version_and_path_of_interpreter(path)
     if found is None:
         return "it does not run as a Python"
     version, executable = found
@@ -80,7 +80,7 @@ def problem_with(path: str) -> str | None:
     return None
 
 
-def probe_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
+def version_and_path_of_interpreter(path: str) -> tuple[tuple[int, ...], str] | None:
     """An interpreter's version and its own path; None where it does not run."""
     done = _run_program([path, "-I", "-S", "-c", _VERSION])
     try:
@@ -107,7 +107,7 @@ def is_precompiled(interpreter: str, root: str) -> bool:
     return _problem_running_code(interpreter, root, _CHECK) is None
 
 
-def can_start(interpreter: str, root: str) -> bool:
+def can_interpreter_import_hooks(interpreter: str, root: str) -> bool:
     """Whether the interpreter finds the package at all; without it hooks do nothing, silently."""
     return _problem_running_code(interpreter, root, "import brimline.hooks.entry\n") is None
 
@@ -133,24 +133,24 @@ class Program(NamedTuple):
     has_sdk: bool
     """Whether the MCP server's library is there."""
 
-    def server(self) -> dict[str, Any]:
+    def mcp_server_entry(self) -> dict[str, Any]:
         """How the client starts the MCP server."""
         arguments = [*self.options, "mcp"]
-        return {"command": self.interpreter, "args": arguments, "env": self.environment()}
+        return {"command": self.interpreter, "args": arguments, "env": self.environment_variables()}
 
-    def environment(self) -> dict[str, str]:
+    def environment_variables(self) -> dict[str, str]:
         """The variables that the command needs."""
         return {"BRIMLINE_HOME": self.home} if self.home else {}
 
     def shell_line(self, *words: str) -> str | None:
         """The command for a shell; None where the client could not check it before it runs."""
-        told = [f"{name}={value}" for name, value in self.environment().items()]
+        told = [f"{name}={value}" for name, value in self.environment_variables().items()]
         words = (*(["env", *told] if told else []), self.interpreter, *self.options, *words)
         line = shlex.join(words)
         return line if _PLAIN_LINE.fullmatch(line) else None
 
 
-def our_program(home_dir: str) -> Program:
+def program_of_this_process(home_dir: str) -> Program:
     """The command as this very process runs it, without the current folder on the import path."""
     # The usual data folder need not be told.
     home = None if home_dir == f"{paths.client_config_dir()}/brimline" else home_dir

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from brimline.errors import InstallError, reason
 from brimline.fast import io
-from brimline.install.settingsfile import digest
+from brimline.install.settingsfile import sha256_of_content
 from brimline.launch import LAUNCHER
 
 FORMAT = 2
@@ -35,7 +35,7 @@ def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | 
     found = _read_record(_record_file(home_dir, path))
     if found or raw is None:
         return found
-    name, key = os.path.basename(path), digest(raw)
+    name, key = os.path.basename(path), sha256_of_content(raw)
     moved = [r for r in load_all_records(home_dir) if os.path.basename(r.path) == name]
     return next((r for r in moved if key in r.written and not os.path.exists(r.path)), None)
 
@@ -91,7 +91,7 @@ class Change(NamedTuple):
             raise InstallError(f"cannot {verb} {self.path}: {reason(error)}") from error
 
 
-def read_plain_file(path: str) -> bytes | None:
+def read_if_plain_file(path: str) -> bytes | None:
     """The content of a plain file; None for everything else, a link too: that is somebody's."""
     try:
         if os.path.islink(path) or not os.path.isfile(path):
@@ -102,7 +102,7 @@ def read_plain_file(path: str) -> bytes | None:
 
 
 def _record_file(home_dir: str, path: str) -> str:
-    return f"{home_dir}/install/{digest(os.fsencode(path))[:16]}.json"
+    return f"{home_dir}/install/{sha256_of_content(os.fsencode(path))[:16]}.json"
 
 
 def _read_record(file: str) -> Record | None:

@@ -120,7 +120,7 @@ def replace_settings(file: SettingsFile, new: bytes | None, backups: str) -> str
             _require_unchanged(file)
             _write_in_place(file.target, new)
         else:
-            _swap_in(file, new)
+            _replace_by_rename(file, new)
     except OSError as error:
         raise InstallError(f"cannot write {file.path}: {reason(error)}") from error
     return backup
@@ -145,7 +145,7 @@ def back_up(file: SettingsFile, folder: str) -> str:
     return path
 
 
-def digest(data: bytes) -> str:
+def sha256_of_content(data: bytes) -> str:
     """A fingerprint of file content."""
     return hashlib.sha256(data).hexdigest()
 
@@ -168,19 +168,19 @@ def _require_unchanged(file: SettingsFile) -> None:
         )
 
 
-def _swap_in(file: SettingsFile, new: bytes) -> None:
+def _replace_by_rename(file: SettingsFile, new: bytes) -> None:
     temporary = f"{file.target}.brimline-{os.getpid()}.tmp"
     like = os.stat(file.target) if file.raw is not None else None
     os.makedirs(os.path.dirname(file.target), exist_ok=True)
     try:
-        _write_like(temporary, new, like)
+        _create_with_mode_and_owner(temporary, new, like)
         _require_unchanged(file)
         os.replace(temporary, file.target)
     finally:
         io.remove(temporary)
 
 
-def _write_like(path: str, data: bytes, like: os.stat_result | None) -> None:
+def _create_with_mode_and_owner(path: str, data: bytes, like: os.stat_result | None) -> None:
     """Create a file with the mode of another, and with its owner where that takes root."""
     mode = 0o600 if like is None else stat.S_IMODE(like.st_mode)
     with open(os.open(path, _FLAGS, mode), "wb") as file:

@@ -50,7 +50,7 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         "compaction_tokens": None if wanted is None else _compaction_point(wanted, percent),
         "changed": changed,
     }
-    output.answer(report, _window_text, as_json=as_json)
+    output.answer(report, _autocompact_window_text, as_json=as_json)
 
 
 def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
@@ -75,8 +75,8 @@ def _compaction_point(window_tokens: int, percent: int | None) -> int:
 def _write_window(path: str, wanted: int | None, percent: int | None, home_dir: str) -> bool:
     file = settingsfile.read(path)
     try:
-        text = _edit_value(file.text, (_WINDOW,), wanted)
-        text = _edit_value(text, ("env", _PERCENT), None if percent is None else str(percent))
+        text = _text_with_value(file.text, (_WINDOW,), wanted)
+        text = _text_with_value(text, ("env", _PERCENT), None if percent is None else str(percent))
     except InstallError as error:
         raise InstallError(f"{path}: {error}; nothing was changed") from None
     if file.encode(text) == (file.raw or b""):
@@ -85,7 +85,7 @@ def _write_window(path: str, wanted: int | None, percent: int | None, home_dir: 
     return True
 
 
-def _edit_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
+def _text_with_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> str:
     """The settings with one value in its place, or without it."""
     text = text if text.strip() or wanted is None else "{}\n"
     settings = wiring.parse_settings(text)
@@ -100,7 +100,7 @@ def _edit_value(text: str, place: tuple[str, ...], wanted: int | str | None) -> 
     return jsontext.insert_member(text, place[:-1], place[-1], wanted)
 
 
-def _window_text(report: dict[str, Any]) -> str:
+def _autocompact_window_text(report: dict[str, Any]) -> str:
     if report["autoCompactWindow"] is None:
         lines = [f"{_WINDOW} is not set in {report['settings']}: the client's default holds."]
     else:
@@ -165,7 +165,7 @@ def _switch_scout(*, enabled: bool, as_json: bool) -> None:
     word = ("block" if blocks else "advise") if enabled else "off"
     config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
     config.compile_policy(home_dir, project_dir)
-    renewed, changed = parts.choose_wiring(home_dir, known[0]), []
+    renewed, changed = parts.choose_python_and_wiring(home_dir, known[0]), []
     for path in wired:
         plan = parts.Settings(path, home_dir, project_dir, renewed).install(do=True)
         changed += [change.path for change in plan.files]

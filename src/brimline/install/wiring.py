@@ -28,9 +28,9 @@ def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str
     """
     text = text if text.strip() else "{}\n"
     wanted = entries.hook_groups(wiring)
-    _require_hooks(parse_settings(text), wanted)
+    _refuse_unusable_hooks_value(parse_settings(text), wanted)
     for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
-        text = _settle_event(text, event, wanted.get(event))
+        text = _make_our_group_the_only_one(text, event, wanted.get(event))
     text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
     return text if wiring.mod is None else _wire_mod(text, wiring.mod)
 
@@ -44,15 +44,15 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
             rules and status line stay.
     """
     before = original or {}
-    held_ours = has_entries(text)
+    held_ours = has_entries_of_ours(text)
     for event in _groups_by_event(text):
-        text = _settle_event(text, event, None, before)
+        text = _make_our_group_the_only_one(text, event, None, before)
     if held_ours:
-        text = _drop_if_empty(text, ("hooks",), before)
+        text = _remove_if_emptied(text, ("hooks",), before)
     return _unwire_statusline(_unwire_mod(_unwire_rules(text, before), before), original)
 
 
-def has_entries(text: str) -> bool:
+def has_entries_of_ours(text: str) -> bool:
     """Whether any hook, status line or mod of ours is in the settings."""
     settings = parse_settings(text)
     line = entries.parse_statusline(statusline_command_of(settings))
@@ -73,24 +73,24 @@ def parse_settings(text: str) -> dict[str, Any]:
     Raises:
         InstallError: they are no JSON object.
     """
-    settings = jsontext.load(text) if text.strip() else {}
+    settings = jsontext.parse_json_text(text) if text.strip() else {}
     if not isinstance(settings, dict):
         raise InstallError("this is not a JSON object")
     return settings
 
 
-def _settle_event(
+def _make_our_group_the_only_one(
     text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
 ) -> str:
     """Make our group the only one of ours under this event."""
-    found, place = _our_positions(text, event), ("hooks", event)
+    found, place = _positions_of_our_hooks(text, event), ("hooks", event)
     if wanted and len(found) == 1 and _groups_by_event(text)[event][found[0][0]] == wanted:
         return text
     for group, entry in reversed(found):
         alone = len(_groups_by_event(text)[event][group]["hooks"]) == 1
         text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
     if wanted is None:
-        return _drop_if_empty(text, place, before or {}) if found else text
+        return _remove_if_emptied(text, place, before or {}) if found else text
     if event not in _groups_by_event(text):
         return jsontext.insert_member(text, ("hooks",), event, [wanted])
     return jsontext.append_element(text, place, wanted)
@@ -145,7 +145,7 @@ def _unwire_rules(text: str, before: dict[str, Any]) -> str:
     for at in reversed(ours):
         text = jsontext.remove(text, (*_ALLOW, at))
     if ours:
-        text = _drop_if_empty(_drop_if_empty(text, _ALLOW, before), _ALLOW[:1], before)
+        text = _remove_if_emptied(_remove_if_emptied(text, _ALLOW, before), _ALLOW[:1], before)
     return text
 
 
@@ -175,11 +175,11 @@ def _wire_mod(text: str, folder: str) -> str:
 def _unwire_mod(text: str, before: dict[str, Any]) -> str:
     for path in (_ENABLED, _SOURCE):
         if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
-            text = _drop_if_empty(jsontext.remove(text, path), path[:1], before)
+            text = _remove_if_emptied(jsontext.remove(text, path), path[:1], before)
     return text
 
 
-def _drop_if_empty(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
+def _remove_if_emptied(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
     if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
     return jsontext.remove(text, path)
@@ -192,7 +192,7 @@ def _value_at(settings: dict[str, Any], path: jsontext.Path) -> Any:
     return value
 
 
-def _our_positions(text: str, event: str) -> list[tuple[int, int]]:
+def _positions_of_our_hooks(text: str, event: str) -> list[tuple[int, int]]:
     """Positions (group, entry) of our hooks in an event."""
     groups = _groups_by_event(text).get(event)
     return [
@@ -208,7 +208,7 @@ def _groups_by_event(text: str) -> dict[str, Any]:
     return hooks if isinstance(hooks, dict) else {}
 
 
-def _require_hooks(settings: dict[str, Any], events: Collection[str]) -> None:
+def _refuse_unusable_hooks_value(settings: dict[str, Any], events: Collection[str]) -> None:
     """Refuse what our entries cannot be added to."""
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):

@@ -88,14 +88,14 @@ def _parse_arguments(arguments: dict[str, Any]) -> Asked:
     if type(fields.get("lines")) is int:
         fields["lines"] = str(fields["lines"])  # a single line
     for name, value in fields.items():
-        _check_argument(name, value, unset)
+        _refuse_bad_argument(name, value, unset)
     call = Asked(**{name: value for name, value in fields.items() if str(value).strip()})
     if not call.key and not call.query:
         raise StoreError("give key, of one stored output, or query, to find some")
     return call
 
 
-def _check_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
+def _refuse_bad_argument(name: str, value: Any, unset: dict[str, Any]) -> None:
     if name not in unset:
         raise StoreError(f"recall takes {', '.join(unset)}, not {name[:40]!r}")
     if type(value) is not type(unset[name]):
@@ -107,14 +107,14 @@ def _resolve_key(home_dir: str, text: str) -> str:
     if text == contents.LAST or len(text) > _LONGEST_KEY:
         raise StoreError(f"{text[:_LONGEST_KEY]!r} is no key: give sha256: and its digits")
     try:
-        return contents.resolve(home_dir, text)
+        return contents.resolve_key(home_dir, text)
     except StoreError as error:
         if originals.put_back_into_store(home_dir, text):
-            return contents.resolve(home_dir, text)
-        raise StoreError(_removal_text(home_dir, text) or str(error)) from None
+            return contents.resolve_key(home_dir, text)
+        raise StoreError(_text_on_why_key_is_gone(home_dir, text) or str(error)) from None
 
 
-def _removal_text(home_dir: str, text: str) -> str | None:
+def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
     """What became of a key that is in the trail but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
@@ -156,7 +156,7 @@ def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> 
     span = contents.parse_range(call.lines or "1:", len(lines))
     if call.query:
         return _matching_lines_text(name, lines, span, call.query)
-    page = fill_page(lines, span)
+    page = page_of_lines_that_fit(lines, span)
     note = "" if data.decode("utf-8", "ignore").encode() == data else _NO_UTF8
     return f"[brimline recall {name}: {_extent_text(page, span, len(lines))}{note}]\n{page.text}"
 
@@ -200,7 +200,7 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
         wanted, room = asked.everywhere, SEARCH_ROOM // 2
         said = remembered.found_text(home_dir, project_dir, asked.query, room, everywhere=wanted)
     try:
-        outputs = _outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
+        outputs = _found_outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
         if not said:
             raise
@@ -208,23 +208,23 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     return f"{said}\n{outputs}" if said and "\n" in outputs else said or outputs
 
 
-def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
+def _found_outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> str:
     """Stored outputs that a query finds, each with the lines that fit."""
 
-    def pick(count: int) -> contents.Span:
+    def choose_hits_to_show(count: int) -> contents.Span:
         span = contents.parse_range(asked.lines or f"1:{_HITS_PER_ANSWER}", count, "hit")
         return span._replace(last=min(span.last, span.first + _MOST_HITS - 1))
 
     until = time.monotonic() + BUDGET_S
     project = None if asked.everywhere else project_dir
-    result = stored.find_outputs(home_dir, asked.query, project, pick, until=until)
+    result = stored.find_outputs(home_dir, asked.query, project, choose_hits_to_show, until=until)
     words = repr(cut_middle(asked.query, _TOLD_CHARACTERS))
     if not result.states and not result.pending:
         whose = "" if asked.everywhere else " of this project"
         return f"[brimline recall: no output{whose} is stored yet]"
     if not result.total:
         first = f"[brimline recall: none of {len(result.states):,} stored outputs holds {words}]"
-        return "\n".join([first, *_unsearched_lines(result)])
+        return "\n".join([first, *_lines_on_what_not_searched(result)])
     wanted = stored.parse_terms(asked.query)
     numbered = enumerate(result.hits, result.span.first)
     texts = (f"{number}. {_hit_text(hit, home_dir, wanted)}" for number, hit in numbered)
@@ -234,15 +234,15 @@ def _outputs_text(home_dir: str, project_dir: str, asked: Asked, room: int) -> s
     how = "that hold" if result.all_words else "that hold some of (none holds all)"
     shown = f"hits {result.span.first:,}-{last:,} of {total:,} {how} {words}"
     shown += rest if last < total else ""
-    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_unsearched_lines(result)])
+    return "\n".join([f"[brimline recall: {shown}]", *blocks, *_lines_on_what_not_searched(result)])
 
 
 def _rows_that_fit(rows: Iterable[str], room: int = ROOM) -> list[str]:
     """The first rows, as many as one answer has room for; a search shows one at least."""
     shown = list[str]()
     for row in rows:
-        room -= client_width(row) + 1
-        if room < 0 and (shown or client_width(row) > ROOM):
+        room -= characters_as_client_counts(row) + 1
+        if room < 0 and (shown or characters_as_client_counts(row) > ROOM):
             break
         shown.append(row)
     return shown
@@ -258,13 +258,13 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     # The search knows words by their stems; lines are found by the words as they are written.
-    fitting = stored.fitting_lines(document.text, wanted, _HIT_CHARACTERS)
+    fitting = stored.lines_with_terms(document.text, wanted, _HIT_CHARACTERS)
     shown = fitting[:_LINES_PER_HIT] or [flatten(hit.snippet, 2 * _HIT_CHARACTERS)]
     rest = [f"and {len(fitting) - len(shown):,} more"] if len(fitting) > len(shown) else []
     return "\n   ".join([", ".join(parts), *filter(None, shown), *rest])
 
 
-def _unsearched_lines(result: stored.Found) -> list[str]:
+def _lines_on_what_not_searched(result: stored.Found) -> list[str]:
     """What was not searched."""
     cases = (
         (result.pending, "were not searched for lack of time: ask again, the search goes on"),
@@ -299,20 +299,20 @@ class Page(NamedTuple):
     """Of a line too long for one answer: the first and last character shown, and its length."""
 
 
-def fill_page(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
+def page_of_lines_that_fit(lines: list[bytes], asked: contents.Span, room: int = ROOM) -> Page:
     """The lines of a span, as many as fit; the first one is cut where it alone is too long."""
     shown: list[str] = []
     for number in range(asked.first, asked.last + 1):
         whole = decode_line(lines[number - 1])
         text = whole[asked.skipped :] if number == asked.first else whole
-        if client_width(text) + 1 > room:
+        if characters_as_client_counts(text) + 1 > room:
             if shown:
                 return Page("\n".join(shown), number - 1, f"{number}:{asked.last}")
             piece = cut_to_width(text, room)
             end = asked.skipped + len(piece)
             part = (asked.skipped + 1, end, len(whole))
             return Page(piece, number, f"{number}@{end + 1}:{asked.last}", part)
-        room -= client_width(text) + 1
+        room -= characters_as_client_counts(text) + 1
         shown.append(text)
     return Page("\n".join(shown), asked.last)
 
@@ -322,7 +322,7 @@ def decode_line(line: bytes) -> str:
     return line.decode("utf-8", "backslashreplace")
 
 
-def client_width(text: str) -> int:
+def characters_as_client_counts(text: str) -> int:
     """How many characters the client counts: those of UTF-16, of which rarer ones take two."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 

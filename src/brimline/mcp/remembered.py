@@ -19,7 +19,7 @@ from brimline.errors import BrimlineError, StoreError
 from brimline.fast import policy
 from brimline.foreign import flatten, quote
 from brimline.memory import deep, hot
-from brimline.memory.hits import open_memory, progress_text, reading_progress
+from brimline.memory.hits import open_memory, progress_text, reading_progress_if_unfinished
 from brimline.output import one_line
 from brimline.search import stored, turns, vectors
 from brimline.search.documents import EVERYWHERE, Within
@@ -46,7 +46,7 @@ def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everyw
         StoreError: the search cannot be used.
     """
     index_new_sources(home_dir, project_dir)
-    if not os.path.isdir(stored.search_folder(home_dir)) and not together.is_wanted(home_dir):
+    if not os.path.isdir(stored.search_folder(home_dir)) and not together.is_server_named(home_dir):
         return ""  # nothing was ever taken in
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = _open_memory(home_dir)
@@ -62,7 +62,7 @@ def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everyw
     how = "" if vectors.load() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
-    state = reading_progress(home_dir)
+    state = reading_progress_if_unfinished(home_dir)
     notes += [f"[{progress_text(state)}]"] if state else []
     return "\n".join([*([head] if rows else []), *rows, *notes])
 
@@ -108,7 +108,7 @@ def quote_entry(hit: turns.Hit) -> str:
     return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
 
 
-def keep_topic(project_dir: str, arguments: dict[str, Any]) -> str:
+def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
     """Keep a topic, marked as the model's own.
 
     Raises:
@@ -130,13 +130,13 @@ def _open_memory(home_dir: str) -> turns.Memory:
 def index_new_sources(home_dir: str, project_dir: str, wait_s: float | None = WAIT_S) -> None:
     """Take in what is new, for a moment or to the end; longer work goes on behind the answer."""
 
-    def take_in() -> None:
+    def index_quietly() -> None:
         with _intake, contextlib.suppress(StoreError, OSError):
             exclude = policy.load(home_dir, project_dir).values["memory.exclude"]
             deep.index_sources(home_dir, project_dir, exclude)
 
     if wait_s is None or not _intake.locked():
-        thread = threading.Thread(target=take_in, daemon=True)
+        thread = threading.Thread(target=index_quietly, daemon=True)
         thread.start()
         thread.join(wait_s)
 

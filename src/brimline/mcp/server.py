@@ -48,7 +48,7 @@ def mcp() -> None:
         raise BrimlineError(hint) from error
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    threading.Thread(target=_keep_sharing, daemon=True).start()
+    threading.Thread(target=_share_with_team_repeatedly, daemon=True).start()
     anyio.run(_serve, server)
 
 
@@ -68,7 +68,7 @@ def build_server() -> Server[Any]:
     )
 
 
-def _keep_sharing() -> None:
+def _share_with_team_repeatedly() -> None:
     """Keep the team's server up to date, where the user has named one."""
     for wait_s in itertools.chain([_SHARE_AFTER_S], itertools.repeat(_SHARE_EVERY_S)):
         time.sleep(wait_s)

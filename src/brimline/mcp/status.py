@@ -18,7 +18,7 @@ def answer(home_dir: str, project_dir: str) -> str:
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
         session, which = find.latest_of_client(first), "this session"
-        path = next(iter(find.beginning_with(f"{session}.jsonl")), None)
+        path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     else:
         try:
             path = find.newest(project_dir)

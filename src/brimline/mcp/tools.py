@@ -129,13 +129,13 @@ def _dispatch(name: str, arguments: dict[str, Any]) -> str:
     if name == REMEMBER:
         from brimline.mcp import remembered
 
-        return remembered.keep_topic(_project_dir(), arguments)
+        return remembered.save_topic(_project_dir(), arguments)
     if name == STATUS:
         from brimline.mcp import status
 
         return status.answer(home_dir, _project_dir())
     if name == NOTE:
-        return _accept_note(arguments)
+        return _check_note_and_confirm(arguments)
     if name == BUDGET:
         from brimline.mcp import budget
 
@@ -144,7 +144,7 @@ def _dispatch(name: str, arguments: dict[str, Any]) -> str:
     raise BrimlineError(f"there is no tool {name[:40]!r}: use one of {known}")
 
 
-def _accept_note(arguments: dict[str, Any]) -> str:
+def _check_note_and_confirm(arguments: dict[str, Any]) -> str:
     """Accept a note. Its call stands in the session's transcript, where carry reads it."""
     text = arguments.get("text")
     if not isinstance(text, str) or not text.strip():

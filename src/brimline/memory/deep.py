@@ -86,22 +86,22 @@ def index_sources(
     Raises:
         StoreError: the search cannot be used.
     """
-    by_path = {source.path: source for source in sources(home_dir, project_dir)}
+    by_path = {source.path: source for source in find_sources(home_dir, project_dir)}
     if not by_path and not os.path.isdir(stored.search_folder(home_dir)):
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
-    stamps = intake.memory.use(_source_stamps)
+    stamps = intake.memory.use(_read_stamps_of_indexed_sources)
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
-    taken = _index_until(intake, fresh, stamps, until, progress or (lambda _: None))
+    taken = _index_sources_until(intake, fresh, stamps, until, progress or (lambda _: None))
     while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
         pass
     return taken
 
 
-def _index_until(
+def _index_sources_until(
     intake: _Intake,
     fresh: list[Source],
     stamps: dict[str, str],
@@ -131,7 +131,7 @@ def index_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
         intake.drop_gone_and_excluded([path])
 
 
-def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
+def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
     for path in hits.readable_session_files(home_dir):
         yield from _source_if_there(path, SESSION)
@@ -147,10 +147,10 @@ def sources(home_dir: str, project_dir: str) -> Iterator[Source]:
             yield from _source_if_there(f"{folder}/{name}", TOPIC)
 
 
-def unread_bytes(home_dir: str, project_dir: str) -> int:
+def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.open_memory(home_dir).use(_source_stamps)
-    return sum(map(_size_bytes, _changed_sources(sources(home_dir, project_dir), known)))
+    known = hits.open_memory(home_dir).use(_read_stamps_of_indexed_sources)
+    return sum(map(_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known)))
 
 
 def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
@@ -205,7 +205,7 @@ class _Speech:
             yield from self.end_turn()
             self._turn_at = offset
             yield offset, Entry(uuid, text, "", at, USER)
-        elif row.kind_of(fields) == "assistant":
+        elif row.type_of(fields) == "assistant":
             self._note_reply(fields, Entry(uuid, "", "", at, REPLY))
         else:
             for result in row.main_thread_results(fields):
@@ -217,16 +217,16 @@ class _Speech:
     def end_turn(self) -> Iterator[tuple[int, Entry]]:
         """Its replies, and messages that never got a row of theirs."""
         yield from self._queued.values()
-        for entry in (*_join_steps(self._steps), *self._closing):
+        for entry in (*_join_short_steps(self._steps), *self._closing):
             yield self._turn_at, entry
         self._queued, self._steps, self._closing = {}, [], []
 
     def _note_queued(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
-        operation, whole = row.queue_operation(fields)
+        operation, whole = row.queue_operation_and_text(fields)
         text = words.without_added_text(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
-            ref = f"queued:{row.session_of(fields)}:{row.timestamp_of(fields)}"
+            ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
         elif operation == "popAll":
             self._queued.pop(text, None)
@@ -242,7 +242,7 @@ class _Speech:
             self._closing.append(entry._replace(text=text))
 
 
-def _join_steps(steps: Iterable[Entry]) -> list[Entry]:
+def _join_short_steps(steps: Iterable[Entry]) -> list[Entry]:
     """What was said between calls, most of it a line, as texts of about one part's size."""
     joined: list[Entry] = []
     for step in steps:
@@ -255,7 +255,7 @@ def _join_steps(steps: Iterable[Entry]) -> list[Entry]:
     return joined
 
 
-def split_entry(entry: Entry) -> Iterator[Entry]:
+def split_into_parts(entry: Entry) -> Iterator[Entry]:
     """A text in parts that are small enough to be about one thing; the first keeps its name."""
     parts: list[str] = []
     for paragraph in _BREAK.split(clean(entry.text).strip()):
@@ -274,7 +274,7 @@ class Refused:
 
     def __init__(self, home_dir: str, exclude: Sequence[str]) -> None:
         self.folders = [os.path.expanduser(one).rstrip("/") for one in exclude]
-        self._forgotten = forgotten.lines(home_dir)
+        self._forgotten = forgotten.read_forgotten_lines(home_dir)
 
     def __call__(self, entry: Entry) -> bool:
         """Whether it stays out."""
@@ -306,7 +306,7 @@ def _source_if_there(path: str, kind: str) -> Iterator[Source]:
     yield Source(path, f"{told.st_size}:{told.st_mtime_ns}", kind, told.st_mtime)
 
 
-def _source_stamps(connection: sqlite3.Connection) -> dict[str, str]:
+def _read_stamps_of_indexed_sources(connection: sqlite3.Connection) -> dict[str, str]:
     """How each source looked, and how far a session was read."""
     asked = "SELECT substr(name, 6), value FROM facts WHERE name GLOB 'file:*'"
     return dict(connection.execute(asked).fetchall())
@@ -324,13 +324,13 @@ class _Intake:
         """Have all read anew where other folders are excluded than before: some may come back."""
         excluded = "\n".join(f"{folder}/" for folder in self._refused.folders)
 
-        def compare(connection: sqlite3.Connection) -> None:
+        def forget_stamps_if_changed(connection: sqlite3.Connection) -> None:
             row = connection.execute("SELECT value FROM facts WHERE name = 'excluded'").fetchone()
             if excluded != (row[0] if row else ""):
                 connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
                 connection.execute("REPLACE INTO facts VALUES ('excluded', ?)", (excluded,))
 
-        self.memory.use(compare)
+        self.memory.use(forget_stamps_if_changed)
 
     def drop_gone_and_excluded(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
@@ -360,20 +360,20 @@ class _Intake:
                 made = list(_note_or_checkpoint_entries(self._home, source))
         except (OSError, ValueError):
             return 0  # it is as if it were not there, until it can be read
-        fitting = [part for one in made if not self._refused(one) for part in split_entry(one)]
+        fitting = [part for one in made if not self._refused(one) for part in split_into_parts(one)]
 
-        def finish(connection: sqlite3.Connection) -> None:
+        def drop_outdated_and_note_stamp(connection: sqlite3.Connection) -> None:
             if source.kind in (TOPIC, CHECKPOINT):
-                _drop_outdated_parts(connection, source.path, {entry.ref for entry in fitting})
+                _drop_entries_not_in_file(connection, source.path, {entry.ref for entry in fitting})
             values = (f"file:{source.path}", stamp)
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
         added = self.memory.put(fitting)
-        self.memory.use(finish)
+        self.memory.use(drop_outdated_and_note_stamp)
         return added
 
 
-def _drop_outdated_parts(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
+def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: set[str]) -> None:
     """Take out the parts of a file that it does not have any more."""
     asked = f"SELECT ref FROM entries WHERE {_OF_FILE}"  # noqa: S608 - nothing foreign is put in
     for (ref,) in connection.execute(asked, (path, glob.escape(path) + "#*")).fetchall():
@@ -385,12 +385,12 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
     session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
-    with read.open_regular(path) as file:
+    with read.open_regular_file(path) as file:
         if start and os.pread(file.fileno(), 1, start - 1) != b"\n":
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows_that_may_speak(read.lines(file, offset=start))
+        rows = _rows_that_may_hold_speech(read.lines(file, offset=start))
         goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in spoken_entries(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
@@ -400,7 +400,7 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
     return made, offset, True
 
 
-def _rows_that_may_speak(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows_that_may_hold_speech(lines: Iterable[read.Line]) -> Iterator[tuple[int, dict[str, Any]]]:
     for line in lines:
         raw = line.raw
         marks = _ANSWERED if _RESULT in raw else _SPOKEN

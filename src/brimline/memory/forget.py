@@ -23,21 +23,21 @@ class Kept(NamedTuple):
     last_at: float = 0.0
 
 
-def kept_sessions(home_dir: str) -> dict[str, Kept]:
+def sessions_with_kept_data(home_dir: str) -> dict[str, Kept]:
     """Every session that something is kept of, with its project and when it was last active."""
     kept: dict[str, Kept] = {}
 
-    def add(name: str, project: str, at: float) -> None:
+    def merge_session(name: str, project: str, at: float) -> None:
         before = kept.get(name, Kept())
         kept[name] = Kept(before.project or stored.real_folder(project), max(before.last_at, at))
 
     for known_to in table.traces_named("sessions"):
         for name, project, at in known_to(home_dir):
-            add(name, project, at)
-    for path in find.beginning_with():
+            merge_session(name, project, at)
+    for path in find.files_beginning_with():
         name = find.session_id_of(path)
         if name in kept:
-            add(name, find.folder_it_began_in(path) or "", find.modified_at(path))
+            merge_session(name, find.folder_it_began_in(path) or "", find.modified_at(path))
     return kept
 
 

@@ -46,7 +46,7 @@ def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, 
         hit._asdict() | {"key": f"m{hit.number}", "lines": _lines_with_most_words(hit.text, query)}
         for hit in hits
     ]
-    return {"query": query, "hits": rows, "reading": reading_progress(home_dir)}
+    return {"query": query, "hits": rows, "reading": reading_progress_if_unfinished(home_dir)}
 
 
 def text(found: dict[str, Any]) -> str:
@@ -57,11 +57,11 @@ def text(found: dict[str, Any]) -> str:
 
 def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.one_line(line, _LINE_CHARACTERS) for line in hit["lines"]]
-    head = "  ".join([hit["key"], *_origin_parts(hit)])
+    head = "  ".join([hit["key"], *_who_when_where_texts(hit)])
     return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
 
 
-def _origin_parts(hit: dict[str, Any]) -> list[str]:
+def _who_when_where_texts(hit: dict[str, Any]) -> list[str]:
     """Who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
     when = output.to_minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
@@ -129,12 +129,12 @@ def entry_text(found: dict[str, Any]) -> str:
     parts = []
     for hit in found["entries"]:
         arrow = "→ " if hit["key"] == found["key"] else "  "
-        head = "  ".join([arrow + hit["key"], *_origin_parts(hit)])
+        head = "  ".join([arrow + hit["key"], *_who_when_where_texts(hit)])
         parts.append(f"{head}\n{quote(hit['text'], len(hit['text']))}")
     return "\n\n".join(parts)
 
 
-def reading_progress(home_dir: str) -> dict[str, int] | None:
+def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
     """How many of the sessions there are were read, and about how long the rest takes.
 
     None where all were.
@@ -150,8 +150,8 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
 
 def readable_session_files(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
-    gone = forgotten.by_session(home_dir)
-    for path in find.beginning_with():
+    gone = forgotten.line_by_session(home_dir)
+    for path in find.files_beginning_with():
         is_agent = os.path.basename(path).startswith("agent-")
         if not is_agent and not forgotten.has_nothing_new(gone, path):
             yield path

@@ -85,7 +85,7 @@ def add(
     Raises:
         StateError: the type is unknown, a part is missing, or it is there already.
     """
-    name, description, text = (_on_one_line(name), _on_one_line(description), clean(text))
+    name, description, text = (_to_one_line(name), _to_one_line(description), clean(text))
     _check_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
@@ -143,24 +143,24 @@ def edit(
     topic = find_topic(place, name)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
-    before = textfile.read(topic.path) if seen is None else seen
+    before = textfile.read_whole(topic.path) if seen is None else seen
     _check_type(topic.type if kind is None else kind)
     if any(part is not None and not part.strip() for part in (text, description)):
         raise StateError("a topic needs a description and a text: `brimline memory remove` it")
     _check_indexes_readable(place)
     changed = topic._replace(
         type=kind or topic.type,
-        description=_on_one_line(description) if description else topic.description,
+        description=_to_one_line(description) if description else topic.description,
         text=clean(text) if text is not None else topic.text,
     )
-    document = _topic_file_text(_changed_front_matter(changed), changed.text)
+    document = _topic_file_text(_front_matter_of_edited_topic(changed), changed.text)
     if not textfile.replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
     _put_in_index(place, changed)
     return changed
 
 
-def _changed_front_matter(topic: Topic) -> dict[str, Any]:
+def _front_matter_of_edited_topic(topic: Topic) -> dict[str, Any]:
     """The head of a topic with its description and type, which stays nested where it was."""
     front = dict(topic.front) | {"description": topic.description}
     if "type" in front or not isinstance(front.get("metadata"), dict):
@@ -223,13 +223,13 @@ def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[
     """Lines of an index that lead nowhere, or where another leads already, which is noted."""
     path = f"{place}/{index}"
     try:
-        lines = textfile.lines(textfile.read(path))
+        lines = textfile.decode_lines(textfile.read_whole(path))
     except StateError as error:
         if index == INDEX:
             yield Problem(path, 1, _problem_text(path, error))
         return
     for number, line in enumerate(lines, 1):
-        target = hotindex.linked_file(line)
+        target = hotindex.file_linked_by_line(line)
         if not target or "://" in target:
             continue
         if not os.path.lexists(f"{place}/{target}"):
@@ -239,7 +239,7 @@ def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[
         linked[target] = linked.get(target) or f"also in line {number} of {index}"
 
 
-def shown_index(place: str, room: int) -> str:
+def index_text_that_fits(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
         raw = textfile.read_beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
@@ -270,16 +270,16 @@ def parse_topic(path: str, raw: bytes) -> Topic:
     except (yaml.YAMLError, *_BAD_VALUES) as error:
         return _topic_with_bad_yaml(path, text, error)
     front = front if isinstance(front, dict) else {}
-    parts = _front_matter_parts(front)
+    parts = _name_description_type_in(front)
     problem = next((f"its front matter has no {key}" for key, one in parts.items() if not one), "")
     if problem or parts["type"] in TYPES:
         return Topic(path, **parts, text=text, front=front, problem=problem, line=1)
     problem = f"its type {parts['type']!r} is none of {', '.join(TYPES)}"
-    line = _line_of_type(lines[:end])
+    line = _number_of_line_giving_type(lines[:end])
     return Topic(path, **parts, text=text, front=front, problem=problem, line=line)
 
 
-def _line_of_type(front: list[str]) -> int:
+def _number_of_line_giving_type(front: list[str]) -> int:
     """The number of the line that gives the type."""
     return next((number for number, line in enumerate(front, 1) if "type:" in line), 1)
 
@@ -291,7 +291,7 @@ def _topic_with_bad_yaml(path: str, text: str, error: Exception) -> Topic:
     return Topic(path, text=text, problem=f"its front matter is no YAML: {reason}", line=line)
 
 
-def _front_matter_parts(front: dict[str, Any]) -> dict[str, str]:
+def _name_description_type_in(front: dict[str, Any]) -> dict[str, str]:
     """Name, description and type, empty where they are no texts; the type may be nested."""
     nested = front.get("metadata")
     kind = front.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
@@ -316,10 +316,10 @@ def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
 
 def _find_index_too_long(path: str) -> Iterator[Problem]:
     try:
-        raw = textfile.read(path)
+        raw = textfile.read_whole(path)
     except StateError:
         return
-    over = len(textfile.lines(raw)) - hotindex.MOST_LINES
+    over = len(textfile.decode_lines(raw)) - hotindex.MOST_LINES
     if over > 0:
         told = f"the client loads {hotindex.MOST_LINES} lines: {over} more are not seen"
         yield Problem(path, hotindex.MOST_LINES + 1, told)
@@ -335,7 +335,7 @@ def _markdown_names(place: str) -> list[str]:
 
 def _read_topic(path: str) -> Topic:
     try:
-        return parse_topic(path, textfile.read(path))
+        return parse_topic(path, textfile.read_whole(path))
     except StateError as error:
         return Topic(path, problem=_problem_text(path, error))
 
@@ -359,20 +359,20 @@ def _check_indexes_readable(place: str, besides: str = "") -> None:
     """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
     for index in (INDEX, ARCHIVE):
         if index != besides:
-            textfile.read(f"{place}/{index}")
+            textfile.read_whole(f"{place}/{index}")
 
 
 def _put_in_index(place: str, topic: Topic) -> None:
     """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
 
-    def fitting(lines: list[str]) -> list[str]:
-        named_too = hotindex.with_topic(lines, topic.file, topic.name, topic.description)
-        kept, moved = hotindex.within_limits(named_too, topic.file)
+    def lines_with_topic_that_fit(lines: list[str]) -> list[str]:
+        named_too = hotindex.lines_with_topic(lines, topic.file, topic.name, topic.description)
+        kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file)
         if moved:
             _move_to_archive(place, moved)
         return kept
 
-    textfile.change(f"{place}/{INDEX}", fitting)
+    textfile.change(f"{place}/{INDEX}", lines_with_topic_that_fit)
     if topic.file != ARCHIVE:
         textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.without(lines, topic.file))
 
@@ -380,7 +380,7 @@ def _put_in_index(place: str, topic: Topic) -> None:
 def _move_to_archive(place: str, moved: list[list[str]]) -> None:
     front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
     io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
-    textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.with_moved(lines, moved))
+    textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.archive_with_moved(lines, moved))
 
 
 def _topic_file_text(front: dict[str, Any], text: str) -> str:
@@ -390,5 +390,5 @@ def _topic_file_text(front: dict[str, Any], text: str) -> str:
     return f"---\n{head}---\n\n{text.strip()}\n".encode("utf-8", "replace").decode()
 
 
-def _on_one_line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     return clean(flatten(text, len(text)))

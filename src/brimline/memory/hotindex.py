@@ -30,75 +30,75 @@ class _Block(NamedTuple):
     lines: list[str]
 
 
-def linked_file(line: str) -> str:
+def file_linked_by_line(line: str) -> str:
     """The file that a line of the index leads to, if any."""
     match = _LINK.match(line)
     return match[2] if match else ""
 
 
-def with_topic(lines: list[str], file: str, name: str, description: str) -> list[str]:
+def lines_with_topic(lines: list[str], file: str, name: str, description: str) -> list[str]:
     """The index with the line of a topic: in its place, else before all other entries."""
     label = re.sub(r"([\[\]\\])", r"\\\1", flatten(name, _NAME_CHARACTERS))
     own = flatten(f"- [{label}]({file}) — {description}", LINE_CHARACTERS)
     for at, line in enumerate(lines):
-        if linked_file(line) == file:
+        if file_linked_by_line(line) == file:
             return [*lines[:at], own, *lines[at + 1 :]]
-    first = _place_of_first_entry(lines)
+    first = _index_of_first_entry(lines)
     return [*lines[:first], own, *lines[first:]]
 
 
 def without(lines: list[str], file: str) -> list[str]:
     """The index without the lines that name a topic."""
-    return [line for line in lines if linked_file(line) != file]
+    return [line for line in lines if file_linked_by_line(line) != file]
 
 
-def within_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
+def split_off_oldest_beyond_limits(lines: list[str], own: str) -> tuple[list[str], list[list[str]]]:
     """The lines that fit, and the oldest entries, which do not; the line of one topic stays."""
-    if len(lines) <= MOST_LINES and size_bytes(lines) <= MOST_BYTES:
+    if len(lines) <= MOST_LINES and most_bytes_of_lines(lines) <= MOST_BYTES:
         return lines, []
-    blocks = _blocks(lines, own)
-    if not any(linked_file(block.lines[0]) == ARCHIVE for block in blocks):
+    blocks = _group_lines_that_move_together(lines, own)
+    if not any(file_linked_by_line(block.lines[0]) == ARCHIVE for block in blocks):
         blocks.append(_Block(_STAYS, [_ARCHIVED]))
     moved = _blocks_to_move(blocks)
     kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
-    return kept, [_without_blank_end(blocks[at].lines) for at in sorted(moved)]
+    return kept, [_without_blank_lines_at_end(blocks[at].lines) for at in sorted(moved)]
 
 
 def _blocks_to_move(blocks: list[_Block]) -> set[int]:
     """The places of the oldest blocks without which the rest fits."""
     count = sum(len(block.lines) for block in blocks)
-    taken = sum(size_bytes(block.lines) for block in blocks)
+    taken = sum(most_bytes_of_lines(block.lines) for block in blocks)
     moved = set[int]()
     for at in sorted(range(len(blocks)), key=lambda at: (blocks[at].rank, -at)):
         if (count <= MOST_LINES and taken <= MOST_BYTES) or blocks[at].rank == _STAYS:
             break
         moved.add(at)
-        count, taken = count - len(blocks[at].lines), taken - size_bytes(blocks[at].lines)
+        count, taken = count - len(blocks[at].lines), taken - most_bytes_of_lines(blocks[at].lines)
     return moved
 
 
-def with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
+def archive_with_moved(lines: list[str], moved: list[list[str]]) -> list[str]:
     """The archive with entries of the index before its own, those that it has already once."""
-    fresh = [entry for entry in moved if _text(entry) not in _text(lines)]
+    fresh = [entry for entry in moved if _join_lines(entry) not in _join_lines(lines)]
     head = lines.index("---", 1) + 1 if lines[:1] == ["---"] and "---" in lines[1:] else 0
-    first = head + _place_of_first_entry(lines[head:])
+    first = head + _index_of_first_entry(lines[head:])
     return [*lines[:first], *itertools.chain(*fresh), *lines[first:]]
 
 
-def size_bytes(lines: list[str]) -> int:
+def most_bytes_of_lines(lines: list[str]) -> int:
     """How many bytes the lines take at most: the end of one may take two."""
     return sum(len(line.encode("utf-8", "surrogateescape")) + 2 for line in lines)
 
 
-def _place_of_first_entry(lines: list[str]) -> int:
+def _index_of_first_entry(lines: list[str]) -> int:
     return next((at for at, line in enumerate(lines) if _ENTRY.match(line.lstrip())), len(lines))
 
 
-def _blocks(lines: list[str], own: str) -> list[_Block]:
+def _group_lines_that_move_together(lines: list[str], own: str) -> list[_Block]:
     """The lines in their order, by what moves together."""
     blocks: list[_Block] = []
     for line in lines:
-        if linked_file(line) in (own, ARCHIVE):
+        if file_linked_by_line(line) in (own, ARCHIVE):
             blocks.append(_Block(_STAYS, [line]))
         elif blocks and (not line.strip() or line[:1].isspace()):
             if blocks[-1].rank == _STAYS:
@@ -109,11 +109,11 @@ def _blocks(lines: list[str], own: str) -> list[_Block]:
     return blocks
 
 
-def _text(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return "\n".join(["", *lines, ""])
 
 
-def _without_blank_end(lines: list[str]) -> list[str]:
+def _without_blank_lines_at_end(lines: list[str]) -> list[str]:
     while lines and not lines[-1].strip():
         lines = lines[:-1]
     return lines

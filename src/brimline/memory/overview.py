@@ -38,7 +38,7 @@ def topics_text(document: dict[str, Any]) -> str:
     return output.table(("topic", "type", "description"), rows)
 
 
-def status(home_dir: str, folder: str) -> dict[str, Any]:
+def status_document(home_dir: str, folder: str) -> dict[str, Any]:
     """How much there is: topics, entries of the search by their source, sessions.
 
     Raises:

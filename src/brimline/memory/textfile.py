@@ -23,7 +23,7 @@ LARGEST_BYTES = 1 << 20
 _TRIES = 20
 
 
-def read(path: str) -> bytes:
+def read_whole(path: str) -> bytes:
     """A file's whole content; empty where there is none.
 
     Raises:
@@ -74,7 +74,7 @@ def refuse_too_large(path: str, data: bytes) -> None:
         raise StateError(f"{path} is larger than {LARGEST_BYTES:,} bytes: nothing was changed")
 
 
-def lines(raw: bytes) -> list[str]:
+def decode_lines(raw: bytes) -> list[str]:
     """The lines of a file, without their ends."""
     text = raw.decode("utf-8", "surrogateescape").replace("\r\n", "\n").rstrip("\n")
     return text.split("\n") if text else []
@@ -87,8 +87,8 @@ def change(path: str, changed: Callable[[list[str]], list[str]]) -> None:
         StateError: it cannot be read whole, or is changed by somebody else all the time.
     """
     for _ in range(_TRIES):
-        before = read(path)
-        now = lines(before)
+        before = read_whole(path)
+        now = decode_lines(before)
         after = changed(list(now))
         text = "".join([f"{line}\n" for line in after])
         if after == now or replace_if_unchanged(path, before, text):
@@ -106,7 +106,7 @@ def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
     data = text.replace("\n", end).encode("utf-8", "surrogateescape")
     refuse_too_large(path, data)
     with _locked(os.path.dirname(path)):
-        if read(path) != before:
+        if read_whole(path) != before:
             return False
         temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
         io.create_exclusively(temporary, data)

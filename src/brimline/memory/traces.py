@@ -34,7 +34,7 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
 
 def _count_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     ids: set[int] = set()
-    for condition, values in _conditions(asked):
+    for condition, values in _sql_clauses(asked):
         question = f"SELECT id FROM entries WHERE {condition}"  # noqa: S608 - conditions are ours
         ids |= {row[0] for row in connection.execute(question, values)}
     return len(ids)
@@ -44,10 +44,10 @@ def _delete_entries(connection: sqlite3.Connection, asked: Asked) -> int:
     for name in asked.sessions:
         cursors = "DELETE FROM facts WHERE name GLOB 'file:*' AND instr(name, ?)"
         connection.execute(cursors, (name,))
-    return sum(turns.remove_entries(connection, how, values) for how, values in _conditions(asked))
+    return sum(turns.remove_entries(connection, how, values) for how, values in _sql_clauses(asked))
 
 
-def _conditions(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:
+def _sql_clauses(asked: Asked) -> Iterator[tuple[str, tuple[Any, ...]]]:
     """Which entries are meant; topic files are the user's own."""
     for name in asked.sessions:
         yield "session = ? OR session GLOB ? || '/*'", (name, name)

@@ -22,14 +22,14 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     sign = {"at": time.time(), "client": request.get("client"), "inside": inside}
     state = SessionState(home_dir, request["session"])
     state.save_document(MOD_ALIVE, sign)
-    _update_module(f"{home_dir}/mod/brimline/hooks/register.js")
+    _replace_outdated_mod_javascript(f"{home_dir}/mod/brimline/hooks/register.js")
     cold = {"tokens": LEAST_TOKENS, "after_s": SHORTEST_S} if values["cost.cold_cache"] else None
     return {"inside": inside, "folder": state.folder, "cold": cold}
 
 
-def _update_module(installed: str) -> None:
+def _replace_outdated_mod_javascript(installed: str) -> None:
     """After an upgrade, put this version's module in the place of the one that the client loads."""
-    current = modsource.joined_source()
+    current = modsource.joined_mod_javascript()
     try:
         if io.read_file(installed) != current:
             io.replace_file(installed, current)

@@ -67,7 +67,7 @@ def move_out_cold(
         return {"pass": "a summary was asked for"}, 0
     conversation = read_conversation(request["messages"])
     results, inputs = _calls_to_move(conversation, values["offload.never"])
-    largest = _tokens_of(conversation, results, inputs)
+    largest = _tokens_of_calls(conversation, results, inputs)
     least = share * conversation.tokens - conversation.thinking_tokens
     too_little = f"too little to let go of: {largest:,.0f} of {conversation.tokens:,.0f} tokens"
     too_little += f", less than {share:.0%} (compaction.inside)"
@@ -79,12 +79,12 @@ def move_out_cold(
         mover.move_result(call, conversation.texts[call.id], conversation.images.get(call.id, ""))
     for call in inputs:
         mover.move_input(call, conversation.inputs[call.id])
-    if mover.freed_tokens < least or not mover.covers_images(conversation.images):
+    if mover.freed_tokens < least or not mover.has_line_for_every_image(conversation.images):
         return {"pass": mover.problem or too_little}, 0
     return mover.moved._asdict(), mover.freed_tokens + conversation.thinking_tokens
 
 
-def _tokens_of(conversation: Conversation, results: list[Call], inputs: list[Call]) -> float:
+def _tokens_of_calls(conversation: Conversation, results: list[Call], inputs: list[Call]) -> float:
     """The tokens of some calls' results and of some calls' inputs."""
     result_tokens = sum(_result_tokens(conversation.texts[call.id]) for call in results)
     return result_tokens + sum(_input_tokens(conversation.inputs[call.id]) for call in inputs)
@@ -139,7 +139,7 @@ def _add_result(found: Conversation, result: dict[str, Any]) -> None:
     call = found.calls.get(result["tool_use_id"])
     if call is None:
         return
-    image = _image_in(result.get("result"))
+    image = _first_image_base64_in(result.get("result"))
     if image:
         found.images[call.id] = image
     found.texts[call.id] = text
@@ -164,9 +164,9 @@ class _Mover:
 
     def move_result(self, call: Call, text: str, image: str) -> None:
         """A line in the place of a result, where that is shorter and the result is stored."""
-        note = _image_note(call, text) if image else ""
+        note = _note_on_image_for_line(call, text) if image else ""
         data = text.encode("utf-8", "surrogatepass") or binascii.a2b_base64(image)
-        preview = self._key_behind_preview(call, text)
+        preview = self._key_and_size_behind_preview(call, text)
         key, size = preview or (self._store(data, call), len(data))
         if key is None:
             return
@@ -185,11 +185,11 @@ class _Mover:
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 
-    def covers_images(self, images: dict[str, str]) -> bool:
+    def has_line_for_every_image(self, images: dict[str, str]) -> bool:
         """Whether no image would go without a line."""
         return images.keys() <= self.moved.results.keys()
 
-    def _key_behind_preview(self, call: Call, text: str) -> tuple[str, int] | None:
+    def _key_and_size_behind_preview(self, call: Call, text: str) -> tuple[str, int] | None:
         """The key and the size of what a preview of ours stands for, if its content is there.
 
         Any program can print one, with the key of something else: what is stored has to be of the
@@ -219,23 +219,23 @@ class _Mover:
             return None
 
 
-def _image_note(call: Call, text: str) -> str:
+def _note_on_image_for_line(call: Call, text: str) -> str:
     """What a line says of an image; one beside a text is in the session's file alone."""
     if call.tool == "Read":
         return ", an image: Read the file again"
     return ", without its image" if text else ", an image"
 
 
-def _image_in(value: Any) -> str:
+def _first_image_base64_in(value: Any) -> str:
     """The first image in what a tool answered, in base64; empty without one."""
     if isinstance(value, list):
-        return next(filter(None, map(_image_in, value)), "")
+        return next(filter(None, map(_first_image_base64_in, value)), "")
     if not isinstance(value, dict):
         return ""
     source = value.get("file") or value.get("source")
     holder = source if isinstance(source, dict) else value
     data = holder.get("base64") or (holder.get("data") if value.get("type") == "image" else None)
-    return data if isinstance(data, str) else _image_in(value.get("content"))
+    return data if isinstance(data, str) else _first_image_base64_in(value.get("content"))
 
 
 def _result_tokens(text: str) -> float:

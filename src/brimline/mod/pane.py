@@ -47,10 +47,10 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
         OSError, StateError: what is kept of the session cannot be read.
     """
     session = request["session"]
-    path = next(iter(find.beginning_with(f"{session}.jsonl")), None)
+    path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     with output.with_columns(request["columns"]):
         if path is None:
-            return {"rows": _plain_rows(output.wrapped(wording.headline(None)))}
+            return {"rows": _rows_without_colour(output.wrapped(wording.headline(None)))}
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
@@ -60,27 +60,27 @@ def _draw_session(
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
-    pairs = _now_pairs(now) + _past_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _plain_rows(output.name_value_lines(pairs)), _occupancies(scan, now)
+    pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
+    head, tokens = _rows_without_colour(output.name_value_lines(pairs)), _occupancies(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
     columns, room = output.terminal_columns(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
-        parts = _part_rows(report, room - _LEAST_ROWS - 4)
+        parts = _rows_of_context_parts(report, room - _LEAST_ROWS - 4)
         chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
         with output.with_columns(_PARTS):
-            parts = _part_rows(report, room)
+            parts = _rows_of_context_parts(report, room)
         left = columns - _PARTS
-        body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
+        body = _put_side_by_side(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
     is_behind = is_compacted and bool(scan.occupancies_since_compaction)
     return {"rows": [*head, _BLANK, *body], "is_behind": is_behind}
 
 
-def _put_beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
+def _put_side_by_side(left: list[Row], right: list[Row], columns: int) -> list[Row]:
     """Put rows beside each other, the second ones behind so many columns."""
     nothing: Row = []
     rows = []
@@ -93,13 +93,13 @@ def _put_beside(left: list[Row], right: list[Row], columns: int) -> list[Row]:
 def _read_session(path: str) -> tuple[compactions.Scan, ContextReader]:
     """Read a session's file in one pass."""
     scan, context = compactions.Scan(), ContextReader()
-    for fields in read.rows(path):
+    for fields in read.rows_of_file(path):
         scan.read_row(fields)
         context.read_row(fields)
     return scan, context
 
 
-def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
+def _occupancy_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     """Say where the session stands, in the words of `status`."""
     document = now.document()
     if now.occupancy_tokens is None:
@@ -114,7 +114,7 @@ def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     return [pair for pair in pairs if pair[1]]
 
 
-def _past_pairs(
+def _savings_compaction_pairs(
     session: str, path: str, home_dir: str, now: reading.Reading
 ) -> list[tuple[str, str]]:
     """Say what was kept out of the window as it arrived, if any, and how it was compacted last."""
@@ -178,27 +178,27 @@ def _draw_chart(
         colours[-wide:] = [last] * wide
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
-        [(_height_label(at, height, top), "dim"), *_cut_by_colour(line, colours)]
+        [(_axis_label_of_row(at, height, top), "dim"), *_split_bars_by_colour(line, colours)]
         for at, line in enumerate(output.bar_chart_rows(cells, top, height))
     ]
-    return [*rows, [(f"{'':{_LABEL}}{_request_numbers(len(tokens), len(cells))}", "dim")]]
+    return [*rows, [(f"{'':{_LABEL}}{_axis_of_request_numbers(len(tokens), len(cells))}", "dim")]]
 
 
-def _height_label(at: int, height: int, top: int) -> str:
+def _axis_label_of_row(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
     half = top * (height - height // 2) // height
     text = {height // 2: wording.short_count(half), height - 1: "0"}
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 
-def _cut_by_colour(line: str, colours: list[str]) -> Row:
+def _split_bars_by_colour(line: str, colours: list[str]) -> Row:
     """Cut a row of bars where the colour changes."""
     cells = zip(colours, line, strict=True)
     groups = itertools.groupby(cells, key=lambda cell: cell[0])
     return [("".join(mark for _, mark in group), colour) for colour, group in groups]
 
 
-def _request_numbers(count: int, cells: int) -> str:
+def _axis_of_request_numbers(count: int, cells: int) -> str:
     """Number the first and the last request below their bars."""
     last = str(count)
     return "1" if count == 1 else f"1{last:>{max(cells - 1, len(last) + 1)}}"
@@ -214,7 +214,7 @@ def _tier_colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> 
     return wording.tier_colour(tier or 0, len(thresholds))
 
 
-def _part_rows(report: dict[str, Any], room: int) -> list[Row]:
+def _rows_of_context_parts(report: dict[str, Any], room: int) -> list[Row]:
     """Say what the last request consisted of, largest first, as `status --composition` does.
 
     What has next to no share is left out; what there is no room for is one row with its sum.
@@ -230,7 +230,7 @@ def _part_rows(report: dict[str, Any], room: int) -> list[Row]:
     _merge_last_parts(parts, tools, max(_LEAST_PARTS, room) - 1)
     shown = report | {"parts": parts, "tool_results_by_tool": tools}
     title: Row = [(f"What the {report['occupancy_tokens']:,} tokens are", "bold")]
-    return [title, *_plain_rows("\n".join(composition_text.part_lines(shown)))]
+    return [title, *_rows_without_colour("\n".join(composition_text.part_lines(shown)))]
 
 
 def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], rows: int) -> None:
@@ -244,5 +244,5 @@ def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], 
         parts.append({"kind": "", "name": name, "tokens": sum(part["tokens"] for part in hidden)})
 
 
-def _plain_rows(text: str) -> list[Row]:
+def _rows_without_colour(text: str) -> list[Row]:
     return [[(output.without_control_characters(line), "")] for line in text.split("\n")]

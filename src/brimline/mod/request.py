@@ -94,17 +94,17 @@ def _compact(
     answer, freed_tokens = compact.move_out_cold(request, home_dir, settings.values)
     if "pass" in answer:
         return answer
-    answer["thoughts"] = _keeps_thinking_as_text(request.get("model"), settings.models)
+    answer["thoughts"] = _does_model_bind_thinking(request.get("model"), settings.models)
     _save_checkpoint(home_dir, request, settings.values)
     seconds = time.monotonic() - begun
     if seconds > _LONGEST_S:
         return {"pass": "it took too long"}
     answer["freed_tokens"] = round(freed_tokens)
-    _spool_moved_out(home_dir, request, answer, round(seconds, 2))
+    _record_moved_out_in_spool(home_dir, request, answer, round(seconds, 2))
     return answer
 
 
-def _keeps_thinking_as_text(model: Any, rows: list[dict[str, Any]]) -> bool:
+def _does_model_bind_thinking(model: Any, rows: list[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
     return isinstance(model, str) and models.lookup_model_in_rows(model, rows).binds_thinking
 
@@ -122,7 +122,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     from brimline.transcript import find
 
     session = request["session"]
-    files = [request.get("transcript"), *find.beginning_with(f"{session}.jsonl")]
+    files = [request.get("transcript"), *find.files_beginning_with(f"{session}.jsonl")]
     transcript = next(filter(None, files), None)
     record = ledger.load(home_dir, session)
     try:
@@ -141,7 +141,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
         _log_failure(home_dir, error)
 
 
-def _spool_moved_out(
+def _record_moved_out_in_spool(
     home_dir: str, request: dict[str, Any], answer: dict[str, Any], seconds: float
 ) -> None:
     """Leave word of the compaction for the hooks that the client calls next, and for the history.

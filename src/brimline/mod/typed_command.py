@@ -33,7 +33,7 @@ class Event:
         self.name, self.payload, self.agent_id = "UserPromptSubmit", request, None
         self.session_id, self.cwd = request["session"], request["cwd"]
         self.prompt = f"/brim:{request.get('name')} {request.get('arguments')}"
-        self.transcript = next(iter(find.beginning_with(f"{self.session_id}.jsonl")), "")
+        self.transcript = next(iter(find.files_beginning_with(f"{self.session_id}.jsonl")), "")
 
     def added_characters(self) -> int:
         """Nothing: what is typed here is not sent."""

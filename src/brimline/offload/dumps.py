@@ -39,53 +39,53 @@ def _describe_json(values: list[Any], rest: str, budget: int) -> str:
     """Shape first, then names out of its texts."""
     value = values[0] if len(values) == 1 else values
     title = "JSON" if len(values) == 1 else f"{len(values)} JSON documents"
-    shape = flatten(_shape(value, 0), _NAMED_CHARACTERS)
-    rows = [names.clip(f"{title}: {shape}", int(budget * _SHAPE_SHARE))]
+    shape = flatten(_describe_value(value, 0), _NAMED_CHARACTERS)
+    rows = [names.clip_at_word(f"{title}: {shape}", int(budget * _SHAPE_SHARE))]
     if rest:
         rows.append(f"…then {len(rest):,} characters: {_quote_beginning(rest)}")
     left = budget - sum(len(row) + 1 for row in rows)
     mentions = "Names in it:"
-    named = names.find_names(enumerate(_texts_in(value)), "\n".join(rows))
+    named = names.find_names_not_shown(enumerate(_written_texts_in_json(value)), "\n".join(rows))
     chosen = names.choose_names_that_fit(named, left - len(mentions), names.NUMBER)
     if chosen:
         rows.append(" ".join([mentions, *[name.text for name in chosen]]))
     return "\n".join(rows)[:budget]
 
 
-def _shape(value: Any, depth: int) -> str:
+def _describe_value(value: Any, depth: int) -> str:
     if isinstance(value, dict):
-        return _object_shape(value, depth)
+        return _describe_object(value, depth)
     if isinstance(value, list):
-        return _list_shape(value, depth)
+        return _describe_list(value, depth)
     return _quote_beginning(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _list_shape(value: list[Any], depth: int) -> str:
+def _describe_list(value: list[Any], depth: int) -> str:
     if depth >= _MOST_DEPTH or not value:
         return f"[{len(value)} items]" if value else "[]"
     if not all(isinstance(item, dict) for item in value):
-        return f"[{len(value)} × {_shape(value[0], depth + 1)}]"
+        return f"[{len(value)} × {_describe_value(value[0], depth + 1)}]"
     # All samples are of one item: values of several side by side would describe none of them.
-    sample = max(value[:_COMPARED_ITEMS], key=_count_telling_values)
-    return f"[{len(value)} × {_object_shape(sample, depth + 1)}]"
+    sample = max(value[:_COMPARED_ITEMS], key=_count_informative_values)
+    return f"[{len(value)} × {_describe_object(sample, depth + 1)}]"
 
 
-def _count_telling_values(item: dict[str, Any]) -> int:
-    return sum(not _is_dull(value) for value in item.values())
+def _count_informative_values(item: dict[str, Any]) -> int:
+    return sum(not _is_uninformative(value) for value in item.values())
 
 
-def _object_shape(value: dict[str, Any], depth: int) -> str:
+def _describe_object(value: dict[str, Any], depth: int) -> str:
     """Keys with samples, then those whose values say nothing."""
     if depth >= _MOST_DEPTH:
         return f"{{{len(value)} keys}}"
-    telling = [key for key in value if not _is_dull(value[key])][:_MOST_KEYS]
-    inner = [f"{key}: {_shape(value[key], depth + 1)}" for key in telling]
+    telling = [key for key in value if not _is_uninformative(value[key])][:_MOST_KEYS]
+    inner = [f"{key}: {_describe_value(value[key], depth + 1)}" for key in telling]
     rest = [key for key in value if key not in telling]
     more = f" +{len(rest) - _MOST_DULL} keys" if len(rest) > _MOST_DULL else ""
     return "{" + ", ".join([*inner, *([" ".join(rest[:_MOST_DULL]) + more] if rest else [])]) + "}"
 
 
-def _is_dull(value: Any) -> bool:
+def _is_uninformative(value: Any) -> bool:
     """Tell whether the key alone says as much; 0 is a number like any other."""
     if isinstance(value, str):
         return not value or bool(_OPAQUE.fullmatch(value))
@@ -98,7 +98,7 @@ def _quote_beginning(text: str) -> str:
     return f'"{short}"' if len(text) <= most else f'"{short[:most]}…{len(text)}"'
 
 
-def _texts_in(value: Any) -> list[str]:
+def _written_texts_in_json(value: Any) -> list[str]:
     """Every text in a document that somebody may have written, in order."""
     texts, pending, room = [], [value], _NAMED_CHARACTERS
     while pending and room > 0:
@@ -133,7 +133,7 @@ def _describe_paths(source: Excerpt, budget: int) -> str:
     rows = [title]
     for place, folder in enumerate(shown):
         room = left // (len(shown) - place)
-        inside = names.clip(" ".join(folders[folder]), room - _NOTE_CHARACTERS)
+        inside = names.clip_at_word(" ".join(folders[folder]), room - _NOTE_CHARACTERS)
         left -= len(inside) + 1
         rows.append(f"{labels[folder]}: {inside}" if room > _NOTE_CHARACTERS else labels[folder])
     if len(shown) < len(order):

@@ -40,17 +40,17 @@ END_IS_LOST = (
 def post_tool_use(turn: Turn) -> Decision | None:
     """The replacement for a result that is bulk; notes what was fetched back, seen, changed."""
     if any(name.startswith(OFFER) for name in turn.state.names):
-        age_repeat_offers(turn)
+        count_down_repeat_offers(turn)
     is_edit = turn.event.tool in clienttools.EDITING
     if is_edit and (path := clienttools.file_of_call(turn.event.tool_input)):
-        note_edit(turn, path)
-    if not _is_worth_a_look(turn):
+        note_edited_file(turn, path)
+    if not _may_need_handling(turn):
         return None
     from brimline.offload import intercept, tool_results
 
     event = turn.event
     result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
-    return intercept.on_result(turn, result) if result else None
+    return intercept.decide_on_result(turn, result) if result else None
 
 
 def post_tool_use_failure(turn: Turn) -> Decision | None:
@@ -100,14 +100,14 @@ def tidy(turn: Turn, _until: float) -> None:
     io.rotate(f"{turn.home}/{LEARNED}", _ROTATE_AT_BYTES)
 
 
-def note_edit(turn: Turn, path: str) -> None:
+def note_edited_file(turn: Turn, path: str) -> None:
     """The model changed a file."""
     line = json.dumps(paths.resolve_links(path, turn.event.cwd))
     io.append_line(f"{turn.state.folder}/{EDITED}", line)
     turn.state.names.append(EDITED)
 
 
-def age_repeat_offers(turn: Turn, number: int = 1) -> None:
+def count_down_repeat_offers(turn: Turn, number: int = 1) -> None:
     """More results came after a preview; after ten its offer is gone."""
     for offer in [name for name in turn.state.names if name.startswith(OFFER)]:
         path = f"{turn.state.folder}/{offer}"
@@ -122,7 +122,7 @@ def age_repeat_offers(turn: Turn, number: int = 1) -> None:
             io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
 
 
-def _is_worth_a_look(turn: Turn) -> bool:
+def _may_need_handling(turn: Turn) -> bool:
     """Tell whether a result may be too large, was fetched back, or is to be pinned."""
     event, values, names = turn.event, turn.values, turn.state.names
     if PINS_WAIT in names:

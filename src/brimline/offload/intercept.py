@@ -42,7 +42,7 @@ _CAME_BACK, _OF_THE_LAST = 3, 5
 _PROBE_EVERY = 5
 
 
-def on_result(turn: Turn, result: ToolResult) -> Decision | None:
+def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     """Answer a result of a known shape that may be large: a reference in its place, or nothing.
 
     The questions, in their order; with the first yes the result stays. Before all of them the
@@ -57,7 +57,7 @@ def on_result(turn: Turn, result: ToolResult) -> Decision | None:
        brief or interactive command, or one that failed?
     7. Does experience say that its references always come back? (`_is_always_recalled`)
     8. Could the model not get at it: no rule allows our recall, and the call is not one to repeat?
-    9. Is it the same call again, right after its preview? (`_claim_repeat`)
+    9. Is it the same call again, right after its preview? (`_claim_repeat_offer`)
     10. Would a reference save too little? (`judge.is_preview_worth_it`)
     """
     event = turn.event
@@ -95,7 +95,7 @@ class _Arrival:
         self.call = repeat_fingerprint(turn, agent, event.tool, event.tool_input, case.files)
         main = case.line.main if case.line else None
         pattern = main.pattern if main else judge.pattern_for_learning(event.tool, result.subject)
-        self.learned_as = _hashes_for_learning(turn.project, event.tool, pattern)
+        self.learned_as = _hash_project_and_call(turn.project, event.tool, pattern)
         only_reads = case.line.only_reads if case.line else event.tool in clienttools.LOOKING_UP
         self.may_repeat = only_reads and not case.is_cut
 
@@ -110,15 +110,15 @@ class _Arrival:
         if not self.case.is_listed:
             if _is_always_recalled(turn.home, self.learned_as):
                 # That a result stayed is experience too.
-                _learn_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
+                _record_for_learning(turn.home, _STAYED, self.learned_as, self.size_bytes)
                 return True
             is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
             mode = turn.event.payload.get("permission_mode")
             if not is_in_reach and mode != "bypassPermissions":
                 return True
-        return self._claim_repeat()
+        return self._claim_repeat_offer()
 
-    def _claim_repeat(self) -> bool:
+    def _claim_repeat_offer(self) -> bool:
         """Take the offer that the same call again stays, which only one can; False without one."""
         if self.case.is_cut:
             return False
@@ -127,7 +127,7 @@ class _Arrival:
         taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
-        _learn_event(turn.home, _RECALL, self.learned_as)
+        _record_for_learning(turn.home, _RECALL, self.learned_as)
         turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown)
         return True
 
@@ -145,11 +145,11 @@ class _Arrival:
             looks.note_preview(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
         while not case.is_cut and not create_repeat_offer(turn, self.call):
-            if self._claim_repeat():
+            if self._claim_repeat_offer():
                 return None
         size, would = self.size_bytes, self.client_shown
-        _learn_event(turn.home, _STUB, self.learned_as, size, key)
-        text = self._reference(key, shown)
+        _record_for_learning(turn.home, _STUB, self.learned_as, size, key)
+        text = self._make_reference_text(key, shown)
         turn.spool_event("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(text))
         return Decision(replacement=self.result.replaced(text))
 
@@ -174,7 +174,7 @@ class _Arrival:
             pinning.note_large_result(key, turn.state, turn.home)
         return key
 
-    def _reference(self, key: str, shown: str) -> str:
+    def _make_reference_text(self, key: str, shown: str) -> str:
         """Make what the model gets instead: what it was, its preview, how to get the rest."""
         result, is_file = self.result, self.tool == "Read"
         source = flatten(result.subject, _SOURCE_CHARACTERS, keep_end=is_file) or None
@@ -182,7 +182,7 @@ class _Arrival:
         stored = stub.Stub(key, size, lines, result.exit_code, tool=self.tool, source=source)
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
-        rest = stub.way_back(key, _how_to_start_brimline(self.turn.home), *also)
+        rest = stub.how_to_get_the_rest(key, _command_starting_brimline(self.turn.home), *also)
         return preview.reference_text(stored, result.note, shown, rest)
 
 
@@ -194,7 +194,7 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     """
     stubs: list[dict[str, Any]] = []
     stayed = 0
-    for line in _events_of_last_month(home_dir, call):
+    for line in _learned_events_of_call(home_dir, call):
         size, key = line["bytes"], line.get("key")
         if line["kind"] == _RECALL:
             _add_recall_to_stub(stubs, key, size)
@@ -209,7 +209,7 @@ def _is_always_recalled(home_dir: str, call: _Call) -> bool:
     return len(came_back) >= _CAME_BACK and stayed < _PROBE_EVERY - 1
 
 
-def _events_of_last_month(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
+def _learned_events_of_call(home_dir: str, call: _Call) -> Iterator[dict[str, Any]]:
     """Return the events of a call within a month."""
     (same_project, same_call), now = call, time.time()
     for path in (f"{home_dir}/{LEARNED}.old", f"{home_dir}/{LEARNED}"):
@@ -231,7 +231,7 @@ def _add_recall_to_stub(stubs: list[dict[str, Any]], key: str | None, size: int 
             return
 
 
-def _learn_event(
+def _record_for_learning(
     home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
 ) -> None:
     """Remember an event: a large output that was replaced or stayed, or one that was recalled.
@@ -251,7 +251,7 @@ def _learn_event(
     json.append_line(f"{home_dir}/{LEARNED}", line)
 
 
-def _hashes_for_learning(project: str | None, tool: str, pattern: str) -> _Call:
+def _hash_project_and_call(project: str | None, tool: str, pattern: str) -> _Call:
     """Return what experience with a call is kept under: its project; its tool and pattern."""
     texts = json.dumps(project), json.dumps([tool, pattern])
     project_hash, call_hash = [put.sha256(text.encode())[: 2 * _DIGITS] for text in texts]
@@ -307,7 +307,7 @@ def create_repeat_offer(turn: Turn, call: str) -> bool:
     return io.create_exclusively(f"{turn.state.folder}/{name}", b"")
 
 
-def _how_to_start_brimline(home_dir: str) -> str:
+def _command_starting_brimline(home_dir: str) -> str:
     """Return our command as the model starts it: by name if the shell finds it, or as installed."""
     for folder in (io.env("PATH") or "").split(":"):
         if io.system.access(io.path_bytes(f"{folder}/brimline"), io.system.X_OK):
@@ -324,11 +324,11 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
     from brimline.offload import looks
 
     event = turn.event
-    recalled = looks.recalled_contents(turn.home, event.tool, event.tool_input, result)
+    recalled = looks.contents_recalled_by_call(turn.home, event.tool, event.tool_input, result)
     for key, meta, size, lines in recalled:
         looks.note_recalled_lines(turn, key, lines)
         tool = str(meta.get("tool") or "")
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
-        call = _hashes_for_learning(turn.project, tool, pattern)
-        _learn_event(turn.home, _RECALL, call, size, key)
+        call = _hash_project_and_call(turn.project, tool, pattern)
+        _record_for_learning(turn.home, _RECALL, call, size, key)
         turn.spool_event("Recalled", tool=tool, key=key, shown=size)

@@ -1,7 +1,7 @@
 """The one judge of a tool result: it stays, with a reason, or is previewed, with its kind. Pure.
 
 Whoever asks (the hook, the layers, the mod) gets the same answer under the same settings. What is
-asked beside it, and the order of all questions, is told in `intercept.on_result`.
+asked beside it, and the order of all questions, is told in `intercept.decide_on_result`.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Case:
     def has_failed(self) -> bool:
         """Tell whether the call failed, also where a pipe lost its exit code."""
         if self.line and self.line.ran_something:
-            return self.failed or kinds.says_failure(self.text)
+            return self.failed or kinds.reports_failure(self.text)
         return self.failed
 
 
@@ -110,12 +110,12 @@ def is_on_users_list(
     for each in line.commands:
         commands += [each.words, each.own, (each.program, *each.own[1:])]
     return any(
-        _matches_text(pattern, texts) or _matches_command(pattern.split(), commands)
+        _matches_any_text(pattern, texts) or _matches_command(pattern.split(), commands)
         for pattern in patterns
     )
 
 
-def _matches_text(pattern: str, texts: list[str]) -> bool:
+def _matches_any_text(pattern: str, texts: list[str]) -> bool:
     forms = (pattern, f"*/{pattern}")
     return any(text and fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
 

@@ -152,7 +152,7 @@ def kind_of(
     if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool != "Read":
-        kind = _kind_by_origin(sample, text, tool, command.prints if command else "")
+        kind = _kind_by_tool_or_line_form(sample, text, tool, command.prints if command else "")
     return kind or _kind_of_text(sample, text, lines, CODE if tool == "Read" else PROSE)
 
 
@@ -162,7 +162,7 @@ def _is_binary(start: str) -> bool:
     return "\0" in start or most > len(start)
 
 
-def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str:
+def _kind_by_tool_or_line_form(sample: list[str], text: str, tool: str, prints: str) -> str:
     """Return the kind that the tool, the command or the form of its lines tells; maybe none."""
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
@@ -174,7 +174,7 @@ def _kind_by_origin(sample: list[str], text: str, tool: str, prints: str) -> str
     return JSON if json_documents(text) else usual or prints
 
 
-def says_failure(text: str) -> bool:
+def reports_failure(text: str) -> bool:
     """Tell whether an output reports a failure, at its beginning or its end where it is large."""
     if len(text) > 2 * _FAILURE_CHARACTERS:
         text = f"{text[:_FAILURE_CHARACTERS]}\n{text[-_FAILURE_CHARACTERS:]}"
@@ -196,14 +196,14 @@ def heading_indices(lines: list[str], kind: str) -> list[int]:
     if kind == CODE:
         places = [at for at, line in enumerate(lines) if _is_definition(line)]
     elif kind == PROSE:
-        places = list(_title_indices(lines))
+        places = list(_markdown_heading_indices(lines))
     else:
-        places = list(_first_hit_indices(lines))
+        places = list(_first_hit_per_file_indices(lines))
     first_of = {lines[place]: place for place in reversed(places)}
     return sorted(first_of.values(), key=lambda at: (len(lines[at]) - len(lines[at].lstrip()), at))
 
 
-def _title_indices(lines: list[str]) -> Iterator[int]:
+def _markdown_heading_indices(lines: list[str]) -> Iterator[int]:
     is_fenced = False
     for at, line in enumerate(lines):
         is_fenced = is_fenced != bool(_FENCE.match(line))
@@ -211,7 +211,7 @@ def _title_indices(lines: list[str]) -> Iterator[int]:
             yield at
 
 
-def _first_hit_indices(lines: list[str]) -> Iterator[int]:
+def _first_hit_per_file_indices(lines: list[str]) -> Iterator[int]:
     """The first hit in each file, which is spelt relative on one line and absolute on the next."""
     last = ""
     for at, line in enumerate(lines):

@@ -56,17 +56,17 @@ _NUMBERING = " 0123456789\t→"
 
 def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
     """The model is shown a preview of a file: what it saw of it before counts no more."""
-    mark = _mark_name(turn, PREVIEWED, path)
+    mark = _file_mark_name(turn, PREVIEWED, path)
     io.replace_file(f"{turn.state.folder}/{mark}", f"{key} {total_lines}".encode())
     for kind in (_LINES, _WARNED):
-        io.remove(f"{turn.state.folder}/{_mark_name(turn, kind, path)}")
+        io.remove(f"{turn.state.folder}/{_file_mark_name(turn, kind, path)}")
     turn.state.names.append(mark)
 
 
 def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None:
     """The model was shown lines of a file: from, up to and with, of how many."""
-    if _mark_name(turn, PREVIEWED, path) in turn.state.names:
-        seen = f"{turn.state.folder}/{_mark_name(turn, _LINES, path)}"
+    if _file_mark_name(turn, PREVIEWED, path) in turn.state.names:
+        seen = f"{turn.state.folder}/{_file_mark_name(turn, _LINES, path)}"
         io.append_line(seen, "{} {} {}".format(*lines))
 
 
@@ -81,19 +81,19 @@ def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> 
 
 def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
-    if _mark_name(turn, PREVIEWED, path) not in turn.state.names:
+    if _file_mark_name(turn, PREVIEWED, path) not in turn.state.names:
         return False
-    looks = _SPAN.findall(intercept.read_session_file(turn, _mark_name(turn, _LINES, path)))
+    looks = _SPAN.findall(intercept.read_session_file(turn, _file_mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
         reached = max(reached, last) if first <= reached + 1 else reached
     if spans and reached >= spans[-1][2]:
         return False
-    return io.create_exclusively(f"{turn.state.folder}/{_mark_name(turn, _WARNED, path)}", b"")
+    return io.create_exclusively(f"{turn.state.folder}/{_file_mark_name(turn, _WARNED, path)}", b"")
 
 
-def _mark_name(turn: Turn, kind: str, path: str) -> str:
+def _file_mark_name(turn: Turn, kind: str, path: str) -> str:
     return kind + paths.fingerprint(paths.resolve_links(path, turn.event.cwd))
 
 
@@ -112,7 +112,7 @@ def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
     return Decision(permission="deny", reason=flatten(path, keep_end=True) + _WAS_PREVIEWED)
 
 
-def recalled_contents(
+def contents_recalled_by_call(
     home_dir: str, tool: str, tool_input: dict[str, Any], result: ToolResult
 ) -> Iterator[tuple[str, dict[str, Any], int, tuple[int, int] | None]]:
     """The stored content that a call brought back, as far as the model was shown it.
@@ -128,18 +128,18 @@ def recalled_contents(
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
     for name, wanted in judge.recalls_asked_for(tool, tool_input) or ():
         try:
-            key = contents.resolve(home_dir, name)
+            key = contents.resolve_key(home_dir, name)
             meta = contents.meta(home_dir, key)
             # Where exactly the client cuts is its own affair, so no line of a beginning counts.
             is_compared = not is_cut and (meta.get("bytes") or 0) <= _LARGEST_COMPARED_BYTES
             raw = contents.get(home_dir, key, touch=False) if is_compared else b""
         except (BrimlineError, OSError):
             continue  # not a key, or no longer there
-        lines = _find_shown_lines(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
+        lines = _shown_line_range(raw.decode("utf-8", "replace"), shown, wanted) if raw else None
         yield key, meta, len(shown.encode("utf-8", "replace")), lines
 
 
-def _find_shown_lines(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
+def _shown_line_range(content: str, shown: str, wanted: str) -> tuple[int, int] | None:
     """The first and last line of stored content that a text shows without a gap; None for none.
 
     Only the content itself counts: whatever else a command printed shows nothing of it. Blank lines
@@ -197,9 +197,9 @@ def _is_call_in_transcript(turn: Turn) -> bool:
 
 
 def _replay_transcript(turn: Turn) -> None:
-    answers = list(_read_answers(turn.event.transcript))
+    answers = list(_read_answered_calls(turn.event.transcript))
     for answer in answers:
-        _note_answer(turn, answer)
+        _note_what_answer_showed(turn, answer)
     open_offers: dict[str, _Answer] = {}
     for answer in answers[-OFFERED_RESULTS:]:
         call = json.dumps([answer.tool, answer.arguments])
@@ -212,18 +212,18 @@ def _replay_transcript(turn: Turn) -> None:
         intercept.create_repeat_offer(turn, call)
 
 
-def _note_answer(turn: Turn, answer: _Answer) -> None:
+def _note_what_answer_showed(turn: Turn, answer: _Answer) -> None:
     """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
     tool, arguments = answer.tool, answer.arguments
     path = paths.normalised_path(clienttools.file_of_call(arguments), answer.cwd)
     if tool in clienttools.EDITING:
         # The past may be read again and again until the call at hand is in it.
         if not intercept.was_edited(turn, path):
-            hook.note_edit(turn, path)
+            hook.note_edited_file(turn, path)
         return
     reference = answer.reference() if tool == "Read" else None
     if reference:
-        total = tool_results.file_lines_by_reference(answer.head, reference.lines or 0)
+        total = tool_results.count_lines_by_reference(answer.head, reference.lines or 0)
         note_preview(turn, path, reference.key, total)
     elif tool == "Read" or judge.recalls_asked_for(tool, arguments):
         _note_lines_of_answer(turn, answer, path)
@@ -237,7 +237,7 @@ def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str) -> None:
         return
     if result.lines:
         note_lines_shown(turn, path, result.lines)
-    for key, _, _, lines in recalled_contents(turn.home, tool, arguments, result):
+    for key, _, _, lines in contents_recalled_by_call(turn.home, tool, arguments, result):
         note_recalled_lines(turn, key, lines)
 
 
@@ -257,7 +257,7 @@ class _Answer(NamedTuple):
         return stub.parse_reference(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
 
-def _read_answers(path: str) -> Iterator[_Answer]:
+def _read_answered_calls(path: str) -> Iterator[_Answer]:
     """The answered calls that matter, the first one first.
 
     Only the end of a long transcript is read, and of that only what is wanted is parsed.
@@ -269,7 +269,7 @@ def _read_answers(path: str) -> Iterator[_Answer]:
     for line in reversed(_lines_with_calls_or_results(path)):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line):
-                yield from _answers_in(calls, document)
+                yield from _pair_answers(calls, document)
 
 
 def _lines_with_calls_or_results(path: str) -> list[bytes]:
@@ -284,7 +284,7 @@ def _lines_with_calls_or_results(path: str) -> list[bytes]:
     return wanted
 
 
-def _answers_in(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+def _pair_answers(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.any_thread_calls(line):

@@ -87,16 +87,16 @@ def clean_line(line: str) -> str:
     line = line.strip()
     if line.isascii() and line.isprintable():
         return line
-    return _without_escapes(last_redraw(line))
+    return _without_escapes(line_after_last_redraw(line))
 
 
-def last_redraw(line: str) -> str:
+def line_after_last_redraw(line: str) -> str:
     """Return a line as it looked in the end: a progress bar draws over what stood there before."""
     first, *states = line.split("\r")
     return next(filter(_without_escapes, reversed(states)), first)
 
 
-def clip(text: str, width: int, beyond: int = 0) -> str:
+def clip_at_word(text: str, width: int, beyond: int = 0) -> str:
     """The text, cut at a word near `width` with a mark; long rests are counted.
 
     Args:
@@ -112,7 +112,7 @@ def clip(text: str, width: int, beyond: int = 0) -> str:
     return f"{text[:end]}…{f'+{rest}' if rest >= _COUNTED_REST else ''}"
 
 
-def find_names(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
+def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[Name]:
     """Every name in the lines that `shown` does not hold, each once, where it occurs first."""
     words = set(_WORD.findall(shown))
     chosen = []
@@ -146,11 +146,11 @@ def names_mentioned(text: str) -> frozenset[str]:
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
         if _SHORTEST_NUMBER <= len(run) <= _LONGEST_MENTION:
-            mentioned.update(_names_within(run))
+            mentioned.update(_names_within_run(run))
     return frozenset(mentioned)
 
 
-def _names_within(run: str) -> Iterator[str]:
+def _names_within_run(run: str) -> Iterator[str]:
     """A run that is a name itself, and the names that it is made of."""
     if run.isdigit() or (len(run) >= SHORTEST_NAME and _PATH_OR_CODED.search(run)):
         yield run
@@ -170,7 +170,7 @@ def choose_names_that_fit(named: list[Name], room: int, worst: int = WORD) -> li
 
 def alarm_level(line: str) -> int:
     """Weigh a line of a log: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
-    if kinds.says_failure(line) or _TOTAL.search(line):
+    if kinds.reports_failure(line) or _TOTAL.search(line):
         return 3
     lowered = line.lower()
     if _ERROR_IN_LOWER_CASE.search(lowered):

@@ -42,7 +42,7 @@ def obey_directive(directive: pins.Directive, turn: Turn) -> str:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin(turn.home, key, directive)
+    return _pin_unless_pinned_higher(turn.home, key, directive)
 
 
 def key_of_last_large_result(turn: Turn) -> str | None:
@@ -60,8 +60,8 @@ def key_of_last_large_result(turn: Turn) -> str | None:
 
 def note_large_result(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
-    _append_note(state, {"key": key})
-    _pin_what_notes_ask(state, home_dir)
+    _append_to_noted_directives(state, {"key": key})
+    _pin_by_noted_directives(state, home_dir)
 
 
 def pin_open_ranges(state: SessionState, home_dir: str) -> None:
@@ -70,7 +70,7 @@ def pin_open_ranges(state: SessionState, home_dir: str) -> None:
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    _pin_all(home_dir, pins.resolve_directives(_read_notes(state)).gathered)
+    _pin_each(home_dir, pins.resolve_directives(_read_noted_directives(state)).gathered)
 
 
 def _key_of_shown_result(text: str, sessions: set[str | None], turn: Turn) -> str | None:
@@ -105,43 +105,43 @@ def _key_in_recall_header(text: str, home_dir: str) -> str | None:
         return None
     name = text[len(looks.RECALL_HEADER) :].split(maxsplit=1)[0].rstrip(":]")
     try:
-        return contents.resolve(home_dir, name)
+        return contents.resolve_key(home_dir, name)
     except StoreError:
         return None  # it is gone, or was never there: the results before it count
 
 
 def _note_directive_for_later(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
-    _append_note(state, directive._asdict())
+    _append_to_noted_directives(state, directive._asdict())
     if directive.kind == pins.END:
-        pinned = _pin_what_notes_ask(state, home_dir)
+        pinned = _pin_by_noted_directives(state, home_dir)
         return f"brimline: pinned {pinned} large results of the range."
     if directive.kind == pins.NEXT:
         return f"brimline: the next large result will be pinned ({directive.level})."
     return f"brimline: large results are pinned ({directive.level}) once you write brim:pin end."
 
 
-def _pin_what_notes_ask(state: SessionState, home_dir: str) -> int:
+def _pin_by_noted_directives(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
-    resolved = pins.resolve_directives(_read_notes(state))
-    _pin_all(home_dir, resolved.wanted)
+    resolved = pins.resolve_directives(_read_noted_directives(state))
+    _pin_each(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(resolved.wanted)
 
 
-def _read_notes(state: SessionState) -> list[pins.Directive | pins.Result]:
+def _read_noted_directives(state: SessionState) -> list[pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
     notes = [note for line in raw.split("\n") for note in json.loads_all(line)]
     return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
 
 
-def _pin_all(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
+def _pin_each(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
     for key, directive in wanted.items():
-        _pin(home_dir, key, directive)
+        _pin_unless_pinned_higher(home_dir, key, directive)
 
 
-def _pin(home_dir: str, key: str, directive: pins.Directive) -> str:
-    held = pins.level_of(home_dir, layout.digest_of(key))
+def _pin_unless_pinned_higher(home_dir: str, key: str, directive: pins.Directive) -> str:
+    held = pins.pin_level_of(home_dir, layout.digest_of(key))
     if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
         return f"brimline: {layout.short_key(key)} stays pinned ({held}); /brim:unpin lets it go."
     try:
@@ -151,5 +151,5 @@ def _pin(home_dir: str, key: str, directive: pins.Directive) -> str:
     return f"brimline: pinned {layout.short_key(key)} ({directive.level})."
 
 
-def _append_note(state: SessionState, line: dict[str, Any]) -> None:
+def _append_to_noted_directives(state: SessionState, line: dict[str, Any]) -> None:
     io.append_line(f"{state.folder}/{PINS_WAIT}", json.dumps(line))

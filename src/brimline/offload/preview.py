@@ -103,7 +103,7 @@ def preview_diff(text: str, budget: int = DIFF_CHARACTERS) -> str:
     rest = "nothing is missing"
     if missing:
         files = ", ".join(f"{name} ({count})" for name, count in missing.items())
-        files = names.clip(files, _FILES_CHARACTERS // 2)
+        files = names.clip_at_word(files, _FILES_CHARACTERS // 2)
         rest = f"{sum(missing.values()):,} changed lines are missing: {files}"
     return "\n".join([*shown, f"[changed lines only, without context; {rest}]"])
 
@@ -135,17 +135,17 @@ def _pick_lines_and_names(
         _pick_alarms(source, source.left - int(budget * _ALARMS_SHARE))
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
-        source.pick(position, _WIDTH)
+        source.pick_if_it_fits(position, _WIDTH)
     headings = kinds.heading_indices(lines, kind) if share else []
     # All headings, narrower if they are many; if they are too many, the outer ones.
     room = min(source.left, int(budget * share))
     width = max(_NARROWEST_HEADING, room // max(1, len(headings)) - source.frame)
     limit = source.left - room
     for position in headings:
-        if source.left <= limit or not source.pick(position, min(_HEADING_WIDTH, width)):
+        if source.left <= limit or not source.pick_if_it_fits(position, min(_HEADING_WIDTH, width)):
             break
     shown = "\n".join([subject, *source.picks.values()])
-    named = names.find_names(source.unseen.items(), shown)
+    named = names.find_names_not_shown(source.unseen.items(), shown)
     named = named if share else _fill_room_with_lines(source, named)
     return names.choose_names_that_fit(named, source.left)
 
@@ -156,14 +156,14 @@ def _pick_alarms(source: Excerpt, limit: int) -> None:
     # By form: how grave it is, the gravest lowest, and where it stands.
     messages: dict[str, tuple[int, list[int]]] = {}
     for position, line in enumerate(source.lines):
-        text = names.clean_line(names.last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
+        text = names.clean_line(names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
         weight = names.alarm_level(text)
         if weight:
             form = kinds.zero_numbers(text[: 4 * _WIDTH])
             messages.setdefault(form, (-weight, []))[1].append(position)
     for _, positions in sorted(messages.values()):
         note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
-        if source.left <= limit or not source.pick(positions[0], _WIDTH, note=note):
+        if source.left <= limit or not source.pick_if_it_fits(positions[0], _WIDTH, note=note):
             break
 
 
@@ -179,7 +179,7 @@ def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[name
         form = kinds.zero_numbers(source.lines[position])
         if form.strip() and form not in shown:
             shown.add(form)
-            source.pick(position, _WIDTH)
+            source.pick_if_it_fits(position, _WIDTH)
             from_end = not from_end
     return [name for name in named if name.line in source.unseen]
 
@@ -208,18 +208,18 @@ class Excerpt:
             self.lines, self.numbers = _lines_of_huge_text(text, self.total)
         for position, line in enumerate(self.lines):
             if len(line) > _LONGEST_LINE_CHARACTERS:
-                last = names.last_redraw(line)
+                last = names.line_after_last_redraw(line)
                 self.lines[position] = last[:_LONGEST_LINE_CHARACTERS]
                 self.beyond[position] = max(0, len(last) - _LONGEST_LINE_CHARACTERS)
         # By position: lines that are not shown to their ends.
         self.unseen = dict(enumerate(self.lines))
 
-    def pick(self, position: int, width: int, note: str = "") -> bool:
+    def pick_if_it_fits(self, position: int, width: int, note: str = "") -> bool:
         """Show a line; False where there is no room for it."""
         if position in self.picks:
             return True
         line = names.clean_line(self.lines[position])
-        text = names.clip(line, width, self.beyond.get(position, 0))
+        text = names.clip_at_word(line, width, self.beyond.get(position, 0))
         cost = len(text) + len(note) + self.frame
         if cost > self.left:
             return False

@@ -29,14 +29,14 @@ class Saved(NamedTuple):
         return round(characters / MOST_CHARACTERS_PER_TOKEN)
 
     @property
-    def in_words(self) -> str:
+    def kept_out_text(self) -> str:
         """The same as a text."""
         from brimline.state import lookback
 
         return lookback.kept_out_tokens_text(self.kept_out_tokens)
 
 
-def saved_by(home_dir: str, session_id: str) -> Saved:
+def saved_by_session(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells."""
     return _saved_by_rows(_read_spool(home_dir, session_id))
 
@@ -49,7 +49,7 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
     from brimline.state import figures
 
     spools = [_read_spool(home_dir, name) for name in sessions]
-    saved = add_up(map(_saved_by_rows, spools))
+    saved = sum_savings(map(_saved_by_rows, spools))
     by_gateway = (figures.gateway_saved_and_rewritten(rows)[0] or 0 for rows in spools)
     return {
         "references": saved.references,
@@ -72,7 +72,7 @@ def _read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:
         return []
 
 
-def add_up(savings: Iterable[Saved]) -> Saved:
+def sum_savings(savings: Iterable[Saved]) -> Saved:
     """All of them together."""
     return Saved(*map(sum, zip(*savings, strict=True)))
 
@@ -80,7 +80,7 @@ def add_up(savings: Iterable[Saved]) -> Saved:
 def _saved_by_rows(rows: list[dict[str, Any]]) -> Saved:
     # What a compaction moved out, or another session, and is fetched back was not kept out here.
     replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
-    return add_up(_saved_by_row(row) for row in rows if row.get("key") in replaced)
+    return sum_savings(_saved_by_row(row) for row in rows if row.get("key") in replaced)
 
 
 def _saved_by_row(row: dict[str, Any]) -> Saved:

@@ -101,7 +101,7 @@ def _read_persisted(response: dict[str, Any]) -> bytes:
 def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     file = response["file"]
     if response["type"] == "notebook":
-        return _notebook(file)
+        return _notebook_result(file)
     if response["type"] != "text":
         return None
     first, count, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
@@ -111,7 +111,7 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
         lines = first, first + count - 1 - bool(file.get("truncatedByTokenCap")), total
     return ToolResult(
         file["content"],
-        lambda text: _file_response_with(file, text),
+        lambda text: _file_response_with_text(file, text),
         str(tool_input.get("file_path") or file["filePath"]),
         note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
@@ -119,19 +119,19 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def file_lines_by_reference(reference: str, stored_lines: int) -> int:
+def count_lines_by_reference(reference: str, stored_lines: int) -> int:
     """Count the lines of a file, of which a reference with its note stands for the first."""
     total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
     return int(total) if total.isascii() and total.isdigit() else stored_lines
 
 
-def _file_response_with(file: dict[str, Any], text: str) -> dict[str, Any]:
+def _file_response_with_text(file: dict[str, Any], text: str) -> dict[str, Any]:
     lines = text.count("\n") + 1
     shape = {"content": text, "numLines": lines, "startLine": 1, "totalLines": lines}
     return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
 
 
-def _notebook(file: dict[str, Any]) -> ToolResult | None:
+def _notebook_result(file: dict[str, Any]) -> ToolResult | None:
     parts: list[str] = []
     for cell in file["cells"]:
         parts.append(f"[cell {cell.get('cell_id', '')}, {cell.get('cellType', '')}]")
@@ -144,7 +144,7 @@ def _notebook(file: dict[str, Any]) -> ToolResult | None:
     count = whole.count("\n") + 1
     return ToolResult(
         whole,
-        lambda text: _file_response_with(file, text),
+        lambda text: _file_response_with_text(file, text),
         str(file["filePath"]),
         lines=(1, count, count),
         note="The lines are those of the notebook's cells and outputs, one after the other.",
@@ -155,13 +155,13 @@ def _grep_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     by_name = response["mode"] == "files_with_matches"
     text = "\n".join(response["filenames"]) if by_name else response["content"]
 
-    def replaced(instead: str) -> dict[str, Any]:
+    def response_with_text(instead: str) -> dict[str, Any]:
         # In this mode alone the client shows a text as it is.
         shown = {"mode": "content", "filenames": []} if by_name else {}
         lines = {"numLines": instead.count("\n") + 1} if by_name or "numLines" in response else {}
         return response | shown | {"content": instead} | lines
 
-    return ToolResult(text, replaced, str(tool_input.get("pattern") or ""))
+    return ToolResult(text, response_with_text, str(tool_input.get("pattern") or ""))
 
 
 def _glob_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
@@ -173,12 +173,12 @@ def _glob_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def _web_page(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _web_page_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     subject = str(tool_input.get("url") or "")
     return ToolResult(response["result"], lambda text: response | {"result": text}, subject)
 
 
-def _web_search(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _web_search_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     parts = response["results"]
     text = "\n\n".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
     subject = str(tool_input.get("query") or "")
@@ -215,8 +215,8 @@ _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {
     "Read": _file_result,
     "Grep": _grep_result,
     "Glob": _glob_result,
-    "WebFetch": _web_page,
-    "WebSearch": _web_search,
+    "WebFetch": _web_page_result,
+    "WebSearch": _web_search_result,
     "Agent": _agent_result,
     "Task": _agent_result,
     "mcp": _mcp_result,

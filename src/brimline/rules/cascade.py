@@ -18,7 +18,7 @@ from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.rules.lines import body, imports, parse_text
+from brimline.rules.lines import imports_in_lines, parse_text, text_shown_by_client
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -136,10 +136,10 @@ def gather(
     walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
     walk.add_organisation(organisation_file)
     walk.add_user_files()
-    for parent in _parents(walk.project):
+    for parent in _folders_above(walk.project):
         walk.add_folder(parent, PARENT)
     walk.add_folder(walk.project, PROJECT)
-    way = _parents(f"{walk.active}/x")
+    way = _folders_above(f"{walk.active}/x")
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
@@ -152,7 +152,7 @@ def resolved_home() -> str:
     return os.path.realpath(io.env("HOME") or os.path.expanduser("~"))
 
 
-def shown(path: str, project: str = "") -> str:
+def path_text(path: str, project: str = "") -> str:
     """A path for people: from the project, or with the home folder shortened."""
     home = resolved_home()
     if project and is_within(path, project):
@@ -183,7 +183,7 @@ class _Walk:
         self.home = resolved_home()
         self.sources: list[Source] = []
         self.problems: list[Problem] = []
-        around = [project, *reversed(_parents(project))]
+        around = [project, *reversed(_folders_above(project))]
         self.top = next((each for each in around if os.path.lexists(f"{each}/.git")), project)
         self.boundary = project if is_within(self.home, self.top) else self.top
         self._seen: set[str] = set()
@@ -204,7 +204,7 @@ class _Walk:
             named = os.path.abspath(os.path.expanduser(configured))
             template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
             if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
-                self._complain("missing", named, None, "`rules.organisation_file` names no file")
+                self._add_problem("missing", named, None, "`rules.organisation_file` names no file")
 
     def add_user_files(self) -> None:
         """The user's own files; these may import from anywhere."""
@@ -250,11 +250,11 @@ class _Walk:
             return False
         self._seen.add(real)
         if problem:
-            self._complain("unreadable", path, None, f"it {problem}")
+            self._add_problem("unreadable", path, None, f"it {problem}")
         lines = (text or "").count("\n")
         cost = max(len(text or ""), lines * _LINE_CHARACTERS, _FILE_CHARACTERS)
         if cost > self._characters:
-            self._complain("unreadable", path, None, "it is not read: it would be too much")
+            self._add_problem("unreadable", path, None, "it is not read: it would be too much")
         elif text is not None:
             self._characters -= cost
             source = self._keep_if_in_scope(template._replace(path=path), text, scope_base)
@@ -264,8 +264,8 @@ class _Walk:
     def _keep_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
         front, lines = parse_text(text)
-        source = source._replace(lines=tuple(lines), text=body(lines))
-        source = _with_scope(source, front) if scope_base else source
+        source = source._replace(lines=tuple(lines), text=text_shown_by_client(lines))
+        source = _with_front_matter_paths(source, front) if scope_base else source
         if self.all_scopes or not source.patterns or self._matches_active_path(source, scope_base):
             self.sources.append(source)
         return source
@@ -299,14 +299,14 @@ class _Walk:
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
-        for wanted in imports(source.lines, real, self.home):
+        for wanted in imports_in_lines(source.lines, real, self.home):
             self._characters -= _IMPORT_CHARACTERS
             if self._characters < 0:
-                self._complain("import", source.path, wanted.line, "there are too many imports")
+                self._add_problem("import", source.path, wanted.line, "there are too many imports")
                 return
             kind, text = self._add_import(source, wanted, inside, chain)
             if kind:
-                self._complain(kind, source.path, wanted.line, text)
+                self._add_problem(kind, source.path, wanted.line, text)
 
     def _add_import(
         self, source: Source, wanted: Import, inside: str | None, chain: tuple[str, ...]
@@ -343,7 +343,7 @@ class _Walk:
         is_between = is_within(folder, main) and not is_within(folder, self.top)
         return is_between and is_within(self.top, main)
 
-    def _complain(self, kind: str, path: str, line: int | None, text: str) -> None:
+    def _add_problem(self, kind: str, path: str, line: int | None, text: str) -> None:
         self.problems.append(Problem(kind, path, line, text))
 
 
@@ -368,7 +368,7 @@ def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[st
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS), problem
 
 
-def _with_scope(source: Source, front: list[str]) -> Source:
+def _with_front_matter_paths(source: Source, front: list[str]) -> Source:
     """A rule file with the `paths:` of its front matter."""
     named = tuple(_scope_patterns(front))
     if all(each in ("**", "") for each in named):
@@ -384,7 +384,7 @@ def _scope_patterns(front: list[str]) -> list[str]:
         return []
     value = front[at].partition(":")[2].partition(" #")[0].strip()
     listed = []
-    for item in [value.strip("[]")] if value else _list_items(front[at + 1 :]):
+    for item in [value.strip("[]")] if value else _items_of_leading_list(front[at + 1 :]):
         # Commas part patterns, but not the choices in braces.
         item = item[:_MOST_ENTRIES]  # noqa: PLW2901
         for choice in patterns.expand_braces(item) or [item]:
@@ -392,13 +392,13 @@ def _scope_patterns(front: list[str]) -> list[str]:
     return list(dict.fromkeys(listed))[:_MOST_EXCLUDES]
 
 
-def _list_items(rows: list[str]) -> list[str]:
+def _items_of_leading_list(rows: list[str]) -> list[str]:
     """The items of the list with which some rows begin."""
     below = itertools.takewhile(lambda row: row.lstrip().startswith(("-", "#")), rows)
     return [row.strip()[1:].partition(" #")[0] for row in below if row.lstrip()[0] == "-"]
 
 
-def _parents(folder: str) -> list[str]:
+def _folders_above(folder: str) -> list[str]:
     """The folders above one, outermost first, without the root of the file system."""
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 
@@ -443,7 +443,7 @@ def _silences_agents_file(source: Source) -> bool:
 
 def _exclude_patterns(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
-    texts = clientsettings.listed_texts(project, "claudeMdExcludes")
+    texts = clientsettings.texts_listed_in_settings(project, "claudeMdExcludes")
     return [patterns.parse(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
 
 

@@ -21,7 +21,7 @@ def session_start(turn: Turn) -> Decision | None:
     from brimline.rules import cascade, marked
 
     files = cascade.gather(turn.project, organisation_file=turn.values["rules.organisation_file"])
-    rules = marked.for_card(files)
+    rules = marked.marked_rules_for_card(files)
     if rules != turn.policy.marked:
         turn.keep_marked_rules(rules)
     if turn.event.source not in ("startup", "clear", "compact"):

@@ -59,12 +59,12 @@ def parse_text(text: str) -> tuple[list[str], list[Line]]:
     return rows[1 : max(1, skipped - 1)], lines
 
 
-def body(lines: Iterable[Line]) -> str:
+def text_shown_by_client(lines: Iterable[Line]) -> str:
     """What the client shows of a file: no front matter, no comments that stand by themselves."""
     return "\n".join([line.text for line in lines if line.kind != COMMENT]).strip("\n")
 
 
-def imports(lines: Iterable[Line], path: str, user_home: str) -> list[Import]:
+def imports_in_lines(lines: Iterable[Line], path: str, user_home: str) -> list[Import]:
     """Every `@path` of a file, in order, each target once, as the client finds them."""
     found: dict[str, Import] = {}
     for line in lines:
@@ -91,18 +91,18 @@ class _Reader:
         inner = rest.strip()
         indent = len(rest) - len(rest.lstrip(" "))
         if self.in_comment or (not self.fence and inner.startswith("<!--")):
-            return self._comment(number, row, inner)
+            return self._classify_comment(number, row, inner)
         if not inner:
             self.in_paragraph = False
             return Line(number, row, CODE if self.fence else BLANK)
         is_indented = indent >= _CODE_INDENT and not self.in_paragraph and not self.in_list
         if not self.fence and not is_indented:
-            return self._text_or_fence(number, row, inner, indent)
+            return self._classify_text_or_fence(number, row, inner, indent)
         if self.fence and len(inner) >= len(self.fence) and set(inner) == {self.fence[0]}:
             self.fence = ""
         return Line(number, row, CODE, indent=indent)
 
-    def _text_or_fence(self, number: int, row: str, inner: str, indent: int) -> Line:
+    def _classify_text_or_fence(self, number: int, row: str, inner: str, indent: int) -> Line:
         item = _ITEM.match(inner)
         content = inner[item.end() :] if item else inner
         self.in_list = bool(item or (self.in_list and (indent or self.in_paragraph)))
@@ -116,7 +116,7 @@ class _Reader:
         level = len(heading[1]) if heading else 0
         return Line(number, row, TEXT, _without_code_and_comments(row), level, indent, bool(item))
 
-    def _comment(self, number: int, row: str, inner: str) -> Line:
+    def _classify_comment(self, number: int, row: str, inner: str) -> Line:
         """A comment that stands by itself; what follows its end on the line is text again."""
         start = 0 if self.in_comment else 4
         _, end, after = inner[start:].partition("-->")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import git
 from brimline.rules import cascade, marked
-from brimline.rules.cascade import OWN, Problem, is_within, shown
+from brimline.rules.cascade import OWN, Problem, is_within, path_text
 from brimline.rules.marked import Rule
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Survey(NamedTuple):
     is_complete: bool
 
 
-def walk_project(project_dir: str) -> Survey:
+def survey_project_files(project_dir: str) -> Survey:
     """Walk through a project, within bounds."""
     top = os.path.realpath(project_dir)
     seen = Survey([], {}, is_complete=True)
@@ -69,7 +69,7 @@ def walk_project(project_dir: str) -> Survey:
     return seen
 
 
-def rules_of(source: Source) -> Iterator[Rule]:
+def rules_in_file(source: Source) -> Iterator[Rule]:
     """What a file says, in its order."""
     for line, inline in _paragraphs(source):
         text = " ".join(inline.content.split())
@@ -94,7 +94,7 @@ def lint(
         *_find_repeats(sources),
         *_find_unloaded(sources),
     ]
-    if not _git(found.folder, "rev-parse", "--verify", "HEAD"):
+    if not _git_output(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
         own = []
     for source in own:
@@ -117,21 +117,21 @@ def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) ->
     """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
         folder = os.path.dirname(os.path.realpath(source.path))
-        for line, written, is_link in _paths_in(source):
+        for line, written, is_link in _paths_mentioned_in(source):
             homes = (folder,) if is_link else (folder, files.folder, files.boundary)
-            inside = _places_inside(homes, written, files.boundary)
+            inside = _possible_targets_in_project(homes, written, files.boundary)
             is_there = any(map(os.path.lexists, inside))
-            if inside and not is_there and (is_link or not _is_somewhere(written, walked)):
+            if inside and not is_there and (is_link or not _may_be_in_project(written, walked)):
                 yield Problem("reference", source.path, line, f"{written} is not there any more")
 
 
-def _places_inside(homes: Iterable[str], written: str, boundary: str) -> list[str]:
+def _possible_targets_in_project(homes: Iterable[str], written: str, boundary: str) -> list[str]:
     """Where a path could lead to, seen from several folders, within the project."""
     places = [os.path.normpath(os.path.join(home, written)) for home in homes]
     return [place for place in places if is_within(place, boundary)]
 
 
-def _paths_in(source: Source) -> Iterator[tuple[int, str, bool]]:
+def _paths_mentioned_in(source: Source) -> Iterator[tuple[int, str, bool]]:
     """Line, text and kind of what surely is the path of a file in the project."""
     for line, inline in _paragraphs(source):
         for child in inline.children or ():
@@ -143,7 +143,7 @@ def _paths_in(source: Source) -> Iterator[tuple[int, str, bool]]:
                 yield line, written, False
 
 
-def _is_somewhere(written: str, walked: Survey) -> bool:
+def _may_be_in_project(written: str, walked: Survey) -> bool:
     """Whether a name that is short for a path lies somewhere in the project, as far as we know."""
     folder, _, name = written.strip("/").rpartition("/")
     is_there = any(place.endswith(f"/{folder}/") for place in walked.names.get(name, ()))
@@ -157,20 +157,20 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
     for source in [each for each in sources if each.text.strip()]:
         first = files.setdefault(source.digest, source)
         if first is not source:
-            if _can_meet(first, source):
-                text = f"says the same as {shown(first.path)}"
+            if _can_both_be_loaded(first, source):
+                text = f"says the same as {path_text(first.path)}"
                 yield Problem("duplicate", source.path, None, text)
             continue
-        for rule in rules_of(source):
-            other, where = said.setdefault(rule.identity, (rule, source))
+        for rule in rules_in_file(source):
+            other, where = said.setdefault(rule.hash_of_words, (rule, source))
             long_enough = len(rule.text.split()) >= _LEAST_REPEATED_WORDS
-            if other.path != rule.path and long_enough and _can_meet(where, source):
+            if other.path != rule.path and long_enough and _can_both_be_loaded(where, source):
                 said_so = textwrap.shorten(rule.text, _QUOTED_CHARACTERS, placeholder="…")
-                text = f"“{said_so}” is said already ({shown(other.path)}:{other.line})"
+                text = f"“{said_so}” is said already ({path_text(other.path)}:{other.line})"
                 yield Problem("repeated", rule.path, rule.line, text)
 
 
-def _can_meet(first: Source, second: Source) -> bool:
+def _can_both_be_loaded(first: Source, second: Source) -> bool:
     """Whether two files can be before the model for one and the same file at hand."""
     if not first.level == second.level == cascade.CHILD:
         return True
@@ -188,11 +188,11 @@ def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
         if count > marked.FILE_CHARACTERS:
             text = f"has {count:,} characters, over {marked.FILE_CHARACTERS:,}, in every request"
             yield Problem("large", source.path, None, text)
-    for rule in marked.split_fitting(marked.marked_in(sources))[1]:
+    for rule in marked.split_into_fitting_and_cut(marked.marked_rules_in(sources))[1]:
         text = f"no room for it after a compaction: {marked.MOST_CHARACTERS:,} characters for all"
         yield Problem("marked", rule.path, rule.line, text)
     start = [source for source in sources if source.client == cascade.AT_START]
-    total = sum(len(source.text) for source in marked.unique_files(start))
+    total = sum(len(source.text) for source in marked.files_without_duplicates(start))
     if total > marked.TOTAL_CHARACTERS:
         text = f"what loads at the start has {total:,} characters, over {marked.TOTAL_CHARACTERS:,}"
         yield Problem("large", start[-1].path, None, text)
@@ -201,11 +201,11 @@ def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
 def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Problem]:
     """Whether a file was left alone while the code around it moved on."""
     folder, name = os.path.split(os.path.realpath(path))
-    last = _git(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)
+    last = _git_output(folder, "rev-list", "-1", "--timestamp", "HEAD", "--", name)
     moment, _, commit = last.partition(" ")
     # The work that a file in the client's own folder is about lies around that folder.
     about = f"{folder}/".partition(f"/{OWN}/")[0] or "/"
-    since = _git(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".")
+    since = _git_output(about, "rev-list", "--count", f"{commit}..HEAD", "--", ".")
     if not moment.isdigit() or not since.isdigit():
         return
     days = int((now - int(moment)) // _SECONDS_PER_DAY)
@@ -214,5 +214,5 @@ def _find_stale(path: str, stale: tuple[int, int], now: float) -> Iterator[Probl
         yield Problem("stale", path, None, text)
 
 
-def _git(folder: str, *command: str) -> str:
+def _git_output(folder: str, *command: str) -> str:
     return (git.run_git(folder, command, timeout_s=_GIT_TIMEOUT_S) or "").strip()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.rules import cascade, lint, marked
-from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, shown
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, path_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,14 +49,14 @@ def project_document(
     project_dir: str, organisation_file: str, estimate: Estimate
 ) -> dict[str, Any]:
     """All that loads in a project, with the folders below it."""
-    walked = lint.walk_project(project_dir)
+    walked = lint.survey_project_files(project_dir)
     gathered = gather(project_dir, organisation_file, walked=walked)
     return document(gathered, estimate) | {"is_complete": walked.is_complete}
 
 
 def document(gathered: Cascade, estimate: Estimate) -> dict[str, Any]:
     """The files in their order, under the keys that other programs rely on."""
-    files = _files(gathered.sources, estimate)
+    files = _file_documents(gathered.sources, estimate)
     at_start = [file["tokens"] for file in files if file["client"] == AT_START]
     on_demand = [file["tokens"] for file in files if file["client"] in (ON_READ, ON_MATCH)]
     return {
@@ -64,12 +64,12 @@ def document(gathered: Cascade, estimate: Estimate) -> dict[str, Any]:
         "files": files,
         "tokens_at_start": sum(at_start),
         "tokens_on_demand": sum(on_demand),
-        "marked_rules": len(marked.marked_in(gathered.sources)),
+        "marked_rules": len(marked.marked_rules_in(gathered.sources)),
         "problems": [problem._asdict() for problem in gathered.problems],
     }
 
 
-def _files(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]]:
+def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[str, Any]]:
     first: dict[str, str] = {}
     files = []
     for source in sources:
@@ -95,19 +95,19 @@ def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> di
     for file, source in zip(made["files"], gathered.sources, strict=True):
         file["rules"] = [
             {
-                "id": rule.identity,
+                "id": rule.hash_of_words,
                 "line": rule.line,
                 "text": rule.text,
                 "marked": bool(marked.MARK.search(rule.text)),
             }
-            for rule in ([] if file["same_as"] else lint.rules_of(source))
+            for rule in ([] if file["same_as"] else lint.rules_in_file(source))
         ]
     return made
 
 
 def findings_document(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
     """The faults of all instruction files of a project, the broken ones first."""
-    walked = lint.walk_project(project_dir)
+    walked = lint.survey_project_files(project_dir)
     gathered = gather(project_dir, organisation_file, walked=walked)
     problems, notes = lint.lint(gathered, walked, now)
     problems.sort(key=lambda problem: not problem.is_broken)
@@ -129,12 +129,12 @@ def text(document: dict[str, Any]) -> str:
     """The files for a person, then what they come to."""
     project = document["project"]
     if not document["files"]:
-        return f"No instruction files hold in {shown(project)}. Write a CLAUDE.md to begin."
-    lines = [f"Instruction files in {shown(project)}, weakest first.", ""]
+        return f"No instruction files hold in {path_text(project)}. Write a CLAUDE.md to begin."
+    lines = [f"Instruction files in {path_text(project)}, weakest first.", ""]
     for at, file in enumerate(document["files"], 1):
-        name = ("  @" if file["imported_by"] else "") + shown(file["path"], project)
+        name = ("  @" if file["imported_by"] else "") + path_text(file["path"], project)
         lines.append(f"{at:3}  {file['level']:12}  ~{file['tokens']:<7,} {name}")
-        lines += _loading_notes(file, project)
+        lines += _when_loaded_lines(file, project)
     more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
     lines += ["", f"~{document['tokens_at_start']:,} tokens at the start, {more}."]
     lines += [f"Marked rules: {document['marked_rules']}."]
@@ -148,10 +148,10 @@ def text(document: dict[str, Any]) -> str:
 def explanation_text(document: dict[str, Any]) -> str:
     """The rules that hold for a path, file by file."""
     project = document["project"]
-    lines = [f"What holds for {shown(document['path'], project)}, weakest first."]
+    lines = [f"What holds for {path_text(document['path'], project)}, weakest first."]
     for at, file in enumerate(document["files"], 1):
-        origin = f"{shown(file['path'], project)}  ({file['level']}: {file['why']})"
-        lines += ["", f"{at}. {origin}", *_loading_notes(file, project)]
+        origin = f"{path_text(file['path'], project)}  ({file['level']}: {file['why']})"
+        lines += ["", f"{at}. {origin}", *_when_loaded_lines(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
     return "\n".join([*lines, "", output.wrapped(_ORDER)])
@@ -162,7 +162,7 @@ def findings_text(document: dict[str, Any]) -> str:
     paragraphs = []
     for finding in document["findings"]:
         line = f":{finding['line']}" if finding["line"] else ""
-        place = f"{shown(finding['path'], document['project'])}{line}"
+        place = f"{path_text(finding['path'], document['project'])}{line}"
         paragraphs.append((finding["severity"], f"{place}: {finding['text']}"))
     paragraphs += [("note", note) for note in document["notes"]]
     lines = [output.wrapped(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
@@ -171,7 +171,7 @@ def findings_text(document: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _loading_notes(file: dict[str, Any], project: str) -> list[str]:
+def _when_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
     """When the client loads a file, and what else there is to say."""
     why_not = f": {file['client_note']}" if file["client_note"] else ""
     is_kept = file["survives_compaction"] or file["client"] == NEVER
@@ -180,5 +180,7 @@ def _loading_notes(file: dict[str, Any], project: str) -> list[str]:
     if file["patterns"]:
         notes.append(f"for {', '.join(file['patterns'])}")
     if file["same_as"]:
-        notes.append(f"says the same as {shown(file['same_as'], project)}, and is counted there")
+        notes.append(
+            f"says the same as {path_text(file['same_as'], project)}, and is counted there"
+        )
     return [output.wrapped(note, " " * 5, " " * 7) for note in notes]

@@ -45,7 +45,7 @@ class Rule(NamedTuple):
     line: int
 
     @property
-    def identity(self) -> str:
+    def hash_of_words(self) -> str:
         """Equal for rules in the same words, whatever their case and decoration."""
         words = " ".join(_DECORATION.sub("", self.text).lower().rstrip(" .!").split())
         return hashlib.sha256(words.encode("utf-8", "replace")).hexdigest()[:12]
@@ -53,31 +53,31 @@ class Rule(NamedTuple):
 
 def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
     """The marked rules of a project, read from its files now."""
-    return for_card(cascade.gather(project_dir, organisation_file=organisation_file))
+    return marked_rules_for_card(cascade.gather(project_dir, organisation_file=organisation_file))
 
 
-def for_card(files: Cascade) -> list[list[str]]:
+def marked_rules_for_card(files: Cascade) -> list[list[str]]:
     """The marked rules as the card shows them: the file's name and the text of each.
 
     In the order of the cascade, each once, within bounds; where some had no room the last entry,
     without a file, says so.
     """
-    kept, cut = split_fitting(marked_in(files.sources))
-    rules = [[cascade.shown(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
+    kept, cut = split_into_fitting_and_cut(marked_rules_in(files.sources))
+    rules = [[cascade.path_text(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
     if cut:
         left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
         rules.append(["", left])
     return rules
 
 
-def marked_in(sources: Iterable[Source]) -> list[Rule]:
+def marked_rules_in(sources: Iterable[Source]) -> list[Rule]:
     """The marked rules of the files that count, each text once."""
     rules: dict[str, Rule] = {}
     for source in sources:
         if is_in_force(source):
-            for at, text in _passages(source.lines):
+            for at, text in _marked_passages(source.lines):
                 rule = Rule(text, source.path, at)
-                rules.setdefault(rule.identity, rule)
+                rules.setdefault(rule.hash_of_words, rule)
     return list(rules.values())
 
 
@@ -87,7 +87,7 @@ def is_in_force(source: Source) -> bool:
     return source.client == AT_START or (ours and source.client == NEVER)
 
 
-def split_fitting(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
+def split_into_fitting_and_cut(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     """Those that fit into a card, in their order, and those that do not; none is shortened.
 
     A rule that is too long makes way for the shorter ones after it.
@@ -104,7 +104,7 @@ def split_fitting(marked: Sequence[Rule]) -> tuple[list[Rule], list[Rule]]:
     return kept, cut
 
 
-def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
+def _marked_passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
     """The first line and the text of each marked passage; one inside another counts once."""
     passages: list[tuple[int, str]] = []
     done = 0
@@ -123,9 +123,9 @@ def _passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 def _passage_start(lines: Sequence[Line], at: int) -> int:
     """Where the paragraph or list item around a line begins."""
-    while at and not lines[at].is_item and not lines[at].heading and not _stands_alone(lines[at]):
+    while at and not lines[at].is_item and not lines[at].heading and not _not_paragraph(lines[at]):
         before = lines[at - 1]
-        if before.kind != TEXT or before.heading or _stands_alone(before):
+        if before.kind != TEXT or before.heading or _not_paragraph(before):
             break
         at -= 1
     return at
@@ -134,19 +134,19 @@ def _passage_start(lines: Sequence[Line], at: int) -> int:
 def _passage_end(lines: Sequence[Line], first: int, at: int) -> int:
     """Where the passage that begins at a line and has the mark at another one is over."""
     line = lines[first]
-    if _stands_alone(line):
+    if _not_paragraph(line):
         return first + 1
     if line.heading and not line.is_item:
         later = range(first + 1, len(lines))
         return next((n for n in later if 0 < lines[n].heading <= line.heading), len(lines))
     end = at + 1
-    while end < len(lines) and _goes_on(lines, first, end):
+    while end < len(lines) and _belongs_to_passage(lines, first, end):
         end += 1
     announces = lines[end - 1].text.rstrip(" *_").endswith(":") and not line.is_item
-    return _after_announced(lines, end) if announces else end
+    return _end_of_announced_list_or_code(lines, end) if announces else end
 
 
-def _goes_on(lines: Sequence[Line], first: int, at: int) -> bool:
+def _belongs_to_passage(lines: Sequence[Line], first: int, at: int) -> bool:
     """Whether a line belongs to the paragraph or the list item that begins at the first one."""
     item, line = lines[first], lines[at]
     if line.kind in (BLANK, COMMENT):
@@ -156,11 +156,11 @@ def _goes_on(lines: Sequence[Line], first: int, at: int) -> bool:
         return item.is_item and line.indent > item.indent
     if item.is_item and line.indent > item.indent:
         return True
-    begins_anew = line.is_item or line.heading or _stands_alone(line)
+    begins_anew = line.is_item or line.heading or _not_paragraph(line)
     return line.kind == TEXT and not begins_anew
 
 
-def _after_announced(lines: Sequence[Line], at: int) -> int:
+def _end_of_announced_list_or_code(lines: Sequence[Line], at: int) -> int:
     """The end of the list or the code that a line with a colon leads up to."""
     end = at
     while at < len(lines) and (lines[at].kind in (BLANK, CODE) or lines[at].is_item):
@@ -169,7 +169,7 @@ def _after_announced(lines: Sequence[Line], at: int) -> int:
     return end
 
 
-def _stands_alone(line: Line) -> bool:
+def _not_paragraph(line: Line) -> bool:
     """A row of a table, or an import, is no part of a paragraph."""
     return line.text.lstrip().startswith(("|", "@"))
 
@@ -182,14 +182,14 @@ def text_unknown_to_client(files: Cascade, room: int) -> str:
     loaded = {source.digest for source in files.sources if source.client == AT_START}
     ours = [
         source
-        for source in unique_files(files.sources)
+        for source in files_without_duplicates(files.sources)
         if source.client == NEVER and is_in_force(source) and source.digest not in loaded
     ]
     text = _join_files(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
-def unique_files(sources: Iterable[Source]) -> list[Source]:
+def files_without_duplicates(sources: Iterable[Source]) -> list[Source]:
     """The files that say something, each text once: the first one stays."""
     kept: dict[str, Source] = {}
     for source in sources:
@@ -206,7 +206,7 @@ def assemble_files(
     With a file at hand, room for one file is kept for it whether or not anything comes, so that the
     stable part has the same bytes for every file.
     """
-    kept = unique_files(sources)
+    kept = files_without_duplicates(sources)
     dynamic = [source for source in kept if source.is_dynamic]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
     first = _join_files([source for source in kept if not source.is_dynamic], total - reserve)
@@ -222,7 +222,7 @@ def _join_files(sources: Sequence[Source], total: int) -> str:
         body = source.text.strip()
         if len(body) > FILE_CHARACTERS:
             body = body[:FILE_CHARACTERS].rstrip() + f"\n{TRUNCATED}"
-        sections.append(f"From {cascade.shown(source.path)} ({source.level}):\n\n{body}\n")
+        sections.append(f"From {cascade.path_text(source.path)} ({source.level}):\n\n{body}\n")
     text = "\n".join(sections)
     if len(text) > total:
         room = total - len(_END)

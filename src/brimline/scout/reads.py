@@ -72,10 +72,10 @@ def decide(
     if not isinstance(tool_input, dict) or not os.path.isdir(project_dir):
         return None
     scene = _Scene(project_dir, cwd or project_dir)
-    finding = next(scene.examine(tool_name, tool_input), None)
+    finding = next(scene.find_unwanted_reads(tool_name, tool_input), None)
     if finding is None:
         return None
-    text = _advice(finding, scene, refused=mode == "block")
+    text = _advice_text(finding, scene, refused=mode == "block")
     if mode == "block":
         return Decision(permission="deny", reason=text)
     return Decision(model_notes=(text,))
@@ -90,37 +90,37 @@ class _Scene:
         self.cwd = cwd
         self.ignored: Ignored = load_ignored(root)
 
-    def examine(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
+    def find_unwanted_reads(self, tool_name: str, tool_input: dict[str, Any]) -> Iterator[Finding]:
         """Find what a call reads that it had better not."""
         values = {key: value for key, value in tool_input.items() if isinstance(value, str)}
         path, pattern = values.get("path", ""), values.get("pattern", "")
         if tool_name == "Read" and values.get("file_path"):
-            yield from self.find_bulk(values["file_path"])
+            yield from self.find_ignored_path(values["file_path"])
         elif tool_name == "Grep":
             yield from self._examine_search(path, values.get("glob", "")[:_LONGEST_PATH])
         elif tool_name == "Glob" and pattern:
-            yield from self.find_bulk(pattern, path)
+            yield from self.find_ignored_path(pattern, path)
             yield from self._find_broad_glob(pattern, path)
         elif tool_name == "Bash":
             yield from self._examine_command_line(values.get("command", ""))
 
     def _examine_search(self, path: str, globs: str) -> Iterator[Finding]:
         """Find it in a search, by its folder or its globs."""
-        yield from self.find_bulk(path or ".")
+        yield from self.find_ignored_path(path or ".")
         for glob in globs.split() if "{" in globs else globs.replace(",", " ").split():
             if not glob.startswith("!"):
-                yield from self.find_bulk(glob, path)
+                yield from self.find_ignored_path(glob, path)
 
-    def find_bulk(self, path: str, base: str = "") -> Iterator[Finding]:
+    def find_ignored_path(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
-        whole = self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
+        whole = self._absolute_path(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
         for choice in patterns.expand_braces(whole):
-            inside, is_file = self._path_inside(choice), os.path.isfile(choice)
-            pattern = self.ignored.pattern_for(inside, folder=not is_file) if inside else None
+            inside, is_file = self._path_from_root(choice), os.path.isfile(choice)
+            pattern = self.ignored.pattern_naming(inside, folder=not is_file) if inside else None
             if pattern:
                 yield Finding(inside, pattern)
 
-    def source_folders(self) -> list[str]:
+    def folders_not_ignored(self) -> list[str]:
         """A few folders worth looking into."""
         try:
             with os.scandir(self.roots[0]) as entries:
@@ -128,27 +128,27 @@ class _Scene:
         except OSError:
             return []
         shown = [name for name in sorted(some) if not name.startswith(".")]
-        return [n for n in shown if not self.ignored.pattern_for(n, folder=True)][:_MOST_FOLDERS]
+        return [n for n in shown if not self.ignored.pattern_naming(n, folder=True)][:_MOST_FOLDERS]
 
     def _examine_command_line(self, line: str) -> Iterator[Finding]:
         commands = [command for command in shell.split_commands(line) if _output_is_shown(command)]
         for at, command in enumerate(commands):
-            operands = _operands(command)
+            operands = _words_that_may_be_paths(command)
             if command.program in ("cd", "pushd"):
                 goes_to = operands[0] if operands else "~"
                 # Going there to build is no read.
                 if all(later.program in _IDLE for later in commands[at + 1 :]):
-                    yield from self.find_bulk(goes_to)
-                self.cwd = self._absolute(goes_to)
+                    yield from self.find_ignored_path(goes_to)
+                self.cwd = self._absolute_path(goes_to)
             elif command.program in _READERS:
                 if not operands and command.program in _LISTS:
                     operands = ["."]
                 for operand in operands:
-                    yield from self.find_bulk(operand)
+                    yield from self.find_ignored_path(operand)
 
     def _find_broad_glob(self, pattern: str, base: str) -> Iterator[Finding]:
         """Find a glob that takes everything, or all of a kind, from the project's root down."""
-        parts = self._absolute(pattern, base).split("/")
+        parts = self._absolute_path(pattern, base).split("/")
         first = next((at for at, part in enumerate(parts) if _WILD.search(part)), len(parts))
         above = "/".join(parts[:first]) + "/"
         *folders, name = parts[first:] or [""]
@@ -156,11 +156,11 @@ class _Scene:
         if at_root and all(map(_ANY_FOLDER.match, folders)) and _ANY_NAME.match(name):
             yield Finding("/".join([*(folders or ["**"]), name]), None)
 
-    def _absolute(self, path: str, base: str = "") -> str:
+    def _absolute_path(self, path: str, base: str = "") -> str:
         joined = os.path.join(self.cwd, os.path.expanduser(base), os.path.expanduser(path))
         return os.path.normpath(joined)
 
-    def _path_inside(self, path: str) -> str:
+    def _path_from_root(self, path: str) -> str:
         """A path from the project's root; nothing for the root itself and all outside."""
         roots = [root for root in self.roots if path.startswith(f"{root}/")]
         return path[len(roots[0]) + 1 :] if roots else ""
@@ -172,7 +172,7 @@ def _output_is_shown(command: shell.Command) -> bool:
     return bool(command.program) and all(operator.startswith("2") for operator in targets)
 
 
-def _operands(command: shell.Command) -> list[str]:
+def _words_that_may_be_paths(command: shell.Command) -> list[str]:
     """Return the words of a reading command that may be paths."""
     name, rest = command.program, command.own[1:]
     if any(word.startswith(_WRITES.get(name, ("\0",))) for word in rest):
@@ -187,9 +187,9 @@ def _operands(command: shell.Command) -> list[str]:
     return words + [target for operator, target in command.redirections if operator == "<"]
 
 
-def _advice(finding: Finding, scene: _Scene, *, refused: bool) -> str:
+def _advice_text(finding: Finding, scene: _Scene, *, refused: bool) -> str:
     """Say what was done, why, and where to look instead."""
-    folders = scene.source_folders()
+    folders = scene.folders_not_ignored()
     done = "Refused" if refused else "Advised, not refused"
     if finding.pattern is None:
         scoped = [_in_backticks(f"{folder}/{finding.path}") for folder in folders or ["<folder>"]]
@@ -220,7 +220,7 @@ class Ignored(NamedTuple):
     patterns: list[patterns.Pattern]
     problem: str = ""
 
-    def pattern_for(self, path: str, *, folder: bool) -> str | None:
+    def pattern_naming(self, path: str, *, folder: bool) -> str | None:
         """The pattern that means a path, given from the project's root; the last one decides."""
         decisive = None
         names = path[:_LONGEST_PATH].split("/")
@@ -236,7 +236,7 @@ def load_ignored(project_dir: str) -> Ignored:
     name = next((each for each in IGNORE_FILES if os.path.lexists(f"{folder}/{each}")), None)
     problem, lines = "", list[str]()
     try:
-        lines = _pattern_lines(f"{folder}/{name}") if name else []
+        lines = _read_pattern_lines(f"{folder}/{name}") if name else []
     except (OSError, ValueError) as error:
         problem = f"{name} is not used: {reason(error)}"
     if all(line.startswith("!") for line in lines):
@@ -264,7 +264,7 @@ def write_ignore_file(project_dir: str, *, force: bool = False) -> str:
     return path
 
 
-def _pattern_lines(path: str) -> list[str]:
+def _read_pattern_lines(path: str) -> list[str]:
     """The lines that are patterns; a link could lead anywhere and is not followed."""
     if os.path.islink(path) or not os.path.isfile(path):
         raise ValueError("it is no plain file")

@@ -166,7 +166,7 @@ def use_database(
     problem: Exception | None = None
     for _ in range(_ATTEMPTS):
         try:
-            path = _newest_generation(folder)
+            path = _path_of_newest_database(folder)
             with contextlib.closing(_connect(path)) as connection:
                 return work(connection)
         except (sqlite3.Error, UnicodeDecodeError) as error:
@@ -191,7 +191,7 @@ def use_database(
         return work(connection)
 
 
-def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
+def add_document(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
     """Take documents in, each in the place of an earlier one of the same name."""
     marks = ", ".join("?" * len(Document._fields))
     insert = f"INSERT INTO documents ({', '.join(Document._fields)}) VALUES ({marks})"  # noqa: S608
@@ -203,7 +203,7 @@ def add(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
             connection.execute(insert, storable_values(document))
 
 
-def remove(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
+def remove_documents(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
     """Take documents out; their words may stay in unused parts of the file for a while."""
     rows = [(source, ref) for ref in refs]
     if rows:
@@ -212,9 +212,9 @@ def remove(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> 
             connection.executemany("DELETE FROM documents WHERE source = ? AND ref = ?", rows)
 
 
-def erase(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
+def erase_documents(connection: sqlite3.Connection, source: str, refs: Iterable[str]) -> None:
     """Take documents out, and every trace of their words."""
-    remove(connection, source, refs)
+    remove_documents(connection, source, refs)
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -224,14 +224,14 @@ def states_by_ref(
 ) -> dict[str, str]:
     """The state of every document of a source, by its name."""
     query = f"SELECT ref, state FROM documents WHERE source = :source AND {_WITHIN}"  # noqa: S608
-    return dict(connection.execute(query, {"source": source} | project_bounds(within)).fetchall())
+    return dict(connection.execute(query, {"source": source} | project_values(within)).fetchall())
 
 
-def find_ids(
+def find_document_ids(
     connection: sqlite3.Connection, expression: str, source: str, within: Within = EVERYWHERE
 ) -> list[int]:
     """The ids of the documents that an expression of FTS5 fits, the best first."""
-    values = {"expression": expression, "source": source} | project_bounds(within)
+    values = {"expression": expression, "source": source} | project_values(within)
     return [row[0] for row in connection.execute(_FITTING, values)] if expression else []
 
 
@@ -258,7 +258,7 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     return int((pages - free) * size)
 
 
-def _newest_generation(folder: str) -> str:
+def _path_of_newest_database(folder: str) -> str:
     """The file of the newest generation, there at least as an empty one, private from the start."""
     found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.names_in(folder)]
     number = max((int(match[1]) for match in found if match), default=1)
@@ -305,7 +305,7 @@ def _sqlite_error_code(error: Exception) -> int:
     return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def project_bounds(within: Within) -> dict[str, str | None]:
+def project_values(within: Within) -> dict[str, str | None]:
     """The values that `IN_PROJECT` asks for."""
     if within.project is None:
         return {"project": None, "below": None, "above": None, "also": "[]"}

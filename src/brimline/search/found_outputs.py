@@ -46,7 +46,7 @@ def document(
 
 def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     """An output with the lines that fit, numbered."""
-    fitting = stored.fitting_lines(hit.document.text, terms, _HIT_CHARACTERS)[:_LINES_PER_HIT]
+    fitting = stored.lines_with_terms(hit.document.text, terms, _HIT_CHARACTERS)[:_LINES_PER_HIT]
     return {
         "key": layout.PREFIX + hit.document.ref,
         "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in fitting or [hit.snippet]],

@@ -46,7 +46,7 @@ def fuse_scores(found: Mapping[int, Found], before: Mapping[int, int | None]) ->
     return total
 
 
-def pack_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
+def pack_entry_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -> list[bytes]:
     """What is kept of each entry: which one is before it, its project, its vector in int8.
 
     Args:
@@ -56,7 +56,7 @@ def pack_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -
     """
     import numpy as np
 
-    made = np.zeros(len(own), _record_type(own.shape[1]))
+    made = np.zeros(len(own), _numpy_type_of_record(own.shape[1]))
     made["id"], made["before"], made["project"] = np.array(known, np.int32).T
     largest = np.maximum(np.abs(own).max(axis=1), 1e-9)
     made["values"] = np.rint(own * (127 / largest)[:, None])
@@ -67,7 +67,7 @@ def pack_records(known: Sequence[tuple[int, int, int]], own: Any, before: Any) -
 
 
 def blend_vectors(own: Any, before: Any) -> Any:
-    """One vector per entry, whose product with a query is the sum that `near` makes."""
+    """One vector per entry, whose product with a query is what `nearest_scores` adds up."""
     import numpy as np
 
     both = own + _BEFORE * before
@@ -84,13 +84,13 @@ class Vectors:
         import numpy as np
 
         self._count = 0 if last is None else (last + 1) * block_size
-        kind = _record_type(max(0, size - _record_type(0).itemsize))
+        kind = _numpy_type_of_record(max(0, size - _numpy_type_of_record(0).itemsize))
         self._all = np.zeros(self._count, kind)
         for number, raw in blocks:
             start = number * block_size
             self._all[start : start + block_size] = np.frombuffer(raw, kind)
 
-    def near(
+    def nearest_scores(
         self, vector: Any, projects: Sequence[int] | None, limit: int, also: Sequence[int]
     ) -> dict[int, float]:
         """Cosine of the entry plus that of it and the one before: of the nearest, and some more."""
@@ -123,7 +123,7 @@ class Vectors:
         return cosine * self._all["scale"]
 
 
-def _record_type(dimensions: int) -> Any:
+def _numpy_type_of_record(dimensions: int) -> Any:
     import numpy as np
 
     numbers = [(name, "<i4") for name in ("id", "before", "project")]

@@ -76,26 +76,26 @@ def find_outputs(
         StoreError: the query is empty or too long, or the store cannot be read.
     """
     wanted = parse_terms(query)
-    if not os.path.isdir(layout.root(home_dir)):
+    if not os.path.isdir(layout.store_folder(home_dir)):
         return Found()
     within = documents.EVERYWHERE
     if project_dir is not None:
         project = real_folder(project_dir)
         within = Within(project, _also_stored_in_project(home_dir, project))
 
-    def search(connection: sqlite3.Connection) -> Found:
+    def search_index(connection: sqlite3.Connection) -> Found:
         pending = _index_new(connection, home_dir, until)
         states = list(documents.states_by_ref(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
-            asked = match_expression(wanted, joined_by)
-            ids = documents.find_ids(connection, asked, SOURCE, within)
+            asked = fts_expression(wanted, joined_by)
+            ids = documents.find_document_ids(connection, asked, SOURCE, within)
             if ids:
                 span = pick(len(ids))
                 hits = documents.read_hits(connection, asked, ids[span.first - 1 : span.last])
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
-    return documents.use_database(search_folder(home_dir), search)
+    return documents.use_database(search_folder(home_dir), search_index)
 
 
 def parse_terms(query: str) -> list[str]:
@@ -116,7 +116,7 @@ def parse_terms(query: str) -> list[str]:
     return unique
 
 
-def match_expression(wanted: list[str], joined_by: str) -> str:
+def fts_expression(wanted: list[str], joined_by: str) -> str:
     """The query in SQLite's language: every term a phrase whose last word may go on.
 
     Quoted, nothing in a term has a meaning of its own; terms hold no quotes themselves.
@@ -146,7 +146,7 @@ def stem(word: str) -> str:
     return word[:-2] if len(word) > _SHORT_WORD else word
 
 
-def fitting_lines(text: str, wanted: list[str], most: int) -> list[str]:
+def lines_with_terms(text: str, wanted: list[str], most: int) -> list[str]:
     """The lines of a text that hold the terms, each with its number, long ones clipped."""
     lines = text.split("\n")
     found = lines_holding(lines, wanted)
@@ -203,7 +203,7 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     """
     digests, place = [layout.digest_of(key) for key in keys], search_folder(home_dir)
     if digests and os.path.isdir(place):
-        erase = functools.partial(documents.erase, source=SOURCE, refs=digests)
+        erase = functools.partial(documents.erase_documents, source=SOURCE, refs=digests)
         documents.use_database(place, erase, in_memory=False)
 
 
@@ -233,7 +233,7 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
     known = documents.states_by_ref(connection, SOURCE)
-    documents.remove(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
+    documents.remove_documents(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
     done, batch = 0, list[Document]()
@@ -250,19 +250,19 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
 
 
 def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:
-    documents.add(connection, batch)
+    documents.add_document(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
     gone = [one.ref for one in batch if not os.path.lexists(layout.file_path(home_dir, one.ref))]
     if gone:
-        documents.erase(connection, SOURCE, gone)
+        documents.erase_documents(connection, SOURCE, gone)
     if batch and documents.used_bytes(connection) > LARGEST_BYTES:
         oldest = connection.execute(
             "SELECT source, ref, project, session, at, title, '', ? FROM documents "
             "WHERE source = ? AND text > '' ORDER BY at LIMIT ?",
             (TITLE, SOURCE, _DROPPED_AT_ONCE),
         )
-        documents.add(connection, [Document(*row) for row in oldest.fetchall()])
+        documents.add_document(connection, [Document(*row) for row in oldest.fetchall()])
 
 
 def _read_document(home_dir: str, digest: str) -> Document:

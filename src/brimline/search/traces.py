@@ -16,8 +16,8 @@ FILES = {"search": r"\d+-\d+\.sqlite3(-wal|-shm|-journal)?"}
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Take the words of outputs out that these sessions stored; the store still has them then."""
-    if not dry_run and os.path.isdir(layout.root(home)):
+    if not dry_run and os.path.isdir(layout.store_folder(home)):
         for name in asked.sessions:
-            outputs = removal.stored_by_session(home, name)
+            outputs = removal.keys_stored_by_session(home, name)
             stored.forget(home, [*outputs.keys, *outputs.shared])
     return {}

@@ -209,7 +209,7 @@ class Memory:
         texts = {key: f"{before}\n{text}" for key, (_, before, text, _) in rows.items()}
         refs = {key: row[3] for key, row in rows.items()}
         previous = {key: row[0] for key, row in rows.items()}
-        elsewhere = _number_unknown_others(others(), {row[2] for row in rows.values()})
+        elsewhere = _number_others_not_here(others(), {row[2] for row in rows.values()})
         numbers = {other.hit.id: key for key, other in elsewhere.items()}
         for key, other in elsewhere.items():
             texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
@@ -224,7 +224,7 @@ class Memory:
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
             known, projects = self._load_vectors(connection, table, within)
-            near = known.near(table.encode([query])[0], projects, CANDIDATES, list(found))
+            near = known.nearest_scores(table.encode([query])[0], projects, CANDIDATES, list(found))
             for key, cosine in near.items():
                 found[key] = found.get(key, ranking.Found())._replace(meaning=cosine)
         return found
@@ -241,11 +241,11 @@ class Memory:
         if within.project is None:
             return scanned, None
         statement = f"SELECT number FROM projects WHERE {documents.IN_PROJECT}"  # noqa: S608
-        bounds = documents.project_bounds(within)
+        bounds = documents.project_values(within)
         return scanned, [row[0] for row in connection.execute(statement, bounds)]
 
 
-def _number_unknown_others(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
+def _number_others_not_here(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
     """What several said alike is listed once: as it is here, else as it was said last."""
     newest = {other.hit.text: other for other in sorted(others, key=lambda other: other.hit.at)}
     unknown = [other for text, other in newest.items() if text not in here]
@@ -312,7 +312,7 @@ def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
         return 0
     projects = dict(connection.execute("SELECT project, number FROM projects").fetchall())
     record_keys = [(row[0], row[1] or 0, projects[row[2]]) for row in rows]
-    made = ranking.pack_records(
+    made = ranking.pack_entry_records(
         record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
     _write_records(connection, [row[0] for row in rows], made)
@@ -421,7 +421,7 @@ def _score_by_words(
     if not asked:
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)
-    values = documents.project_bounds(within) | {"expression": asked, "limit": CANDIDATES}
+    values = documents.project_values(within) | {"expression": asked, "limit": CANDIDATES}
     rows = connection.execute(sql, values).fetchall()
     return {key: ranking.Found(words=own, pair=pair) for key, own, pair in rows}
 

@@ -149,7 +149,7 @@ class Draft(RawIOBase):
             remove(self.path)
 
     @property
-    def content(self) -> Fingerprint:
+    def fingerprint_so_far(self) -> Fingerprint:
         """What was added so far."""
         return Fingerprint(self.length, self._hash.hexdigest())
 
@@ -184,7 +184,7 @@ def open_for_reading(path: str) -> int:
     return os.open(path, _READ)
 
 
-def size(descriptor: int) -> int:
+def file_size(descriptor: int) -> int:
     """The length of an open file."""
     return os.fstat(descriptor).st_size
 
@@ -206,13 +206,13 @@ def read_at(descriptor: int, count: int, offset: int) -> bytes:
     return os.read(descriptor, count)  # pragma: no cover - Windows
 
 
-def tail_before(descriptor: int, offset: int) -> bytes:
+def bytes_before(descriptor: int, offset: int) -> bytes:
     """The bytes just before an offset, by which the place is known again."""
     begin = max(0, offset - TAIL_BYTES)
     return read_at(descriptor, offset - begin, begin)
 
 
-def blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
+def read_blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
     """A range of a file, as far as it goes."""
     while start < end and (block := read_at(descriptor, min(BLOCK_BYTES, end - start), start)):
         yield block
@@ -226,7 +226,7 @@ def copy_range(source: int, start: int, end: int, target: Draft) -> int:
         OSError: the file ends before `end`.
     """
     lines = 0
-    for block in blocks(source, start, end):
+    for block in read_blocks(source, start, end):
         start += target.write(block)
         lines += block.count(b"\n")
     if start < end:
@@ -237,7 +237,7 @@ def copy_range(source: int, start: int, end: int, target: Draft) -> int:
 def fingerprint_of(descriptor: int, length: int) -> Fingerprint:
     """The first bytes of a file, as many as there are, read from the disk."""
     hashed, count = sha256(), 0
-    for block in blocks(descriptor, 0, length):
+    for block in read_blocks(descriptor, 0, length):
         hashed.update(block)
         count += len(block)
     return Fingerprint(count, hashed.hexdigest())
@@ -279,7 +279,7 @@ def remove(path: str) -> None:
         system.unlink(path)
 
 
-def nobody_writes(descriptor: int) -> bool | None:
+def has_no_writer(descriptor: int) -> bool | None:
     """Whether no process has a file open for writing; None where the system cannot tell.
 
     A read lease is granted on exactly that condition. Only for files that nobody can open anew:

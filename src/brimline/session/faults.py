@@ -23,12 +23,12 @@ from brimline.transcript.row import (
     PARENT_FIELD,
     PROGRESS,
     is_boundary,
-    kind_of,
     message_id,
     message_of,
     numbered_blocks,
     preserved_row_ids,
-    thread_of,
+    subagent_of,
+    type_of,
     uuid_of,
 )
 
@@ -275,7 +275,7 @@ class Finder:
 
     def _check_row(self, line: Line, place: Place, record: Record) -> None:
         value = record.value
-        name, kind = _valid_id(uuid_of(value)), _valid_id(kind_of(value)) or ""
+        name, kind = _id_if_valid(uuid_of(value)), _id_if_valid(type_of(value)) or ""
         if name is None:
             return
         calls = list(_block_ids(value, "tool_use", "id")) if kind == "assistant" else []
@@ -285,9 +285,9 @@ class Finder:
         row = _Row(
             kind,
             name,
-            _valid_id(value.get(PARENT_FIELD)),
-            thread_of(value),
-            _valid_id(message_id(value)),
+            _id_if_valid(value.get(PARENT_FIELD)),
+            subagent_of(value),
+            _id_if_valid(message_id(value)),
             results,
             isinstance(content, list) and 0 < len(results) == len(content),
             place,
@@ -400,7 +400,7 @@ class Finder:
             else:
                 by_row.setdefault(row.number, []).append(call)
         ends = {row.message_id: row.place for row in self._rows} if by_row else {}
-        followers = self._rows_after_calls(by_row) if by_row else {}
+        followers = self._rows_to_move_behind_answers(by_row) if by_row else {}
         answers = {}
         for number, calls in by_row.items():
             row = self._rows[number]
@@ -411,7 +411,7 @@ class Finder:
             self._add_fault(UNANSWERED, row.place, ", ".join(calls), mend)
         return answers
 
-    def _rows_after_calls(self, numbers: Container[int]) -> dict[int, list[Place]]:
+    def _rows_to_move_behind_answers(self, numbers: Container[int]) -> dict[int, list[Place]]:
         """The rows that come after some calls, and have to come after their answers instead."""
         found: dict[int, list[Place]] = {}
         for row in self._rows:
@@ -428,7 +428,7 @@ class Finder:
             if doubt := _why_unchangeable(row):
                 self._add_fault(DANGLING, row.place, doubt)
                 continue
-            parent = row.parent = self._stand_in_for_parent(row)
+            parent = row.parent = self._row_in_place_of_parent(row)
             if parent is None:
                 self._add_fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
                 continue
@@ -437,11 +437,11 @@ class Finder:
             detail = f"follows line {parent.place.line}"
             self._add_fault(DANGLING, row.place, detail, Mend(RELINK, name))
 
-    def _stand_in_for_parent(self, lost: _Row) -> _Row | None:
+    def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
         before = [lost.certain, *[_early_child_or_row(row, lost.before) for row in lost.before]]
         may_be_below = CHILD_FIRST in self._found.notes
-        fits = (row for row in before if row and not (may_be_below and _is_below(row, lost)))
+        fits = (row for row in before if row and not (may_be_below and _descends_from(row, lost)))
         return next(fits, None)
 
     def _find_orphan_results(self) -> None:
@@ -460,7 +460,7 @@ class Finder:
         parents = {row.parent.number for row in self._rows if row.parent}
         first = next((row for row in self._rows if row.thread == _MAIN), None)
         for row in self._roots:
-            if row.number in parents and not _is_below(first, row):
+            if row.number in parents and not _descends_from(first, row):
                 detail = "a return to the start of the session, or a lost link"
                 self._add_fault(SECOND_ROOT, row.place, detail)
 
@@ -474,13 +474,13 @@ class Finder:
             note.lines.append(line)
 
 
-def _valid_id(value: Any) -> str | None:
+def _id_if_valid(value: Any) -> str | None:
     return sys.intern(value) if isinstance(value, str) and 0 < len(value) <= _LONGEST_ID else None
 
 
 def _block_ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
     for _, block in numbered_blocks(value, kind):
-        if found := _valid_id(block.get(field)):
+        if found := _id_if_valid(block.get(field)):
             yield found
 
 
@@ -503,7 +503,7 @@ def _early_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     return late[0] if late else nearest
 
 
-def _is_below(row: _Row | None, other: _Row) -> bool:
+def _descends_from(row: _Row | None, other: _Row) -> bool:
     """Whether a row is another one, or descends from it; parents may run in a circle."""
     seen = set()
     while row and row is not other and row.number not in seen:

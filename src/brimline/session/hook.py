@@ -25,4 +25,4 @@ def tidy(turn: Turn, until: float) -> None:
     if folder:
         recovery.recover(folder, most_bytes=_MOST_MERGED_BYTES)
     if os.path.isdir(f"{turn.home}/backups/purges") and time.monotonic() < until:
-        restore.expire_notes(turn.home, time.time() - _KEEP_S)
+        restore.forget_notes_of_gone_sessions(turn.home, time.time() - _KEEP_S)

@@ -91,12 +91,12 @@ def inspect(path: str, progress: Progress = None) -> Inspection:
     Raises:
         OSError: it cannot be read.
     """
-    found = inspect_lines(read.lines_of(path, progress))
+    found = inspect_lines(read.lines_of_file(path, progress))
     found.session_id = found.session_id or find.session_id_of(path)
     return found
 
 
-def injections(path: str, progress: Progress = None) -> Injections:
+def read_injections(path: str, progress: Progress = None) -> Injections:
     """What hooks and the client put into a session beside the conversation.
 
     Raises:
@@ -104,7 +104,7 @@ def injections(path: str, progress: Progress = None) -> Injections:
     """
     found = Injections()
     reader = ContextReader(lambda _, shares, __: found.count_injected(shares))
-    for line in read.lines_of(path, progress):
+    for line in read.lines_of_file(path, progress):
         for record in line.records:
             reader.read_row(record.value)
     reader.close()
@@ -210,7 +210,7 @@ class _ResultReader:
 def _bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = value.get("type")
-    if row.thread_of(value):
+    if row.subagent_of(value):
         yield "sidechain", size_bytes
     elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping_attachment(value):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes

@@ -46,7 +46,7 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
     for path in find.all_transcripts():
         if time.monotonic() > until:
             return False
-        if find.holds_bytes(path, mark) and any(
+        if find.file_contains(path, mark) and any(
             _store_text_from(home_dir, place, digits) for place in _session_and_origins(path)
         ):
             return True
@@ -74,7 +74,7 @@ def _was_deleted_by_user(home_dir: str, key: str) -> bool:
 def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
     """Store the text of a session that has this hash; False where it has none."""
     calls: dict[str, row.Call] = {}
-    for fields in read.rows(path, _MARKS):
+    for fields in read.rows_of_file(path, _MARKS):
         texts = [(result.call_id, result.text) for result in row.main_thread_results(fields)]
         for call in row.any_thread_calls(fields):
             calls[call.id] = call

@@ -101,17 +101,17 @@ class Plan:
     @property
     def thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
-        return self._tokens_in(sum(thought.characters for thought in self.lost_thoughts))
+        return self._estimate_tokens(sum(thought.characters for thought in self.lost_thoughts))
 
     def tokens_of(self, name: str) -> int:
         """What a strategy saves in tokens."""
-        return self._tokens_in(self.savings[name].context_characters)
+        return self._estimate_tokens(self.savings[name].context_characters)
 
     def tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
-        return {call: self._tokens_in(count) for call, count in self.characters_of.items()}
+        return {call: self._estimate_tokens(count) for call, count in self.characters_of.items()}
 
-    def _tokens_in(self, characters: int) -> int:
+    def _estimate_tokens(self, characters: int) -> int:
         return int(characters / models.lookup_model(self.survey.model).characters_per_token)
 
 
@@ -145,18 +145,18 @@ def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] 
     plan.kept = {"pinned": 0, "preserved": 0}
     chooser = _Chooser(survey, options, pinned_digests)
     for item in survey.items:
-        strategy, reason = chooser.strategy_of(item), chooser.why_kept(item)
+        strategy, reason = chooser.strategy_that_removes(item), chooser.why_kept(item)
         if strategy == OLD and reason:
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy
             _add_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
-        plan.lost_thoughts = _lost_thoughts(plan)
+        plan.lost_thoughts = _thoughts_purge_would_lose(plan)
     return plan
 
 
-def _lost_thoughts(plan: Plan) -> list[Thought]:
+def _thoughts_purge_would_lose(plan: Plan) -> list[Thought]:
     """The thinking behind the first line that changes in what the model is sent."""
     texts = [item.mark for edits in plan.changes.values() for item in edits if item.kind == TEXT]
     first = min([mark.offset for mark in texts], default=plan.survey.length)
@@ -176,7 +176,7 @@ class _Chooser:
         texts = [item for item in survey.items if item.kind == TEXT]
         self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
         self._cold = _cold_calls(survey, options)
-        self._needed = self._needed_progress()
+        self._needed = self._ids_of_needed_progress()
 
     def why_kept(self, item: Item) -> str | None:
         """The reason why something has to stay."""
@@ -192,7 +192,7 @@ class _Chooser:
         """Whether the user wants a result to stay, by a directive or by a pin in the store."""
         return item.call.id in self._calls or item.digest in self._digests
 
-    def strategy_of(self, item: Item) -> str:
+    def strategy_that_removes(self, item: Item) -> str:
         """By what something that may go would go, wanted or not; empty for what may not."""
         if item.kind == COPY:
             return "" if self._is_recent(item) else COPIES
@@ -201,7 +201,7 @@ class _Chooser:
         is_present = item.is_main and item.segment >= self._survey.sent.segment
         return OLD if is_present and item.call.id in self._cold else ""
 
-    def _needed_progress(self) -> set[str | None]:
+    def _ids_of_needed_progress(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
         survey = self._survey
         found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
@@ -243,7 +243,7 @@ def _add_to_plan(plan: Plan, item: Item) -> None:
 
 def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
     """Note that a text of a result goes, unless what replaces it is no shorter."""
-    new = replacement(item)
+    new = line_for_result(item)
     disk_bytes = item.disk_bytes - len(json.encoder.encode_basestring(new).encode())
     characters = item.characters - len(new)
     if disk_bytes <= 0 or characters <= 0:
@@ -263,12 +263,12 @@ def _add_text_to_plan(plan: Plan, item: Item, saving: Saving) -> None:
         plan.characters_of[item.call.id] += characters
 
 
-def replacement(item: Item) -> str:
+def line_for_result(item: Item) -> str:
     """The line that the model reads instead of a result."""
-    return stub.build_line(item.call.tool, item.call.subject, item.size_bytes, key_of(item))
+    return stub.build_line(item.call.tool, item.call.subject, item.size_bytes, key_of_item(item))
 
 
-def key_of(item: Item) -> str:
+def key_of_item(item: Item) -> str:
     """The key of a result in the store."""
     return layout.PREFIX + item.digest
 
@@ -358,12 +358,12 @@ class _PurgedCopy:
         for step in item.path[:-1]:
             place = place[step]
         text = place[item.path[-1]]
-        place[item.path[-1]] = replacement(item)
+        place[item.path[-1]] = line_for_result(item)
         about = {"tool": item.call.tool, "source": item.call.subject}
         about["session"] = find.session_id_of(self._path)
         meta = {name: value for name, value in about.items() if value}
         key = put.put(self._home_dir, text.encode(), meta, is_last=False)
-        if key != key_of(item):
+        if key != key_of_item(item):
             raise changed_meanwhile_error(self._path)
         self._keys[key] = None
 

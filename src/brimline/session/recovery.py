@@ -126,7 +126,7 @@ def _closed_and_quiet_files(
     now = time.time()
     for old in chain.state.olds:
         # Whether it is closed is asked before anybody reads what is in it.
-        is_closed = disk.nobody_writes(chain.descriptor_of(old))
+        is_closed = disk.has_no_writer(chain.descriptor_of(old))
         status = os.fstat(chain.descriptor_of(old))
         if is_closed is None:
             # It got its second name when it was replaced, which counts as a change.

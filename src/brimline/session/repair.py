@@ -51,7 +51,7 @@ def examine(path: str, progress: Progress = None) -> Findings:
     Raises:
         OSError: it cannot be read.
     """
-    return faults.find(read.lines_of(path, progress))
+    return faults.find(read.lines_of_file(path, progress))
 
 
 def repair(

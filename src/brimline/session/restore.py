@@ -181,7 +181,7 @@ def forget_note(note: Note) -> None:
         os.rmdir(os.path.dirname(note.file))
 
 
-def expire_notes(home_dir: str, oldest: float) -> None:
+def forget_notes_of_gone_sessions(home_dir: str, oldest: float) -> None:
     """Forget rewrites from before a time whose session is nowhere any more."""
     for session in noted_sessions(home_dir):
         for note in read_notes(home_dir, session)[0]:
@@ -283,7 +283,7 @@ def _pieces_begin_with(
     total = sum(piece.end - piece.start for piece in pieces)
     hashes = [sha256() for _ in wanted]
     done = 0
-    for block in _piece_blocks(pieces, max(content.length for content in wanted)):
+    for block in _read_blocks_of_pieces(pieces, max(content.length for content in wanted)):
         for hashed, content in zip(hashes, wanted, strict=True):
             hashed.update(block[: max(0, content.length - done)])
         done += len(block)
@@ -316,7 +316,7 @@ def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
         left -= skipped
         if skipped and not left:
             last = b"".join(
-                _piece_blocks([Piece(piece.path, piece.start + skipped - 1, piece.end)], 1)
+                _read_blocks_of_pieces([Piece(piece.path, piece.start + skipped - 1, piece.end)], 1)
             )
             piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
         if not left:
@@ -324,12 +324,12 @@ def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     return rest
 
 
-def _piece_blocks(pieces: list[Piece], length: int) -> Iterator[bytes]:
+def _read_blocks_of_pieces(pieces: list[Piece], length: int) -> Iterator[bytes]:
     """The first bytes of some pieces, in blocks."""
     for piece in pieces:
         with open(piece.path, "rb") as file:
             end = min(piece.end, piece.start + length)
-            for block in disk.blocks(file.fileno(), piece.start, end):
+            for block in disk.read_blocks(file.fileno(), piece.start, end):
                 length -= len(block)
                 yield block
 
@@ -352,7 +352,7 @@ def restore(
         *backed_up, rest = found.pieces
         for piece in [*backed_up, rest._replace(end=length)]:
             is_first = piece.begins_line and last != b"\n"
-            for block in _piece_blocks([piece], piece.end - piece.start):
+            for block in _read_blocks_of_pieces([piece], piece.end - piece.start):
                 # Rows that came after a torn line are not written onto it.
                 new.write(b"\n" + block if is_first and block[:1] != b"\n" else block)
                 is_first, last = False, block[-1:]
@@ -387,7 +387,7 @@ def _thinking_stripped_line(found: Restoration, length: int) -> bytes:
     if not any(note.lost_thoughts for note in found.undone):
         return b""
     since = [*found.pieces[1:-1], found.pieces[-1]._replace(end=length)]
-    turns = b"".join(_piece_blocks(since, sum(piece.end - piece.start for piece in since)))
+    turns = b"".join(_read_blocks_of_pieces(since, sum(piece.end - piece.start for piece in since)))
     from brimline.session.survey import encode_row, take_survey
 
     survey = take_survey(BytesIO(turns), len(turns), None)

@@ -84,7 +84,7 @@ def rewrite(order: Order) -> Rewritten:
                 return done
             # What cannot be let go of is told wrongly until the session is resumed, no worse.
             with contextlib.suppress(OSError):
-                SessionState(order.home_dir, find.session_id_of(session)).outdate_readings()
+                SessionState(order.home_dir, find.session_id_of(session)).forget_occupancy()
             recovery.merge_late_lines(chain, order.quiet_s)
             return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
@@ -116,13 +116,13 @@ def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
             io.BufferedWriter(new, disk.BLOCK_BYTES) as sink,
         ):
             order.make_new(source, length, sink)
-        done = Rewritten(order.path, backup.content, new.content)
+        done = Rewritten(order.path, backup.fingerprint_so_far, new.fingerprint_so_far)
         if done.before == done.after:
             return done._replace(swapped=False)
         order.verify(new.path)
         # Both are read again: the session has to be what was copied, the copy what was written.
         before = disk.fingerprint_of(chain.descriptor, length)
-        after = disk.fingerprint_of(new.descriptor, disk.size(new.descriptor))
+        after = disk.fingerprint_of(new.descriptor, disk.file_size(new.descriptor))
         if (before, after) != (done.before, done.after):
             raise swap.changed_meanwhile_error(order.path)
         return done._replace(backup=_note_and_swap(order, chain, backup, new, done))
@@ -133,8 +133,8 @@ def _require_rewritable(order: Order, chain: Chain) -> None:
     recovery.merge_late_lines(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
         # Whether it is closed is asked before its length: what came late belongs before the rest.
-        is_held = disk.nobody_writes(chain.descriptor_of(old)) is False
-        if is_held or disk.size(chain.descriptor_of(old)) > old.carried:
+        is_held = disk.has_no_writer(chain.descriptor_of(old)) is False
+        if is_held or disk.file_size(chain.descriptor_of(old)) > old.carried:
             raise InUseError(
                 f"{order.path} is in use: a program still has the file open that was this session"
                 " before its last rewrite; end it first; nothing was changed"
@@ -172,7 +172,7 @@ def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: 
             note = order.write_note(done)
         olds = [old._replace(place=new.length) for old in chain.state.olds]
         length = done.before.length
-        chain.exchange(new, olds, length, disk.tail_before(backup.descriptor, length))
+        chain.put_draft_in_place(new, olds, length, disk.bytes_before(backup.descriptor, length))
     except BaseException:
         order.has_swapped = disk.inode_and_size(order.path)[0] == new.inode
         for path in (kept, note):

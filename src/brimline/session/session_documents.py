@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from brimline import clock, output
 from brimline.gauge import composition_text
 from brimline.session import faults, inspect, restore
-from brimline.session.purge import key_of
+from brimline.session.purge import key_of_item
 from brimline.transcript import find
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def inspection(path: str, home_dir: str, progress: Progress = None) -> dict[str,
             }
             for kind, size in report.disk_bytes.most_common()
         ],
-        "context": _context(report.context),
+        "context": _context_document(report.context),
         "resume_tokens_estimated": report.resume_tokens,
         "resume_undoes_a_compaction": report.is_undone,
         "lost_thinking": [
@@ -78,11 +78,11 @@ def inspection(path: str, home_dir: str, progress: Progress = None) -> dict[str,
             | output.attributes(result, "tool source request in_context moved_out")
             for result in report.largest
         ],
-        **_findings(report.findings),
+        **_findings_document(report.findings),
     }
 
 
-def _context(found: Context) -> dict[str, Any]:
+def _context_document(found: Context) -> dict[str, Any]:
     """The next request as far as it is known, and what the last one consisted of."""
     composed = composition_text.composition_document(found.composed)
     names = ("occupancy_tokens", "parts", "tool_results_by_tool", "repeated_reads")
@@ -93,10 +93,10 @@ def _context(found: Context) -> dict[str, Any]:
     }
 
 
-def _findings(findings: Findings) -> dict[str, Any]:
+def _findings_document(findings: Findings) -> dict[str, Any]:
     """What is wrong, and what is merely unusual."""
     return {
-        "faults": [_fault(fault) for fault in findings.faults],
+        "faults": [_fault_document(fault) for fault in findings.faults],
         "notes": [
             {"kind": kind, "count": note.count, "first_lines": note.lines}
             | {"meaning": faults.NOTES[kind]}
@@ -105,7 +105,7 @@ def _findings(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _fault(found: Fault) -> dict[str, Any]:
+def _fault_document(found: Fault) -> dict[str, Any]:
     return {
         "kind": found.kind,
         "line": found.place.line,
@@ -148,7 +148,7 @@ def purged_results(planned: Plan) -> list[dict[str, Any]]:
             "tool": item.call.tool or None,
             "source": item.call.subject or None,
             "bytes": item.size_bytes,
-            "key": key_of(item),
+            "key": key_of_item(item),
         }
         for edits in planned.changes.values()
         for item in edits
@@ -161,10 +161,10 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
     return {
         "transcript": report.path,
         "dry_run": dry_run,
-        "before": _findings(report.before),
-        "mended": [_fault(one) for one in report.before.mendable],
-        "left_alone": [_fault(one) for one in (report.after or report.before).left_alone],
-        "after": _findings(report.after) if report.after else None,
+        "before": _findings_document(report.before),
+        "mended": [_fault_document(one) for one in report.before.mendable],
+        "left_alone": [_fault_document(one) for one in (report.after or report.before).left_alone],
+        "after": _findings_document(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
         "is_still_written": not report.is_over,

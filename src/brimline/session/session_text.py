@@ -33,12 +33,12 @@ _ROOM = 120
 
 def inspection(document: dict[str, Any]) -> str:
     """One session in full."""
-    lines = [f"Session {document['session_id']}", output.name_value_lines(_head_rows(document))]
+    lines = [f"Session {document['session_id']}", output.name_value_lines(_overview_rows(document))]
     lines += _context_lines(document["context"]) + _disk_lines(document) + _largest_lines(document)
     return "\n".join([*lines, "", *_structure_lines(document)])
 
 
-def _head_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
+def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     counted = [output.counted(document[f"{noun}s"], noun) for noun in ("turn", "request")]
     counted.append(output.counted(document["compactions"], "compaction"))
     size, lines = output.size(document["size_bytes"]), output.counted(document["lines"], "line")
@@ -114,7 +114,7 @@ def _largest_lines(document: dict[str, Any]) -> list[str]:
         [
             output.size(result["bytes"]),
             f"request {result['request']:,}",
-            _whereabouts(result),
+            _where_result_is_now(result),
             output.one_line(result["tool"] or "unknown", 24),
             output.subject_as_path_or_text(result["tool"], result["source"]),
         ]
@@ -123,7 +123,7 @@ def _largest_lines(document: dict[str, Any]) -> list[str]:
     return composition_text.titled_rows("Largest results", results, 1)
 
 
-def _whereabouts(result: dict[str, Any]) -> str:
+def _where_result_is_now(result: dict[str, Any]) -> str:
     """Where a result is now: a compaction may have kept it, left a line of it, or neither."""
     if result["in_context"]:
         return "in the context"
@@ -304,7 +304,7 @@ def restoration(found: Restoration) -> str:
     )
 
 
-def undoing(found: Undoing) -> str:
+def undo_plan_sentence(found: Undoing) -> str:
     """What going back to before a compaction would do, in a sentence."""
     second = find.session_id_of(found.second)
     mend = f"brimline session repair --session {second}"

@@ -172,7 +172,7 @@ class _Surveyor:
             found.lines += 1
             found.unparsed_lines += line.problem is not None
         for _, _, value in line.records:
-            name, kind = row.uuid_of(value), row.kind_of(value)
+            name, kind = row.uuid_of(value), row.type_of(value)
             # Replies are never changed.
             mark = _mark_if_changeable(line) if kind != "assistant" else None
             if name is not None:
@@ -183,7 +183,7 @@ class _Surveyor:
                 gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
                 found.items.append(gone)
             else:
-                found.referenced.update(row.needed_row_ids(value))
+                found.referenced.update(row.row_ids_referred_to(value))
 
     def _note_parent(self, name: str, parent: Any) -> None:
         """Note the parent of a row; a second row of that name makes both needed."""
@@ -196,7 +196,7 @@ class _Surveyor:
 
     def _survey_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         found, kind = self.found, value.get("type")
-        found.referenced.update(map(sys.intern, row.needed_row_ids(value)))
+        found.referenced.update(map(sys.intern, row.row_ids_referred_to(value)))
         if row.is_boundary(value):
             self._note_boundary(value)
         self._links.read_row(value)
@@ -266,14 +266,14 @@ class _Surveyor:
         for located in row.result_texts_with_paths(value):
             self._note_result(value, located, mark)
         for result in row.main_thread_results(value):
-            self._note_outcome(result)
+            self._note_how_call_ended(result)
         call = self.calls.get(ids[0])
         judged = self._now.calls.get(ids[0])
         is_users = judged is not None and judged.is_users
         if mark and len(ids) == 1 and call and row.COPY_FIELD in value and not is_users:
             self._note_client_copy(value, call, line.raw, mark)
 
-    def _note_outcome(self, result: row.Result) -> None:
+    def _note_how_call_ended(self, result: row.Result) -> None:
         """Note how a call of the main thread ended, for the judgement of what is cold."""
         for calls in [held.calls for held in self._held if result.call_id in held.calls]:
             call, text = calls[result.call_id], result.text
@@ -345,7 +345,7 @@ def encode_row(value: Any) -> bytes:
 def replaced_result_bytes(text: str) -> int | None:
     """How large a result was that is no longer itself but a line or a reference; else None."""
     if text.startswith(stub.LINE):
-        return stub.bytes_in_line(text)
+        return stub.bytes_line_stands_for(text)
     reference = stub.parse_reference(text) if text.startswith(stub.BEGINNINGS) else None
     if reference is None:
         return None

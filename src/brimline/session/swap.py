@@ -59,7 +59,7 @@ def locked_chain(session: str) -> Iterator[Chain]:
     with disk.locked(session):
         chain = Chain(session)
         try:
-            chain.load()
+            chain.load_journal()
             yield chain
         finally:
             chain.close()
@@ -90,7 +90,7 @@ class Chain:
         """Where a file that was the session is kept."""
         return os.path.join(os.path.dirname(self.session), old.name)
 
-    def load(self) -> None:
+    def load_journal(self) -> None:
         """Take up what an earlier command left."""
         for leftover in ("new", "backup", "second", "swap-new"):
             disk.remove(disk.path_beside(self.session, leftover))
@@ -102,9 +102,9 @@ class Chain:
         noted = next((state for state in states if state.inode == inode), states[-1])
         olds = [self._clip_carried(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
         self.state = State(inode, noted.content, tuple(olds))
-        if olds and not self._is_as_noted():
+        if olds and not self._begins_with_what_we_wrote():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
-            end = disk.after_last_line_break(self.descriptor, 0, disk.size(self.descriptor))
+            end = disk.after_last_line_break(self.descriptor, 0, disk.file_size(self.descriptor))
             olds = [old._replace(place=end) for old in olds]
             self.state = State(inode, disk.fingerprint_of(self.descriptor, end), tuple(olds))
 
@@ -117,12 +117,12 @@ class Chain:
 
     def _clip_carried(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
-        return old._replace(carried=min(old.carried, disk.size(self.descriptor_of(old))))
+        return old._replace(carried=min(old.carried, disk.file_size(self.descriptor_of(old))))
 
-    def _is_as_noted(self) -> bool:
+    def _begins_with_what_we_wrote(self) -> bool:
         """Whether the session still begins with what we wrote, up to the last place in it."""
         content = self.state.content
-        is_whole = self.state.olds[-1].place <= disk.size(self.descriptor)
+        is_whole = self.state.olds[-1].place <= disk.file_size(self.descriptor)
         return is_whole and disk.fingerprint_of(self.descriptor, content.length) == content
 
     def merge_former_files(self, calm: Collection[str]) -> bool:
@@ -130,7 +130,7 @@ class Chain:
 
         Only complete lines, but from those that are calm.
         """
-        ends = [self._end_to_carry(old, takes_torn=old.name in calm) for old in self.state.olds]
+        ends = [self._carry_up_to(old, takes_torn=old.name in calm) for old in self.state.olds]
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
@@ -140,23 +140,23 @@ class Chain:
                 self.late_lines += disk.copy_range(self.descriptor_of(old), old.carried, end, new)
                 olds.append(Old(old.name, end, new.length))
                 at = old.place
-            stop = disk.after_last_line_break(self.descriptor, at, disk.size(self.descriptor))
-            tail = disk.tail_before(self.descriptor, stop)
+            stop = disk.after_last_line_break(self.descriptor, at, disk.file_size(self.descriptor))
+            tail = disk.bytes_before(self.descriptor, stop)
             disk.copy_range(self.descriptor, at, stop, new)
-            self.exchange(new, olds, stop, tail)
+            self.put_draft_in_place(new, olds, stop, tail)
         return True
 
-    def _end_to_carry(self, old: Old, *, takes_torn: bool) -> int:
+    def _carry_up_to(self, old: Old, *, takes_torn: bool) -> int:
         """Up to where a former file is carried over."""
         descriptor = self.descriptor_of(old)
-        size = max(disk.size(descriptor), old.carried)
+        size = max(disk.file_size(descriptor), old.carried)
         return size if takes_torn else disk.after_last_line_break(descriptor, old.carried, size)
 
     def make_draft(self) -> Draft:
         """A new file for the session."""
         return Draft(disk.path_beside(self.session, "new"))
 
-    def exchange(self, new: Draft, olds: list[Old], carried: int, tail: bytes) -> None:
+    def put_draft_in_place(self, new: Draft, olds: list[Old], carried: int, tail: bytes) -> None:
         """Put a copy in the session's place; what others append until then goes along.
 
         Args:
@@ -171,14 +171,14 @@ class Chain:
         """
         name = os.path.basename(disk.path_beside(self.session, f"old-{self.state.inode}"))
         present = Old(name, carried, new.length)
-        after = State(new.inode, new.content, (*olds, present))
+        after = State(new.inode, new.fingerprint_so_far, (*olds, present))
         self._copy_mode_owner_time(new)
         disk.system.fsync(new.descriptor)
         reader = disk.open_for_reading(new.path)
         try:
             _write_journal(self.session, self.state, after)
             disk.link_if_possible(self.session, self.path_of(present))
-            carried = self._follow_and_rename(new, carried, tail)
+            carried = self._copy_late_lines_then_rename(new, carried, tail)
         except BaseException:
             os.close(reader)
             # An interrupt may come after the rename: then the journal tells the next command.
@@ -188,7 +188,7 @@ class Chain:
             raise
         self._former[name], self.descriptor = self.descriptor, reader
         present = Old(name, carried, new.length)
-        self.state = State(new.inode, new.content, (*olds, present))
+        self.state = State(new.inode, new.fingerprint_so_far, (*olds, present))
         disk.system.fsync(new.descriptor)
         self.write_state()
         disk.sync_folder(self.session)
@@ -204,10 +204,10 @@ class Chain:
         moment = max(os.fstat(file).st_mtime_ns for file in files)
         os.utime(new.path, ns=(moment, moment))
 
-    def _follow_and_rename(self, new: Draft, carried: int, tail: bytes) -> int:
+    def _copy_late_lines_then_rename(self, new: Draft, carried: int, tail: bytes) -> int:
         """Copy what is appended until a moment with nothing to copy, which is the rename's."""
         for _ in range(_ROUNDS):
-            size = disk.size(self.descriptor)
+            size = disk.file_size(self.descriptor)
             # Clients take their last rows back: what was copied has to be there still.
             if disk.read_at(self.descriptor, len(tail), carried - len(tail)) != tail:
                 raise changed_meanwhile_error(self.session)
@@ -217,7 +217,7 @@ class Chain:
                 carried += new.write(late)
                 tail = (tail + late)[-disk.TAIL_BYTES :]
                 continue
-            _write_carried_figure(self.session, carried)
+            _write_carried_to_journal(self.session, carried)
             # Asked by name: others write to what has the name, not to what we opened.
             inode, size_now = disk.inode_and_size(self.session)
             if inode != self.state.inode:
@@ -264,17 +264,17 @@ def _write_journal(session: str, before: State, after: State) -> None:
     Raises:
         OSError: it cannot be written; the one before still holds.
     """
-    states = {"before": _storable_state(before), "after": _storable_state(after)}
+    states = {"before": _state_as_dict(before), "after": _state_as_dict(after)}
     text = json.dumps({"v": _FORMAT} | states)
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
     disk.put_file(disk.path_beside(session, "swap"), disk.path_beside(session, "swap-new"), data)
 
 
-def _storable_state(state: State) -> dict[str, Any]:
+def _state_as_dict(state: State) -> dict[str, Any]:
     return state._asdict() | {"olds": [old._asdict() for old in state.olds]}
 
 
-def _write_carried_figure(session: str, carried: int) -> None:
+def _write_carried_to_journal(session: str, carried: int) -> None:
     """Settle how many bytes of the replaced file went along."""
     with open(disk.path_beside(session, "swap"), "r+b") as file:
         disk.system.write(file.fileno(), b"%0*d" % (_DIGITS, carried))

@@ -75,7 +75,7 @@ def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, 
     """
     found: list[tuple[int, str, bool]] = []
     links, has_messages = Links(), False
-    for line in read.lines_of(session, progress):
+    for line in read.lines_of_file(session, progress):
         fields = line.only_row
         if fields is None or row.is_sidechain(fields):
             continue
@@ -94,7 +94,7 @@ def _second_session_path(session: str, start: int, length: int) -> str:
     """The file of the second session, by its content."""
     hashed = sha256(find.session_id_of(session).encode())
     with open(session, "rb") as file:
-        for block in disk.blocks(file.fileno(), start, length):
+        for block in disk.read_blocks(file.fileno(), start, length):
             hashed.update(block)
     name = uuid.UUID(bytes=hashed.digest()[:16], version=4)
     return f"{os.path.dirname(session)}/{name}.jsonl"
@@ -113,7 +113,7 @@ def undo(found: Undoing, *, quiet_s: float = 1.0) -> Rewritten:
         # Under the lock: what was planned has to hold still.
         if plan_undo(found.path, found.home_dir) != found or length != found.length:
             raise RewriteError(f"{found.path} was changed meanwhile: nothing was changed")
-        new.writelines(disk.blocks(old.fileno(), 0, found.boundary))
+        new.writelines(disk.read_blocks(old.fileno(), 0, found.boundary))
 
     def verify(_new_path: str) -> None:
         if not has_second:
@@ -133,7 +133,7 @@ def _write_second_session(found: Undoing) -> None:
     first_id, second_id = map(find.session_id_of, (found.path, found.second))
     mark = re.compile(rb'("sessionId":\s*")' + re.escape(first_id.encode()) + b'"')
     with disk.Draft(disk.path_beside(found.path, "second")) as draft:
-        with read.open_regular(found.path) as file:
+        with read.open_regular_file(found.path) as file:
             file.seek(found.start)
             for line in read.lines(file, found.length - found.start):
                 named = mark.sub(rb"\g<1>" + second_id.encode() + b'"', line.raw)

@@ -38,7 +38,7 @@ class Setting:
         self.project = project
 
     @property
-    def allows_environment(self) -> bool:
+    def may_environment_override(self) -> bool:
         """Whether the environment can override it.
 
         Not where conversations are sent: a project can set variables.
@@ -51,7 +51,7 @@ class Setting:
         return "BRIMLINE_" + self.key.upper().replace(".", "_")
 
 
-def _user_only(key: str, default: Any, doc: str, **more: Any) -> Setting:
+def _make_user_only_setting(key: str, default: Any, doc: str, **more: Any) -> Setting:
     """A setting that no project's file sets: that may be a stranger's."""
     return Setting(key, default, doc, project=False, **more)
 
@@ -94,7 +94,7 @@ SETTINGS = (
         5,
         "Growth in points per request, over the last three, that raises the tier by one; 0: off.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "guard.ceiling",
         "warn",
         "What happens when something in `guard.gate_tools` is loaded above the ceiling: advice, a "
@@ -108,7 +108,7 @@ SETTINGS = (
         "The ceiling in tokens, where that is lower.",
         kind="tokens",
     ),
-    _user_only(
+    _make_user_only_setting(
         "guard.recovery_skills",
         [
             *("context-summarization", "context-loading-protocol", "continue", "handoff"),
@@ -116,38 +116,38 @@ SETTINGS = (
         ],
         "Skills that always pass the ceiling, without their `plugin:` prefix.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "guard.gate_tools",
         ["Skill"],
         "What the ceiling is asked about: `Skill`, `Agent`, `Task`; `Agent:warn` is never refused.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "statusline.format",
         ["forecast", "tier", "used"],
         "What follows the distance in the status line, in this order: `forecast`, `tier`, `used`, "
         "`model`, `cost`, `branch`, `limits`. What a terminal has no room for is left out.",
         choices=("forecast", "tier", "used", "model", "cost", "branch", "limits"),
     ),
-    _user_only(
+    _make_user_only_setting(
         "scout.mode",
         "off",
         "What the scout does about reads into ignored folders: nothing, a hint, or a refusal. "
         "`brimline scout on` and `off` set it, and register the hook.",
         choices=("off", "advise", "block"),
     ),
-    _user_only(
+    _make_user_only_setting(
         "cost.cold_cache",
         True,
         "Whether you are told that the prompt cache of a session of 100,000 tokens or more has "
         "expired, and what the next request costs: when you resume it, and in a pause.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "reminder.file",
         None,
         "A text for the model at a session's start, after a compaction and when it changed.",
         kind="path",
     ),
-    _user_only(
+    _make_user_only_setting(
         "reminder.every", 0, "Repeat the reminder after this many prompts; 0: never.", kind="count"
     ),
     Setting(
@@ -171,19 +171,19 @@ SETTINGS = (
         "as a preview: source, documents, and diffs, whose preview has the changed lines.",
         kind="count",
     ),
-    _user_only(
+    _make_user_only_setting(
         "offload.never",
         [],
         "Commands (`git diff`, `npm run *`), paths (`*.sql`, `docs/*`) and tools (`mcp__db__*`) "
         "whose results always stay whole.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "offload.always",
         [],
         "Commands, paths and tools whose results count as bulk, whatever kind they are and also if "
         "they failed; `offload.never` wins over it.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "compaction.inside",
         "balanced",
         "Whether a compaction is made inside the client, without a model: old bulk becomes a line "
@@ -194,47 +194,47 @@ SETTINGS = (
         "makes its own summary.",
         choices=("keep", "balanced", "thrifty", "off"),
     ),
-    _user_only(
+    _make_user_only_setting(
         "carry.enabled",
         True,
         "Whether the user's messages, tasks, files and checks are carried across a compaction.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "carry.critical_files",
         [],
         "Files whose content is kept with every checkpoint, relative to the project or absolute.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "carry.daily_note",
         None,
         "Where each session leaves a line when it ends: a folder of daily notes, such as an "
         "Obsidian vault, or the note's path in strftime form, such as `~/notes/%Y-%m-%d.md`.",
         kind="path",
     ),
-    _user_only(
+    _make_user_only_setting(
         "store.max_mb",
         500,
         "Most megabytes the store may take on the disk; what sessions refer to is kept above it.",
         least=1,
     ),
-    _user_only(
+    _make_user_only_setting(
         "store.max_age_days",
         30,
         "How many days an output is kept after it was last used; what sessions refer to stays.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "memory.exclude",
         [],
         "Folders whose sessions stay out of memory's search, with all below; `*` is any text.",
     ),
-    _user_only(
+    _make_user_only_setting(
         "memory.url",
         None,
         "A Qdrant server that shares memory with your team or your other machines: "
         "`qdrant+https://[author@]host[:port][,host]/collection[?replication=2]`.",
         kind="url",
     ),
-    _user_only(
+    _make_user_only_setting(
         "rules.organisation_file",
         None,
         "An instruction file of your organisation that Claude Code does not load by itself; it is "

@@ -33,7 +33,7 @@ def settings_files(project_dir: str) -> dict[str, str]:
     }
 
 
-def compaction_facts(project_dir: str) -> dict[str, Any]:
+def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
     """The facts that move the compaction point, merged over all scopes; absent ones are None."""
     merged: dict[str, Any] = {"env": {}, "modelSettings": {}}
     for path in settings_files(project_dir).values():
@@ -43,17 +43,17 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
             found[nested] = merged[nested] | (inner if isinstance(inner, dict) else {})
         merged |= found
     facts = {
-        "model": _of_type(merged.get("model"), str) or None,
+        "model": _value_if_of_type(merged.get("model"), str) or None,
         "most_tokens": None,
         "large_window_off": None,
         "autocompact_window": _as_int(merged.get("autoCompactWindow")),
         "autocompact_window_by_model": _autocompact_windows(merged["modelSettings"]),
         "autocompact_pct": None,
-        "autocompact_enabled": _of_type(merged.get("autoCompactEnabled"), bool),
-        "idle_enabled": _of_type(merged.get("idleCompaction"), bool),
+        "autocompact_enabled": _value_if_of_type(merged.get("autoCompactEnabled"), bool),
+        "idle_enabled": _value_if_of_type(merged.get("idleCompaction"), bool),
         "idle_least_tokens": None,
         "cleanup_days": _as_int(merged.get("cleanupPeriodDays")),
-        "recall_allowed": recall_allowed(project_dir) or None,
+        "recall_allowed": is_recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
     written = merged["env"].items()
@@ -62,7 +62,7 @@ def compaction_facts(project_dir: str) -> dict[str, Any]:
     return facts
 
 
-def client_notes(name: str) -> dict[str, Any]:
+def noted_by_client(name: str) -> dict[str, Any]:
     """Return what the client has noted for itself under a name, such as all projects."""
     folder = paths.client_config_dir()
     # It keeps that in its configuration folder only where a variable names that.
@@ -73,7 +73,7 @@ def client_notes(name: str) -> dict[str, Any]:
 
 def is_trusted_folder(project_dir: str) -> bool:
     """Tell whether the user has told the client to trust a folder, or one that it lies in."""
-    projects, places = client_notes("projects"), (Path(project_dir), *Path(project_dir).parents)
+    projects, places = noted_by_client("projects"), (Path(project_dir), *Path(project_dir).parents)
     entries = [projects.get(str(place)) for place in places]
     return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 
@@ -119,18 +119,18 @@ def _main_worktree_of_linked(place: str) -> str | None:
         return None
 
 
-def recall_allowed(project_dir: str) -> bool:
+def is_recall_allowed(project_dir: str) -> bool:
     """Whether the client's permission rules let the model fetch stored output without asking."""
-    allowing = listed_texts(project_dir, "permissions", "allow")
-    denying = listed_texts(project_dir, "permissions", "deny")
+    allowing = texts_listed_in_settings(project_dir, "permissions", "allow")
+    denying = texts_listed_in_settings(project_dir, "permissions", "deny")
     return any(
-        any(_covers(rule, form) for rule in allowing)
-        and not any(_covers(rule, form) for rule in denying)
+        any(_does_rule_cover(rule, form) for rule in allowing)
+        and not any(_does_rule_cover(rule, form) for rule in denying)
         for form in RECALL_RULES
     )
 
 
-def listed_texts(project_dir: str, *keys: str) -> list[str]:
+def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
     """The texts in a list that settings files have under these keys, over all scopes."""
     texts = []
     for path in settings_files(project_dir).values():
@@ -142,7 +142,7 @@ def listed_texts(project_dir: str, *keys: str) -> list[str]:
     return texts
 
 
-def _covers(rule: str, form: str) -> bool:
+def _does_rule_cover(rule: str, form: str) -> bool:
     """Whether a permission rule holds for all that one of our own rules is about."""
     tool, _, content = form.partition("(")
     if rule in (tool, form) or (tool.startswith("mcp__") and rule == tool.rpartition("__")[0]):
@@ -182,5 +182,5 @@ def _as_int(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
 
 
-def _of_type(value: Any, wanted: type) -> Any:
+def _value_if_of_type(value: Any, wanted: type) -> Any:
     return value if isinstance(value, wanted) else None

@@ -19,7 +19,7 @@ from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
-from brimline.settings.values import coerce, complete_model, defaults
+from brimline.settings.values import check_and_complete_model, coerce, defaults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -56,9 +56,9 @@ def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config
 
 def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
-    explicit |= set(_explicit_keys(config))
+    explicit |= set(_keys_no_preset_may_change(config))
     name = config.values["guard.preset"]
-    for key in presets.fill(config.values, defaults(), explicit):
+    for key in presets.fill_unset(config.values, defaults(), explicit):
         if key in explicit:
             config.problems.append(
                 f"{key} is not used: preset {name} counts in another unit; set guard.tier_unit too"
@@ -66,7 +66,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
         config.sources[key] = f"preset {name}"
     if environment:
         before = dict(config.values)
-        presets.apply_environment(config.values, presets.preset_named(name), io.env)
+        presets.apply_variables_of_preset(config.values, presets.preset_named(name), io.env)
         changed = [key for key, value in config.values.items() if before[key] != value]
         config.sources |= dict.fromkeys(changed, "environment (the preset's own variables)")
 
@@ -74,9 +74,9 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
 def current_policy(home_dir: str, project_dir: str) -> policy.Policy:
     """What hooks would go by if the settings were compiled now; for commands."""
     config = load(home_dir, project_dir)
-    client = clientsettings.compaction_facts(project_dir)
+    client = clientsettings.settings_moving_compaction(project_dir)
     policy.apply_client_environment(client)
-    live = policy.Policy(config.values, client, [], learned=_learned(home_dir))
+    live = policy.Policy(config.values, client, [], learned=_read_learned_points(home_dir))
     live.models = [*config.models, *models.shipped_rows()]
     return live
 
@@ -93,7 +93,7 @@ def find_setting(key: str) -> Setting:
         ConfigError: there is none; the message names the nearest.
     """
     if key not in BY_KEY:
-        hint = _nearest_hint(key) or "; `brimline config list` has them all"
+        hint = _did_you_mean(key) or "; `brimline config list` has them all"
         raise ConfigError(f"there is no setting {key!r}{hint}")
     return BY_KEY[key]
 
@@ -142,7 +142,7 @@ def _edit_file(path: str, key: str, value: Any, *, project: bool) -> bool:
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
         document = tomlkit.parse(_read_text(path))
-        if not _set_in(document, tomlkit.table, key.split("."), value):
+        if not _set_or_remove(document, tomlkit.table, key.split("."), value):
             return False
         text = tomlkit.dumps(document)
         if project and not text.strip():
@@ -154,7 +154,7 @@ def _edit_file(path: str, key: str, value: Any, *, project: bool) -> bool:
     return True
 
 
-def _set_in(document: Any, new_table: Callable[[], Any], key: list[str], value: Any) -> bool:
+def _set_or_remove(document: Any, new_table: Callable[[], Any], key: list[str], value: Any) -> bool:
     """Put a value into a document, or take it out where it is None; whether that changed it."""
     *parents, name = key
     table = document
@@ -190,7 +190,7 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
         project_dir: whose settings these are.
         marked: the marked rules, where they are known; else the instruction files are read.
     """
-    sources = _stamps(home_dir, project_dir)
+    sources = _stamps_of_all_sources(home_dir, project_dir)
     config = load(home_dir, project_dir, environment=False)
     if marked is None:
         from brimline.rules.marked import read_marked_rules
@@ -201,12 +201,12 @@ def compile_policy(home_dir: str, project_dir: str, marked: list[list[str]] | No
         "brimline": __version__,
         "project": project_dir,
         "values": config.values,
-        "learned": _learned(home_dir),
+        "learned": _read_learned_points(home_dir),
         "marked": marked,
-        "explicit": _explicit_keys(config),
+        "explicit": _keys_no_preset_may_change(config),
         "preset": presets.preset_named(config.values["guard.preset"]),
         "models": models.rows_for_hooks(config.models),
-        "client": clientsettings.compaction_facts(project_dir),
+        "client": clientsettings.settings_moving_compaction(project_dir),
         "sources": sources,
     }
     io.replace_file(paths.policy_file(home_dir, project_dir), json.dumps(document).encode("utf-8"))
@@ -218,14 +218,14 @@ def refresh_policy(home_dir: str, project_dir: str) -> None:
     Instruction files are not read for it: the rules' own hook does that once in a start.
     """
     stored = policy.load_compiled(home_dir, project_dir)
-    if stored is None or stored.sources != _stamps(home_dir, project_dir):
+    if stored is None or stored.sources != _stamps_of_all_sources(home_dir, project_dir):
         compile_policy(home_dir, project_dir, stored.marked if stored else [])
 
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
         text = _read_text(path)
-        document = tomllib.loads(_require_small(text) if project else text)
+        document = tomllib.loads(_refuse_too_large(text) if project else text)
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
@@ -245,7 +245,7 @@ def _merge_file(config: Config, path: str, source: str, *, project: bool) -> Non
 def _unknown_keys(path: str, keys: list[str]) -> list[str]:
     """Name the first of the keys in a file that are no settings, and count the others."""
     named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
-    problems = [f"{path}: unknown setting {key[:80]!r}{_nearest_hint(key[:80])}" for key in named]
+    problems = [f"{path}: unknown setting {key[:80]!r}{_did_you_mean(key[:80])}" for key in named]
     if others > 0:
         problems.append(f"{path}: {others:,} more unknown settings")
     return problems
@@ -254,7 +254,7 @@ def _unknown_keys(path: str, keys: list[str]) -> list[str]:
 def _merge_models(config: Config, entries: Any, path: str) -> None:
     for entry in entries if isinstance(entries, list) else [entries]:
         try:
-            config.models.append(complete_model(entry))
+            config.models.append(check_and_complete_model(entry))
         except ValueError as error:
             config.problems.append(f"{path}: a row of models is ignored: it {error}")
 
@@ -264,9 +264,9 @@ def _merge_environment(config: Config) -> None:
     for name in sorted(io.env_names(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
-            problem = f"the environment: {name} is no setting{_nearest_hint(name, by_env)}"
+            problem = f"the environment: {name} is no setting{_did_you_mean(name, by_env)}"
             config.problems.append(problem)
-        elif not setting.allows_environment:
+        elif not setting.may_environment_override:
             config.problems.append(f"{name} is ignored: only the user's file can set {setting.key}")
         elif raw := io.env(name):
             _set_value(config, setting, raw, f"environment ({name})", "the environment")
@@ -296,12 +296,12 @@ def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]
     return found
 
 
-def _nearest_hint(key: str, names: Iterable[str] = BY_KEY) -> str:
+def _did_you_mean(key: str, names: Iterable[str] = BY_KEY) -> str:
     close = difflib.get_close_matches(key, list(names), 1)
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def _explicit_keys(config: Config) -> list[str]:
+def _keys_no_preset_may_change(config: Config) -> list[str]:
     """What no preset may change: settings of a file; under a project's preset all of the user's."""
     found = {key for key, source in config.sources.items() if source in _FILES}
     if config.sources["guard.preset"] == "project":
@@ -309,14 +309,14 @@ def _explicit_keys(config: Config) -> list[str]:
     return sorted(found)
 
 
-def _learned(home_dir: str) -> dict[str, Any]:
+def _read_learned_points(home_dir: str) -> dict[str, Any]:
     try:
         return json.load_object(io.read_file(paths.learned_file(home_dir)))
     except (OSError, ValueError):
         return {}
 
 
-def _require_small(text: str) -> str:
+def _refuse_too_large(text: str) -> str:
     longest = max(map(len, text.split("\n")))
     if len(text) > _MOST_PROJECT_BYTES or longest > _LONGEST_PROJECT_LINE:
         raise ValueError("it is larger than the settings of a project can be")
@@ -335,15 +335,15 @@ def _read_text(path: str) -> str:
     return data.decode("utf-8")
 
 
-def _stamps(home_dir: str, project_dir: str) -> list[list[Any]]:
+def _stamps_of_all_sources(home_dir: str, project_dir: str) -> list[list[Any]]:
     """What a policy is made from; another version has other settings and other defaults."""
     client_files = clientsettings.settings_files(project_dir).values()
     ours = (paths.user_config(home_dir), paths.project_config(project_dir))
     files = [*ours, presets.FILE, models.FILE, paths.learned_file(home_dir), *client_files]
-    return [["brimline", __version__, None], *[_stamp(path) for path in files]]
+    return [["brimline", __version__, None], *[_path_mtime_size(path) for path in files]]
 
 
-def _stamp(path: str) -> list[Any]:
+def _path_mtime_size(path: str) -> list[Any]:
     try:
         found = os.stat(path)
     except OSError:

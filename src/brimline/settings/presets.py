@@ -50,7 +50,7 @@ def preset_named(name: str) -> dict[str, Any]:
     return found.get(name, found["default"])
 
 
-def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
+def fill_unset(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
     chosen = preset_named(values["guard.preset"])["settings"]
     if _is_of_another_unit(values, chosen, explicit):
@@ -62,7 +62,7 @@ def fill(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -
     return {key for key in chosen if key not in explicit}
 
 
-def apply_environment(
+def apply_variables_of_preset(
     values: dict[str, Any], preset: dict[str, Any], read: Callable[[str], str | None]
 ) -> None:
     """Let the variables of a preset's source change settings; malformed ones change nothing."""

@@ -118,7 +118,7 @@ _COERCIONS: dict[str, Any] = {
 }
 
 
-def complete_model(entry: Any) -> dict[str, Any]:
+def check_and_complete_model(entry: Any) -> dict[str, Any]:
     """Check a user's row of models; complete it by what its name would be taken for without it.
 
     Raises:
@@ -127,14 +127,14 @@ def complete_model(entry: Any) -> dict[str, Any]:
     if not isinstance(entry, dict) or not isinstance(entry.get("families"), list):
         raise ValueError('needs families = ["…"], the words of the names that it is about')
     for key, value in entry.items():
-        if key not in models.UNKNOWN or not _fits(key, value):
+        if key not in models.UNKNOWN or not _fits_model_field(key, value):
             raise ValueError(f"cannot have {key} = {value!r}")
     versions = entry.get("versions", [])
     taken_for = models.lookup_model(" ".join([*entry["families"][:1], *versions[:1]])).row
     return models.UNKNOWN | taken_for | entry | {"versions": list(map(models.version_of, versions))}
 
 
-def _fits(key: str, value: Any) -> bool:
+def _fits_model_field(key: str, value: Any) -> bool:
     """Tell whether a value is of the kind that a field takes."""
     if key == "families":
         return _are_texts(value)

@@ -60,12 +60,14 @@ def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
         return f"brimline: /brim:{command.name} takes no words; in a shell: {line}"
     until = time.monotonic() + TIMEOUT_S
 
-    def watch(_amount: int) -> None:
+    def stop_if_late(_amount: int) -> None:
         if time.monotonic() > until:
             raise TimeoutError
 
     try:
-        text = output.without_control_characters(_ANSWERS[command.name](turn, arguments, watch))
+        text = output.without_control_characters(
+            _ANSWERS[command.name](turn, arguments, stop_if_late)
+        )
     except TimeoutError:
         return f"brimline: no answer here (it took longer than {TIMEOUT_S:g} s); in a shell: {line}"
     except BrimlineError as error:
@@ -105,7 +107,9 @@ def _answer_history(turn: Turn, arguments: str, _watch: Watch) -> str:
     if arguments not in ("", "--compactions"):
         return "Usage: /brim:history [--compactions]"
     until = time.monotonic() + TIMEOUT_S
-    notes = history.update(turn.home, lookback.transcripts(None), until=until)
+    notes = history.update_changed_sessions(
+        turn.home, lookback.transcripts_to_take_in(None), until=until
+    )
     document = lookback.document(turn.home, savings.document, compactions=bool(arguments))
     aftermath.add_costs_and_losses(document, config.user_models(turn.home), until)
     notes = [f"note: {note}" for note in [*notes, *document["notes"]]]
@@ -117,7 +121,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         return "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches."
     if _KEY.fullmatch(arguments):
         layout.refuse_newer_format(turn.home)
-        key = contents.resolve(turn.home, arguments)
+        key = contents.resolve_key(turn.home, arguments)
         return contents.get(turn.home, key).decode("utf-8", "replace").removesuffix("\n")
     from brimline.memory import hits
     from brimline.search import found_outputs
@@ -181,18 +185,18 @@ def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
         if key is None:
             return "brimline: there is no large result yet."
     else:
-        key = contents.resolve(turn.home, arguments)
+        key = contents.resolve_key(turn.home, arguments)
     pins.pin(turn.home, key, pins.NONE)
     return f"brimline: {layout.short_key(key)} is no longer pinned."
 
 
 def _switch_off(turn: Turn, _arguments: str, _watch: Watch) -> str:
-    turn.state.switch(off=True)
+    turn.state.switch_off_or_on(off=True)
     return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
 
 
 def _switch_on(turn: Turn, _arguments: str, _watch: Watch) -> str:
-    turn.state.switch(off=False)
+    turn.state.switch_off_or_on(off=False)
     return "brimline: at work in this session."
 
 

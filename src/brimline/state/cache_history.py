@@ -18,7 +18,7 @@ _SHORT_ID = 8
 _LAST_BREAKS = 30
 
 
-def transcripts(session_id: str | None) -> list[str]:
+def transcripts_to_read(session_id: str | None) -> list[str]:
     """The file of the session that is named, else those of the newest.
 
     Raises:
@@ -81,11 +81,11 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
         output.table(head, rows, right={1, 2, 3, 4}),
     ]
     for session in sessions if in_full else ():
-        parts += _break_lines(session)
+        parts += _cache_break_lines(session)
     return "\n".join(parts)
 
 
-def _break_lines(session: dict[str, Any]) -> list[str]:
+def _cache_break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
         f"  {output.to_minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
         for each in session["breaks"][-_LAST_BREAKS:]

@@ -116,7 +116,7 @@ class Figures:
         return [tokens for _, segment in self.segments for tokens in segment]
 
 
-def sound_fields(line: dict[str, Any]) -> Event:
+def valid_fields(line: dict[str, Any]) -> Event:
     """The fields of a line that are of their kind."""
     found = {name: line[name] for name, kind in _KINDS.items() if type(line.get(name)) is kind}
     return found | {"at": float(line["at"])} | ({"blocked": True} if line.get("blocked") else {})
@@ -143,17 +143,17 @@ def measured_requests(events: Iterable[Event]) -> list[Request]:
     return found
 
 
-def add_up(
+def figures_of(
     events: Sequence[Event], requests: Sequence[Request], recorded: Iterable[Recorded]
 ) -> Figures:
     """The figures of a session, all in the order of time."""
-    found = Figures(compactions=_merge_recorded(_compactions_from_events(events), recorded))
+    found = Figures(compactions=_merge_with_recorded(_compactions_from_events(events), recorded))
     found.model = next((each.model for each in reversed(requests) if each.model), None)
     if events:
         found.first_at, found.last_at = events[0]["at"], events[-1]["at"]
         # A fork's transcript begins with the requests of the session that it came from.
         oldest = events[0]["at"] - _SLACK_S
-        _place_by_time(found, events, [request for request in requests if request.at >= oldest])
+        _add_all_by_time(found, events, [request for request in requests if request.at >= oldest])
     for event in events:
         found.project = found.project or event.get("cwd")
         found.model = event.get("model", found.model)
@@ -186,7 +186,7 @@ def percentiles(values: list[int]) -> dict[str, int] | None:
     return {"count": len(ordered), **shares, "largest": ordered[-1]}
 
 
-def _place_by_time(figures: Figures, events: Sequence[Event], requests: list[Request]) -> None:
+def _add_all_by_time(figures: Figures, events: Sequence[Event], requests: list[Request]) -> None:
     """Put requests, compactions and notices where they belong by their time."""
     begun = [compaction.begun_at for compaction in figures.compactions]
     sent = [request.at for request in requests]
@@ -195,7 +195,7 @@ def _place_by_time(figures: Figures, events: Sequence[Event], requests: list[Req
     for event in events:
         last = bisect_right(sent, event["at"]) - 1
         tokens = event.get("occupancy") if last < 0 else requests[last].tokens
-        _add_notice(figures, event, tokens)
+        _add_if_notice(figures, event, tokens)
         if event["event"] == "UserPromptSubmit":
             # What the transcript does not tell, the status line may have told the hook.
             is_told = last >= 0 and parts[last] == bisect_left(begun, event["at"])
@@ -203,7 +203,7 @@ def _place_by_time(figures: Figures, events: Sequence[Event], requests: list[Req
     _add_requests(figures, requests, parts)
 
 
-def _add_notice(figures: Figures, event: Event, tokens: int | None) -> None:
+def _add_if_notice(figures: Figures, event: Event, tokens: int | None) -> None:
     if not event.get("spoke") and not event.get("blocked"):
         return
     tier = event.get("spoke", event.get("tier"))
@@ -285,7 +285,7 @@ def _end_compaction(compaction: Compaction, event: Event) -> None:
         compaction.summary_characters = event["summary_characters"]
 
 
-def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
+def _merge_with_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list[Compaction]:
     """Fill in from the transcript what hooks were not told, and add what they missed.
 
     Returns:
@@ -294,14 +294,14 @@ def _merge_recorded(own: list[Compaction], recorded: Iterable[Recorded]) -> list
     took_place: list[Compaction] = []
     # The same session may lie in two folders; rows without an id are each their own.
     for row in {row.uuid or number: row for number, row in enumerate(recorded)}.values():
-        compaction = _matching([one for one in own if one not in took_place], row.at or 0.0)
+        compaction = _compaction_at([one for one in own if one not in took_place], row.at or 0.0)
         _fill_from_row(compaction, row)
         took_place.append(compaction)
     took_place += [one for one in own if one.confirmed and one not in took_place]
     return sorted(took_place, key=lambda compaction: compaction.begun_at)
 
 
-def _matching(own: list[Compaction], at: float) -> Compaction:
+def _compaction_at(own: list[Compaction], at: float) -> Compaction:
     """The compaction that a row of this time is of; a new one where hooks were told of none."""
     near = [
         compaction

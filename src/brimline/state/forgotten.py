@@ -34,7 +34,7 @@ def note_forgotten(home_dir: str, at: float, about: dict[str, Any]) -> None:
     json.append_line(home_dir + _FILE, {"at": round(at, 3)} | about)
 
 
-def lines(home_dir: str) -> list[dict[str, Any]]:
+def read_forgotten_lines(home_dir: str) -> list[dict[str, Any]]:
     """All that was put on record.
 
     Raises:
@@ -43,9 +43,9 @@ def lines(home_dir: str) -> list[dict[str, Any]]:
     return json.read_lines(home_dir + _FILE)
 
 
-def by_session(home_dir: str) -> dict[str, dict[str, Any]]:
+def line_by_session(home_dir: str) -> dict[str, dict[str, Any]]:
     """The last line about each session."""
-    return {line["session"]: line for line in lines(home_dir) if "session" in line}
+    return {line["session"]: line for line in read_forgotten_lines(home_dir) if "session" in line}
 
 
 def has_nothing_new(gone: dict[str, dict[str, Any]], path: str) -> bool:

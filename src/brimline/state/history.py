@@ -20,7 +20,7 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import Figures, add_up, kept_events, measured_requests, sound_fields
+from brimline.state.figures import Figures, figures_of, kept_events, measured_requests, valid_fields
 from brimline.transcript import compactions, find
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Session:
     @property
     def figures(self) -> Figures:
         """What it adds up to."""
-        return add_up(self.events, self.requests, self.recorded)
+        return figures_of(self.events, self.requests, self.recorded)
 
 
 def tidy(home_dir: str, session_id: str, until: float) -> None:
@@ -79,12 +79,12 @@ def tidy(home_dir: str, session_id: str, until: float) -> None:
     now = time.monotonic()
     try:
         # Half of the time: where sessions are many, there must be some left to let go of old ones.
-        update(home_dir, until=now + (until - now) / 2)
+        update_changed_sessions(home_dir, until=now + (until - now) / 2)
     finally:
         _drop_old_folders(home_dir, session_id, until)
 
 
-def update(
+def update_changed_sessions(
     home_dir: str,
     transcripts: Iterable[str] = (),
     *,
@@ -105,20 +105,20 @@ def update(
     Raises:
         StateError: the history cannot be written.
     """
-    gone = forgotten.by_session(home_dir)
+    gone = forgotten.line_by_session(home_dir)
     given = _files_by_session(
         path for path in transcripts if not forgotten.has_nothing_new(gone, path)
     )
-    lines, notes, changed = load_lines(home_dir), list[str](), list[Session]()
+    lines, notes, changed = lines_by_session(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
     spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
 
-    def written_ns(name: str) -> int:
+    def last_written_ns(name: str) -> int:
         files = [stamp[2] for stamp in _file_stamps(given.get(name, []))]
         return max([*spool_stamp(f"{parent}/{name}")[1:], *files], default=0)
 
     # The newest first: a short look is not spent on sessions that surely have no news.
-    for name in sorted(spooled | given.keys(), key=written_ns, reverse=True):
+    for name in sorted(spooled | given.keys(), key=last_written_ns, reverse=True):
         session = _parse_line(lines.get(name)) or Session(name)
         try:
             is_new = _update_session(home_dir, session, given.get(name, []), until, progress)
@@ -140,16 +140,16 @@ def write_sessions(home_dir: str, changed: list[Session], until: float) -> None:
     Raises:
         StateError: the file cannot be written.
     """
-    path = _file_in(home_dir)
+    path = _history_file(home_dir)
     try:
         with _locked(home_dir, until) as is_held:
             if not is_held:
                 return
-            lines = load_lines(home_dir)
+            lines = lines_by_session(home_dir)
             for one in changed:
                 # Of two that were made at once, the one that knows more stays.
                 there = _parse_line(lines.pop(one.session_id, None))
-                lines[one.session_id] = _encode_line(max(one, there or one, key=_last_at))
+                lines[one.session_id] = _encode_line(max(one, there or one, key=_last_figure_time))
             while sum(map(len, lines.values())) > _LARGEST_FILE_BYTES:
                 del lines[next(iter(lines))]
             io.replace_file(path, b"".join(lines.values()))
@@ -166,14 +166,14 @@ def forget(home_dir: str, session_id: str) -> None:
         OSError: the file cannot be written.
     """
     with _locked(home_dir, float("inf")):
-        lines = load_lines(home_dir)
+        lines = lines_by_session(home_dir)
         if lines.pop(session_id, None):
-            io.replace_file(_file_in(home_dir), b"".join(lines.values()))
+            io.replace_file(_history_file(home_dir), b"".join(lines.values()))
 
 
 def sessions(home_dir: str) -> list[Session]:
     """Every known session, the one whose line was made last at the end."""
-    return [one for line in load_lines(home_dir).values() if (one := _parse_line(line))]
+    return [one for line in lines_by_session(home_dir).values() if (one := _parse_line(line))]
 
 
 def read_session(
@@ -185,24 +185,24 @@ def read_session(
         home_dir: the data folder.
         session_id: which one.
         transcripts: its files.
-        lines: what `load` gave, for who looks at many.
+        lines: what `lines_by_session` gave, for who looks at many.
 
     Raises:
         OSError: its spool or its transcript cannot be read.
         StateError: the history cannot be read.
     """
-    lines = load_lines(home_dir) if lines is None else lines
+    lines = lines_by_session(home_dir) if lines is None else lines
     known = _parse_line(lines.get(session_id)) or Session(session_id)
     _update_session(home_dir, known, transcripts, float("inf"), None)
     return known
 
 
-def recent_segments(
+def occupancies_by_recent_segment(
     home_dir: str, most_requests: int = _GROWTH_REQUESTS
 ) -> list[tuple[str | None, list[int]]]:
     """How recent sessions grew: model and occupancy at each request, between compactions."""
     segments: list[tuple[str | None, list[int]]] = []
-    for line in reversed(load_lines(home_dir).values()):
+    for line in reversed(lines_by_session(home_dir).values()):
         if sum(len(segment) for _, segment in segments) >= most_requests:
             break
         found = _parse_line(line)
@@ -219,30 +219,30 @@ def _update_session(
         TimeoutError: the time was up.
     """
 
-    def step(size: int) -> None:
+    def report_or_time_out(size: int) -> None:
         if time.monotonic() > until:
             raise TimeoutError
         if progress:
             progress(size)
 
-    step(0)
+    report_or_time_out(0)
     folder = paths.session_dir(home_dir, session.session_id)
     transcripts = files or [path for path, *_ in session.stamp[1:]]
     stamp = [spool_stamp(folder), *_file_stamps(transcripts)]
     if stamp == session.stamp:
         return False
     lines, session.damaged = _read_spool(folder)
-    events = [sound_fields(line) for line in lines]
+    events = [valid_fields(line) for line in lines]
     spooled_paths = [event["transcript_path"] for event in events if "transcript_path" in event]
     session.stamp = [stamp[0], *_file_stamps(transcripts or spooled_paths[-1:])]
-    scans = [compactions.scan_session(path, step) for path, *_ in session.stamp[1:]]
+    scans = [compactions.scan_session(path, report_or_time_out) for path, *_ in session.stamp[1:]]
     recorded = [row for scan in scans for row in scan.compactions]
     # A session may lie in two folders, with the same rows in each.
     scanned = {request for scan in scans for request in scan.requests}
     requests = sorted(scanned, key=_time_of) or measured_requests(events)
-    session.events = _earlier_than(session.events, events) + kept_events(events)
-    session.requests = _earlier_than(session.requests, requests) + requests
-    session.recorded = _earlier_than(session.recorded, recorded) + recorded
+    session.events = _figures_before_first_of(session.events, events) + kept_events(events)
+    session.requests = _figures_before_first_of(session.requests, requests) + requests
+    session.recorded = _figures_before_first_of(session.recorded, recorded) + recorded
     return True
 
 
@@ -250,13 +250,13 @@ def _drop_forgotten(session: Session, since: float) -> bool:
     """Leave out what was forgotten; False where nothing is left of it."""
     if not since:
         return True
-    session.events = _not_before(since, session.events)
-    session.requests = _not_before(since, session.requests)
-    session.recorded = _not_before(since, session.recorded)
+    session.events = _figures_since(since, session.events)
+    session.requests = _figures_since(since, session.requests)
+    session.recorded = _figures_since(since, session.recorded)
     return bool(session.events or session.requests or session.recorded)
 
 
-def _not_before(since: float, found: list[Value]) -> list[Value]:
+def _figures_since(since: float, found: list[Value]) -> list[Value]:
     return [each for each in found if _time_of(each) >= since]
 
 
@@ -301,7 +301,7 @@ def _is_event(line: dict[str, Any]) -> bool:
     return is_time and isinstance(line.get("event"), str)
 
 
-def _earlier_than(before: list[Value], now: list[Value]) -> list[Value]:
+def _figures_before_first_of(before: list[Value], now: list[Value]) -> list[Value]:
     """What is known of a time from before all that was found now."""
     return [each for each in before if not now or _time_of(each) < _time_of(now[0])]
 
@@ -310,7 +310,7 @@ def _time_of(figure: Any) -> float:
     return (figure["at"] if isinstance(figure, dict) else figure.at) or 0.0
 
 
-def _last_at(session: Session) -> float:
+def _last_figure_time(session: Session) -> float:
     return max(
         map(_time_of, [*session.events[-1:], *session.requests[-1:], *session.recorded[-1:]]),
         default=0.0,
@@ -323,7 +323,7 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
     The order is another one each time: what there was no time for today comes first some day.
     """
     brief = tuple(itertools.chain(*table.traces_named("BRIEF")))
-    lines, parent, spooled_bytes = load_lines(home_dir), paths.sessions_dir(home_dir), 0
+    lines, parent, spooled_bytes = lines_by_session(home_dir), paths.sessions_dir(home_dir), 0
     names = io.names_in(parent)
     for name in random.sample(names, len(names)):
         folder = f"{parent}/{name}"
@@ -336,7 +336,7 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
             stamp = spool_stamp(folder)  # after its age: what came in between is not known yet
             spooled_bytes += sum(stamp[:1])
             is_old = age_s > (_KEEP_S if spooled_bytes < _LARGEST_SPOOLS_BYTES else _STALE_S)
-            if is_old and (not stamp or _is_made_from_spool(lines.get(name), stamp)):
+            if is_old and (not stamp or _is_as_new_as_spool(lines.get(name), stamp)):
                 _remove_files(folder, "")
                 os.rmdir(folder)
             elif age_s > _STALE_S:
@@ -349,7 +349,7 @@ def _age_s(folder: str) -> float:
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
-def _is_made_from_spool(line: bytes | None, stamp: list[int]) -> bool:
+def _is_as_new_as_spool(line: bytes | None, stamp: list[int]) -> bool:
     """Whether a line of the history was made from the spool as it is."""
     session = _parse_line(line)
     return session is not None and session.stamp[:1] == [stamp]
@@ -374,19 +374,19 @@ def _file_stamps(files: Iterable[str]) -> list[list[Any]]:
     return [[path, status.st_size, status.st_mtime_ns] for path, status in found]
 
 
-def _file_in(home_dir: str) -> str:
+def _history_file(home_dir: str) -> str:
     return home_dir + "/history.jsonl"
 
 
-def load_lines(home_dir: str) -> dict[str, bytes]:
+def lines_by_session(home_dir: str) -> dict[str, bytes]:
     """The lines by session, the one written last at the end."""
     try:
-        data = io.read_file(_file_in(home_dir))
+        data = io.read_file(_history_file(home_dir))
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise StateError(
-            f"{_file_in(home_dir)} cannot be read: {error.strerror or error}"
+            f"{_history_file(home_dir)} cannot be read: {error.strerror or error}"
         ) from error
     lines = [line + b"\n" for line in data.split(b"\n") if line.startswith(_HEAD)]
     return {line[len(_HEAD) :].partition(b'"')[0].decode("ascii"): line for line in lines}

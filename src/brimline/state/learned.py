@@ -53,7 +53,7 @@ class Sample(NamedTuple):
         return f"{key}:refusal" if self.ending == "refusal" else key
 
 
-def record(home_dir: str, sample: Sample) -> None:
+def record_sample(home_dir: str, sample: Sample) -> None:
     """Keep one compaction.
 
     Raises:
@@ -86,16 +86,16 @@ def note_compaction(home_dir: str, state: SessionState, trigger: str) -> None:
         trigger=trigger,
         ending=before.get("ending"),
     )
-    record(home_dir, sample)
+    record_sample(home_dir, sample)
 
 
-def points(home_dir: str) -> dict[str, int]:
+def learned_points(home_dir: str) -> dict[str, int]:
     """The learned compaction point in tokens by `<window>:<effective>`; those not known are absent.
 
     It is the median of the last usable samples.
     """
     by_key: dict[str, list[int]] = {}
-    for sample in samples(home_dir):
+    for sample in read_samples(home_dir):
         if is_usable(sample):
             # What was refused may be far more than the window: one result can overshoot it.
             by_key.setdefault(sample.key, []).append(min(sample.tokens, sample.window))
@@ -106,7 +106,7 @@ def points(home_dir: str) -> dict[str, int]:
     }
 
 
-def samples(home_dir: str) -> list[Sample]:
+def read_samples(home_dir: str) -> list[Sample]:
     """Every sample that can be read, oldest first."""
     try:
         lines = json.read_lines(home_dir + _FILE)

@@ -27,7 +27,7 @@ def record_failure(home_dir: str, event: str, error: BaseException, session: str
         "event": event[:40],
         "error": type(error).__name__,
         "message": str(error)[:_MESSAGE_LENGTH],
-        "where": _place(error),
+        "where": _file_and_line_of_error(error),
     } | ({"session": paths.safe_session_id(session)} if session else {})
     io.rotate(path, _ERRORS_LIMIT_BYTES)
     json.append_line(path, line)
@@ -55,7 +55,7 @@ def record_pressure(
     json.append_line(paths.audit_log(home_dir), head | fields | {"reading": figures})
 
 
-def _place(error: BaseException) -> str:
+def _file_and_line_of_error(error: BaseException) -> str:
     """File and line of ours where it happened; no local values, which may be private."""
     trace = error.__traceback__
     place = ""

@@ -48,7 +48,7 @@ def document(
         StateError: the history cannot be read.
     """
     sessions = {session.session_id: session for session in history.sessions(home_dir)}
-    figures = _figures_without_copies(sessions)
+    figures = _figures_by_session_without_copies(sessions)
     if session_id is None:
         made = _overview(figures)
         shown = [line["session_id"] for line in made["sessions"]]
@@ -60,7 +60,7 @@ def document(
     return made | {"kept_out": kept_out(home_dir, shown), "notes": _damage_notes(sessions.values())}
 
 
-def _figures_without_copies(sessions: dict[str, Session]) -> dict[str, Figures]:
+def _figures_by_session_without_copies(sessions: dict[str, Session]) -> dict[str, Figures]:
     """The figures of sessions, the first first; a compaction counts in the first that had it.
 
     A fork has it again, and so has what came after one that was undone. There the session that had
@@ -82,18 +82,18 @@ def _figures_without_copies(sessions: dict[str, Session]) -> dict[str, Figures]:
     return figures
 
 
-def transcripts(session_id: str | None) -> list[str]:
+def transcripts_to_take_in(session_id: str | None) -> list[str]:
     """The transcripts that the history takes in before it is shown.
 
     Raises:
         SessionError: there is no last one, or the one that is named is no session.
     """
     if session_id is None:
-        return find.beginning_with()
+        return find.files_beginning_with()
     if find.is_file_or_last(session_id):
         named = [find.transcript_named(session_id)]
     else:
-        named = find.beginning_with(paths.safe_session_id(session_id))
+        named = find.files_beginning_with(paths.safe_session_id(session_id))
     return [find.require_transcript(path) for path in named]
 
 
@@ -201,7 +201,7 @@ def _overview_text(document: dict[str, Any]) -> str:
                 output.to_minute(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
-                _with_share(session["peak_occupancy_tokens"], session["window_tokens"]),
+                _tokens_percent(session["peak_occupancy_tokens"], session["window_tokens"]),
                 str(session["compactions"]),
                 (session["project"] or "unknown").rstrip("/").rpartition("/")[2],
             ]
@@ -255,7 +255,7 @@ def _session_text(document: dict[str, Any]) -> str:
         ("model", output.one_line(document["model"] or "unknown")),
         ("active", output.time_span_text(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
-        ("fullest", _with_share(document["peak_occupancy_tokens"], document["window_tokens"])),
+        ("fullest", _tokens_percent(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
@@ -281,7 +281,7 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
     ]
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [
-        f"Turns{_last_of(rows, turns)}",
+        f"Turns{_last_n_of_m_text(rows, turns)}",
         output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2),
     ]
 
@@ -311,7 +311,7 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
     accounts = [
         f"  {output.to_minute(each['at'])}  {each['account']}" for each in shown if each["account"]
     ]
-    title = f"Compactions{_last_of(shown, compactions)}"
+    title = f"Compactions{_last_n_of_m_text(shown, compactions)}"
     return [title, table, *accounts, output.wrapped(legend)]
 
 
@@ -324,21 +324,21 @@ def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
         output.one_line(compaction["trigger"] or "unknown", 8),
         output.figure(compaction["pre_tokens"]),
         output.figure(compaction["post_tokens"]),
-        _held_text(compaction),
+        _messages_in_summary_text(compaction),
         output.duration_text(compaction["seconds"]),
         "" if dollars is None else f"${dollars:.2f}",
     ]
 
 
-def _held_text(compaction: dict[str, Any]) -> str:
+def _messages_in_summary_text(compaction: dict[str, Any]) -> str:
     count, held = compaction["messages_of_the_user"], compaction["messages_in_summary"]
     return "" if count is None or held is None else f"{held}/{count}"
 
 
-def _last_of(shown: list[Any], every: list[Any]) -> str:
+def _last_n_of_m_text(shown: list[Any], every: list[Any]) -> str:
     return f" (last {len(shown)} of {len(every)})" if len(every) > len(shown) else ""
 
 
-def _with_share(tokens: int | None, window: int | None) -> str:
+def _tokens_percent(tokens: int | None, window: int | None) -> str:
     share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
     return output.figure(tokens) + share

@@ -93,7 +93,7 @@ class SessionState:
         # Whether any tier was announced in this climb.
         self.has_spoken = any(name.startswith(_CLAIM) for name in self.names)
 
-    def switch(self, *, off: bool) -> None:
+    def switch_off_or_on(self, *, off: bool) -> None:
         """Fall silent in this session, or speak again."""
         if off:
             io.create_exclusively(f"{self.folder}/{_OFF}", b"")
@@ -126,7 +126,7 @@ class SessionState:
         """Keep what the status line told."""
         self.save_document(_SNAPSHOT, vars(snapshot))
 
-    def outdate_readings(self) -> None:
+    def forget_occupancy(self) -> None:
         """Let go of how full the session was: its file is another one now, which tells anew."""
         shown = self._snapshot_in(_SNAPSHOT)
         if shown:  # the window, the model and the limits still hold
@@ -176,7 +176,7 @@ class SessionState:
         except OSError:
             return {}
 
-    def just_moved_out(self) -> dict[str, Any]:
+    def moved_out_just_now(self) -> dict[str, Any]:
         """What the compaction that has just been made without a model moved out; else empty.
 
         One that came to nothing is followed by a summary of the client's, which is announced.
@@ -208,7 +208,7 @@ class SessionState:
             return None
         return at if isinstance(at, int | float) else None
 
-    def largest_behind(self, mark: str) -> int | None:
+    def largest_number_after_prefix(self, mark: str) -> int | None:
         """The largest number in the names that begin with a mark; None without one."""
         numbers = [_as_number(name[len(mark) :]) for name in self.names if name.startswith(mark)]
         return max(numbers, default=None)
@@ -229,7 +229,7 @@ class SessionState:
         spoken = {}
         for name in self.names:
             if name.startswith(_CLAIM):
-                spoken[_as_number(name[len(_CLAIM) :])] = self._claim_offset(name)
+                spoken[_as_number(name[len(_CLAIM) :])] = self._read_offset_of_claim(name)
         return spoken
 
     def claim_level(self, level: int, offset: int) -> bool:
@@ -250,7 +250,7 @@ class SessionState:
         """Let a tier be announced again."""
         io.remove(f"{self.folder}/{_CLAIM}{level}")
 
-    def _claim_offset(self, name: str) -> int:
+    def _read_offset_of_claim(self, name: str) -> int:
         try:
             return _as_number(io.read_file(f"{self.folder}/{name}", 32).decode("ascii", "replace"))
         except OSError:

@@ -80,7 +80,7 @@ def get(home_dir: str, key: str, *, touch: bool = True) -> bytes:
     return data
 
 
-def resolve(home_dir: str, text: str) -> str:
+def resolve_key(home_dir: str, text: str) -> str:
     """The complete key for one as people write it: without `sha256:`, shortened, or `last`.
 
     Raises:
@@ -98,7 +98,7 @@ def resolve(home_dir: str, text: str) -> str:
     if len(found) > 1:
         raise StoreError(f"{len(found)} keys begin with {text!r}: write more digits")
     if not found:
-        if len(start) == layout.DIGEST_LENGTH and bring_back_from_aside(home_dir, start):
+        if len(start) == layout.DIGEST_LENGTH and bring_back_blob_from_aside(home_dir, start):
             return layout.PREFIX + start
         raise _missing_error(layout.PREFIX + start)
     return layout.PREFIX + found[0]
@@ -149,7 +149,7 @@ def blobs(home_dir: str) -> list[Blob]:
         StoreError: a folder cannot be read.
     """
     found = []
-    for shard, entries in _entries_by_shard(layout.root(home_dir) + "/blobs"):
+    for shard, entries in _entries_by_shard(layout.store_folder(home_dir) + "/blobs"):
         for entry in entries:
             if not _REST.fullmatch(entry.name):
                 continue
@@ -162,13 +162,13 @@ def blobs(home_dir: str) -> list[Blob]:
     return found
 
 
-def files_beside(home_dir: str) -> Iterator[tuple[str, str]]:
+def sidecar_and_pin_files(home_dir: str) -> Iterator[tuple[str, str]]:
     """Digest and kind (`json`, `pin`) of every file beside a blob.
 
     Raises:
         StoreError: a folder cannot be read.
     """
-    for shard, entries in _entries_by_shard(layout.root(home_dir) + "/meta"):
+    for shard, entries in _entries_by_shard(layout.store_folder(home_dir) + "/meta"):
         for entry in entries:
             if name := _BESIDE.fullmatch(entry.name):
                 yield shard + name[1], name[2]
@@ -180,19 +180,19 @@ def digests_starting_with(home_dir: str, start: str) -> list[str]:
     Raises:
         StoreError: the folder cannot be read.
     """
-    folder = f"{layout.root(home_dir)}/blobs/{start[:2]}"
+    folder = f"{layout.store_folder(home_dir)}/blobs/{start[:2]}"
     names = [entry.name for entry in _folder_entries(folder) if _REST.fullmatch(entry.name)]
     return sorted(start[:2] + name for name in names if name.startswith(start[2:]))
 
 
-def bring_back_from_aside(home_dir: str, digest: str) -> bool:
+def bring_back_blob_from_aside(home_dir: str, digest: str) -> bool:
     """Bring back what a removal that was killed left aside; whether the blob is there then."""
     for path in files_moved_aside(home_dir, digest):
-        put_back_from_aside(home_dir, path)
+        put_back_file_from_aside(home_dir, path)
     return os.path.lexists(layout.file_path(home_dir, digest))
 
 
-def put_back_from_aside(home_dir: str, moved: str) -> None:
+def put_back_file_from_aside(home_dir: str, moved: str) -> None:
     """Return a file that was moved aside to its place, unless a newer one is there."""
     found = ASIDE.fullmatch(os.path.basename(moved))
     if found is None:
@@ -265,8 +265,8 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     start, character, colon, end = match.groups() if match else [None] * 4
     if not start and not end:
         raise StoreError(f"{text[:40]!r} is no range of {what}s: write A:B, A: or :B")
-    first = _number_of_end(start, 1, count)
-    last = _number_of_end(end, count, count) if colon else first
+    first = _parse_line_number(start, 1, count)
+    last = _parse_line_number(end, count, count) if colon else first
     if first > count:
         raise StoreError(f"there is no {what} {first:,}: the last one is {count:,}")
     if last < first:
@@ -274,7 +274,7 @@ def parse_range(text: str, count: int, what: str = "line") -> Span:
     return Span(first, min(last, count), int(character or "1") - 1)
 
 
-def _number_of_end(text: str | None, default: int, count: int) -> int:
+def _parse_line_number(text: str | None, default: int, count: int) -> int:
     if text is None:
         return default
     number = int(text)
@@ -287,7 +287,7 @@ def _read_blob_file(home_dir: str, digest: str) -> bytes:
     try:
         return layout.read_file(path)
     except FileNotFoundError:
-        if not bring_back_from_aside(home_dir, digest):
+        if not bring_back_blob_from_aside(home_dir, digest):
             raise
         return layout.read_file(path)
 

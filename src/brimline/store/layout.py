@@ -49,7 +49,7 @@ _KIND_OF_FILE, _REGULAR = 0o170000, 0o100000
 _TOLERANCE_NS = 2_000_000_000
 
 
-def root(home_dir: str) -> str:
+def store_folder(home_dir: str) -> str:
     """The store's folder."""
     return home_dir + "/store"
 
@@ -73,7 +73,7 @@ def refuse_newer_format(home_dir: str) -> None:
     except FileNotFoundError:
         return
     if text.isdecimal() and int(text) > FORMAT:
-        raise StoreError(f"{root(home_dir)} was written by a newer brimline: upgrade this")
+        raise StoreError(f"{store_folder(home_dir)} was written by a newer brimline: upgrade this")
 
 
 def digest_of(key: str) -> str:
@@ -131,7 +131,7 @@ def read_file(path: str, limit: int | None = None) -> bytes:
         io.system.close(descriptor)
 
 
-def write_whole(
+def write_atomically(
     home_dir: str, target: str, data: bytes, *, stamp_ns: int | None = None, sync: bool = False
 ) -> None:
     """Write a file beside its place and move it there; readers see all of it or none of it.

@@ -38,10 +38,10 @@ def document(
     chosen = with_pin if pinned else blobs
     if session_id is not None:
         session = find.wanted_session_id(session_id, removal.sessions_in_store(home_dir))
-        stored = removal.stored_by_session(home_dir, session)
+        stored = removal.keys_stored_by_session(home_dir, session)
         chosen = [blob for blob in chosen if blob.key in {*stored.keys, *stored.shared}]
     return {
-        "folder": layout.root(home_dir),
+        "folder": layout.store_folder(home_dir),
         "blobs": len(blobs),
         "disk_bytes": sum(blob.disk_bytes for blob in blobs),
         "pins": {level: levels.count(level) for level in (pins.SOFT, pins.HARD)},

@@ -92,7 +92,7 @@ def pin(home_dir: str, key: str, level: str = SOFT, reason: str | None = None) -
         io.remove(path)
     else:
         document = {"v": FORMAT, "level": level, "reason": reason, "at": at}
-        layout.write_whole(home_dir, path, json.dumps(document).encode(), sync=True)
+        layout.write_atomically(home_dir, path, json.dumps(document).encode(), sync=True)
     # Looked for after the pin is there: a prune that began before sees the pin, or has won.
     if not os.path.lexists(layout.file_path(home_dir, digest)):
         io.remove(path)
@@ -118,7 +118,7 @@ def read_pin(home_dir: str, digest: str) -> Pin | None:
     return Pin(level, reason if isinstance(reason, str) else None, at)
 
 
-def level_of(home_dir: str, digest: str) -> str:
+def pin_level_of(home_dir: str, digest: str) -> str:
     """The pin level of a blob."""
     found = read_pin(home_dir, digest)
     return found.level if found else NONE
@@ -131,7 +131,7 @@ def all_pins(home_dir: str) -> dict[str, Pin]:
         StoreError: a folder cannot be read.
     """
     pins = {}
-    for digest, kind in contents.files_beside(home_dir):
+    for digest, kind in contents.sidecar_and_pin_files(home_dir):
         if kind == "pin" and (found := read_pin(home_dir, digest)):
             pins[digest] = found
     return pins
@@ -193,7 +193,7 @@ def _directive_from_options(kind: str, options: str) -> Directive:
     level = _LEVEL.search(_REASON.sub("", options))
     named = level[1].lower() if level else ""
     return Directive(
-        kind, named if named in LEVELS else "", _reason_text(reason) if reason else None
+        kind, named if named in LEVELS else "", _unescaped_reason(reason) if reason else None
     )
 
 
@@ -204,7 +204,7 @@ def _raise_pins(wanted: dict[str, Directive], names: Sequence[str], directive: D
             wanted[name] = directive
 
 
-def _reason_text(match: re.Match[str]) -> str:
+def _unescaped_reason(match: re.Match[str]) -> str:
     if match[1] is not None:
         return re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL)
     return match[2] if match[2] is not None else match[3]

@@ -76,9 +76,9 @@ def put(
             pass
     if not known:
         now_ns = layout.store_time_ns(home_dir)
-        layout.write_whole(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
+        layout.write_atomically(home_dir, blob, pack_blob(data), stamp_ns=now_ns, sync=is_synced)
     try:
-        _record_put(home_dir, digest, data, meta, again=known, is_last=is_last)
+        _write_sidecar_and_trail(home_dir, digest, data, meta, again=known, is_last=is_last)
         if not is_next:
             client_folders(home_dir, noting=True)
     except OSError:
@@ -118,7 +118,7 @@ def pack_blob(data: bytes) -> bytes:
     return MAGIC + NONE + size + data
 
 
-def _record_put(
+def _write_sidecar_and_trail(
     home_dir: str, digest: str, data: bytes, meta: dict[str, Any], *, again: bool, is_last: bool
 ) -> None:
     """The sidecar of new content, a line in the trail, the last key."""
@@ -129,14 +129,14 @@ def _record_put(
         fields = {n: v[:_TEXT_LENGTH] if isinstance(v, str) else v for n, v in meta.items()}
         fields |= {"v": FORMAT, "key": key, "bytes": size, "lines": count_lines(data)}
         fields["created"] = moment_ns // 1_000_000 / 1_000
-        layout.write_whole(home_dir, sidecar, json.dumps(fields).encode())
+        layout.write_atomically(home_dir, sidecar, json.dumps(fields).encode())
     event = {"bytes": size, "session": meta.get("session"), "tool": meta.get("tool")}
     # The sidecar names the folder of the first put, the trail those of later ones.
     event |= {"cwd": meta.get("cwd")} if again else {}
     layout.note_in_trail(home_dir, "put", key, **event)
     if is_last:
         last = home_dir + layout.LAST_KEY
-        layout.write_whole(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
+        layout.write_atomically(home_dir, last, f"{key}\n".encode(), stamp_ns=moment_ns)
 
 
 def client_folders(home_dir: str, *, noting: bool = False) -> list[str]:

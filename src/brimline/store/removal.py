@@ -59,7 +59,7 @@ def delete_aside(home_dir: str, digest: str, aside: str) -> bool:
         # Whoever stores the content again writes its sidecar after the blob. So if there is still
         # no blob once the sidecar is aside, it is the old one.
         if os.path.lexists(layout.file_path(home_dir, digest)):
-            contents.put_back_from_aside(home_dir, moved)
+            contents.put_back_file_from_aside(home_dir, moved)
         else:
             io.remove(moved)
     io.remove(aside)
@@ -75,7 +75,7 @@ def put_back_or_delete_tmp_files(home_dir: str, oldest: float) -> int:
     aside = contents.files_moved_aside(home_dir)
     # Blobs first: a sidecar that is back before its blob would be taken for a lone one.
     for path in sorted(aside, key=lambda path: ".blob." not in path):
-        contents.put_back_from_aside(home_dir, path)
+        contents.put_back_file_from_aside(home_dir, path)
     folder = home_dir + layout.TMP
     names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
     return len(aside) + sum(delete_if_older(path, oldest) for path in names)
@@ -113,19 +113,19 @@ def forget_key(home_dir: str, key: str) -> bool:
         return found
     if is_last:
         # The file stays: its time is the one that store time must not fall behind.
-        layout.write_whole(home_dir, last, b"", stamp_ns=layout.store_time_ns(home_dir))
+        layout.write_atomically(home_dir, last, b"", stamp_ns=layout.store_time_ns(home_dir))
     return found
 
 
 def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.trail_rows(home_dir)]
-    beside = [digest for digest, kind in contents.files_beside(home_dir) if kind == "json"]
+    beside = [digest for digest, kind in contents.sidecar_and_pin_files(home_dir) if kind == "json"]
     names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
     return {str(name) for name in names if contents.is_session_id(name)}
 
 
-def stored_by_session(home_dir: str, session: str) -> Forgotten:
+def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
     """What a session stored, by the sidecars and the trail; changes nothing.
 
     Raises:
@@ -158,13 +158,13 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         StoreError: a folder cannot be read.
         OSError: something cannot be deleted or written.
     """
-    stored = stored_by_session(home_dir, session)
+    stored = keys_stored_by_session(home_dir, session)
     for key in stored.keys:
         forget_key(home_dir, key)
     by_key = contents.sessions_of_keys(home_dir)
     for key in stored.shared:
         if contents.meta(home_dir, key).get("session") == session:
-            _redescribe(home_dir, key, by_key.get(key, {}), session)
+            _describe_by_other(home_dir, key, by_key.get(key, {}), session)
     for path in contents.trail_files(home_dir):
         json.blank_out_value(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
@@ -172,7 +172,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
     return stored
 
 
-def _redescribe(home_dir: str, key: str, by_session: dict[str, Any], session: str) -> None:
+def _describe_by_other(home_dir: str, key: str, by_session: dict[str, Any], session: str) -> None:
     """Describe shared content by another session that stored it."""
     others = [line for name, line in by_session.items() if name != session]
     other = others[-1] if others else {}
@@ -180,4 +180,4 @@ def _redescribe(home_dir: str, key: str, by_session: dict[str, Any], session: st
     document = {name: described.get(name) for name in ("v", "key", "bytes", "lines", "created")}
     document |= {name: other.get(name) for name in ("session", "tool", "cwd")}
     path = layout.file_path(home_dir, layout.digest_of(key), "json")
-    layout.write_whole(home_dir, path, json.dumps(document).encode())
+    layout.write_atomically(home_dir, path, json.dumps(document).encode())

@@ -122,12 +122,12 @@ def tidy(
     """
     moment = now or time.time()
     put.client_folders(home_dir, noting=True)
-    marker = layout.root(home_dir) + "/tidied"
-    if not _is_due(marker, moment):
+    marker = layout.store_folder(home_dir) + "/tidied"
+    if not _is_a_day_since_marker(marker, moment):
         return None
     layout.refuse_newer_format(home_dir)
     # Marked before the work: sessions that start together do it once.
-    layout.write_whole(home_dir, marker, f"{moment:.3f}\n".encode())
+    layout.write_atomically(home_dir, marker, f"{moment:.3f}\n".encode())
     limits = Limits(max_age_days * DAY_S, int(max_mb * MEGABYTE), GRACE_S)
     done = prune(home_dir, limits, Pass(until=until), now=moment)
     if not done.finished:
@@ -175,8 +175,8 @@ def choose_removals(
     """Choose what goes by age or for want of a reference, then by size; values in, values out."""
     held = {blob.digest: _why_held(blob, holds, limits, now_ns) for blob in blobs}
     free = [blob for blob in blobs if held[blob.digest] is None]
-    free.sort(key=lambda blob: _removal_order(blob, holds))
-    old = [blob for blob in free if _is_unwanted(blob, holds, limits, now_ns)]
+    free.sort(key=lambda blob: _removal_sort_key(blob, holds))
+    old = [blob for blob in free if _is_unpinned_and_old_enough(blob, holds, limits, now_ns)]
     done = Outcome(left_bytes=_disk_bytes(blobs))
     if limits.max_bytes is None:
         return old, done
@@ -185,7 +185,7 @@ def choose_removals(
     large = _choose_by_size([blob for blob in free if blob not in gone], excess)
     done.shortfall_bytes = max(excess - _disk_bytes(large), 0)
     if done.shortfall_bytes:
-        done.held_bytes = _held_bytes(blobs, held)
+        done.held_bytes = _held_bytes_by_reason(blobs, held)
     return old + large, done
 
 
@@ -204,7 +204,7 @@ def _choose_by_size(blobs: Sequence[Blob], excess: int) -> list[Blob]:
     return chosen
 
 
-def _held_bytes(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
+def _held_bytes_by_reason(blobs: Sequence[Blob], held: Mapping[str, str | None]) -> dict[str, int]:
     """How much each reason holds."""
     totals: dict[str, int] = {}
     for blob in blobs:
@@ -225,14 +225,14 @@ def _why_held(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> str | No
     return None
 
 
-def _is_unwanted(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
+def _is_unpinned_and_old_enough(blob: Blob, holds: Holds, limits: Limits, now_ns: int) -> bool:
     is_old = limits.max_age_s is not None and blob.used_ns < now_ns - limits.max_age_s * _SECOND_NS
     if not is_old and not limits.unreferenced:
         return False
     return holds.levels.get(blob.digest, pins.NONE) == pins.NONE
 
 
-def _removal_order(blob: Blob, holds: Holds) -> tuple[int, int, int]:
+def _removal_sort_key(blob: Blob, holds: Holds) -> tuple[int, int, int]:
     level = pins.level_rank(holds.levels.get(blob.digest, pins.NONE))
     return level, blob.used_ns, -blob.disk_bytes
 
@@ -263,21 +263,21 @@ def _delete_unless_used(home_dir: str, seen: Blob, level: str) -> bool:
         used = os.lstat(aside).st_mtime_ns != seen.used_ns
     except FileNotFoundError:  # a reader found it aside and brought it back
         return False
-    if used or pins.level_rank(pins.level_of(home_dir, seen.digest)) > pins.level_rank(level):
-        contents.put_back_from_aside(home_dir, aside)
+    if used or pins.level_rank(pins.pin_level_of(home_dir, seen.digest)) > pins.level_rank(level):
+        contents.put_back_file_from_aside(home_dir, aside)
         return False
     return removal.delete_aside(home_dir, seen.digest, aside)
 
 
 def _delete_lone_sidecars(home_dir: str, oldest: float) -> int:
     """Delete sidecars and pins without a blob."""
-    beside = list(contents.files_beside(home_dir))
+    beside = list(contents.sidecar_and_pin_files(home_dir))
     present = {blob.digest for blob in contents.blobs(home_dir)}
     lone = [layout.file_path(home_dir, *name) for name in beside if name[0] not in present]
     return sum(removal.delete_if_older(path, oldest) for path in lone)
 
 
-def _is_due(marker: str, now: float) -> bool:
+def _is_a_day_since_marker(marker: str, now: float) -> bool:
     try:
         last = float(layout.read_file(marker).decode("ascii", "replace"))
     except (OSError, ValueError):
@@ -292,7 +292,7 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
     Raises:
         StoreError: something that may mention a key cannot be read.
     """
-    known = _load_mentions(home_dir)
+    known = _load_mentions_by_file(home_dir)
     fresh: dict[str, Any] = {}
     mentions = {key.removeprefix(layout.PREFIX) for key in removal.promised_keys(home_dir)}
     unreadable: list[str] = []
@@ -312,7 +312,7 @@ def digests_referenced(home_dir: str, digests: Iterable[str], how: Pass) -> set[
     if not how.dry_run and remembered != known:
         with contextlib.suppress(OSError):  # it only costs the next search time
             text = json.dumps({"v": FORMAT, "files": remembered}, separators=(",", ":"))
-            layout.write_whole(home_dir, home_dir + layout.REFERENCES, text.encode())
+            layout.write_atomically(home_dir, home_dir + layout.REFERENCES, text.encode())
     _require_all_read(unreadable)
     return _digests_mentioned(digests, mentions) if finished else None
 
@@ -409,7 +409,7 @@ def _digests_mentioned(digests: Iterable[str], mentions: Iterable[str]) -> set[s
     return found
 
 
-def _load_mentions(home_dir: str) -> dict[str, Any]:
+def _load_mentions_by_file(home_dir: str) -> dict[str, Any]:
     """What earlier searches found, by file; nothing where it is lost or damaged."""
     try:
         stored = json.loads(layout.read_file(home_dir + layout.REFERENCES))

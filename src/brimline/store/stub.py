@@ -1,8 +1,8 @@
 """The reference that stands in for stored content: built, and found again in any text. Pure.
 
-There is one form, a line with key, bytes, lines, exit code and pin; `way_back` says how to get the
-rest. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in each
-of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
+There is one form, a line with key, bytes, lines, exit code and pin, and `how_to_get_the_rest`
+for its end. `[CCM_CACHED]` blocks, which earlier versions and another tool wrote, are only read, in
+each of the forms they had: with and without `path`, `source`, `~tokens` and `exit`.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def build_line(tool: str, subject: str, content_bytes: int, key: str, note: str 
     return f"{LINE}{called}: {content_bytes:,} bytes, recall {layout.short_key(key)}{note}]"
 
 
-def bytes_in_line(text: str) -> int | None:
+def bytes_line_stands_for(text: str) -> int | None:
     """How many bytes a line stands for; None where the text is none."""
     told = _LINE.fullmatch(text)
     return int(told[1].replace(",", "")) if told else None
 
 
-def way_back(key: str, program: str = "brimline", *also: str) -> str:
+def how_to_get_the_rest(key: str, program: str = "brimline", *also: str) -> str:
     """How to get the rest, for the last line of what stands in for content.
 
     Args:
@@ -106,19 +106,19 @@ def parse_reference(text: str) -> Stub | None:
         digest = told.get("key", "").removeprefix(layout.PREFIX)
         if layout.is_digest(digest):
             told_numbers = [told.get(name) for name in ("bytes", "lines", "exit")]
-            size, lines, exit_code = map(_number, told_numbers)
-            tool, source = _unquoted(told.get("tool")), _unquoted(told.get("source"))
+            size, lines, exit_code = map(_count_or_none, told_numbers)
+            tool, source = _unquote_value(told.get("tool")), _unquote_value(told.get("source"))
             pinned = told["pinned"] if told.get("pinned") in ("soft", "hard") else "none"
             key = layout.PREFIX + digest
             return Stub(key, size, lines, exit_code, tool, source, pinned)
     return None
 
 
-def _number(text: str | None) -> int | None:
+def _count_or_none(text: str | None) -> int | None:
     return int(text) if text and _COUNT.fullmatch(text) else None
 
 
-def _unquoted(text: str | None) -> str | None:
+def _unquote_value(text: str | None) -> str | None:
     """A value; blocks quote only what is more than one plain line."""
     if text is None or not text.startswith('"'):
         return text

@@ -31,8 +31,8 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
     """Delete outputs that only these sessions stored."""
     outputs = 0
-    if os.path.isdir(layout.root(home)):
+    if os.path.isdir(layout.store_folder(home)):
         for name in asked.sessions:
-            act = removal.stored_by_session if dry_run else removal.forget_session
+            act = removal.keys_stored_by_session if dry_run else removal.forget_session
             outputs += len(act(home, name).keys)
     return {"outputs": outputs}

@@ -101,7 +101,7 @@ def vector_name(table: Table) -> str:
     return f"meaning-{turns.table_digest(table)}"
 
 
-def schema(table: Table) -> dict[str, Any]:
+def points_schema(table: Table) -> dict[str, Any]:
     """What a collection is made of."""
     return {
         "vectors": {vector_name(table): {"size": table.dimensions, "distance": "Cosine"}},
@@ -114,7 +114,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
     dense = ranking.blend_vectors(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
-    sparse = _weigh_words([(item.before, item.text) for item in items])
+    sparse = _word_weights([(item.before, item.text) for item in items])
     made = []
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
         payload = item._asdict() | common
@@ -126,7 +126,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
 
 def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _weigh_words([("", " ".join(turns.telling_words(query)))])
+    ((words, _),) = _word_weights([("", " ".join(turns.telling_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _rounded(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
@@ -190,7 +190,7 @@ def _clamp_score(value: Any, most: float) -> float:
     return max(-most, min(float(value), most)) if value == value else 0.0  # noqa: PLR0124 - is a number
 
 
-def _weigh_words(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+def _word_weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Of each text, and of it with the one before, what its words weigh."""
     made: list[tuple[dict[int, float], dict[int, float]]] = [({}, {}) for _ in pairs]
     with contextlib.closing(sqlite3.connect(":memory:")) as base:

@@ -140,7 +140,7 @@ class Queue:
 
     def _send_batch(self, server: Server, batch: dict[str, tuple[int, str]]) -> None:
         asked = _ENTRIES.format(f"own.id IN ({', '.join('?' * len(batch))})")
-        found = self._query(asked, *[number for number, _ in batch.values()])
+        found = self._read_rows(asked, *[number for number, _ in batch.values()])
         items = [item for item in map(self._make_item, found) if item.id in batch]
         # Before it is sent: should this be killed, what is there is still known.
         self._write_listed_states({item.id: "" for item in items})
@@ -174,19 +174,19 @@ class Queue:
     def project_label(self, folder: str) -> str:
         """What a project is called there; of a folder that is gone, what it was called."""
         if folder not in self._labels:
-            known = self._query("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
+            known = self._read_rows("SELECT value FROM facts WHERE name = ?", f"label:{folder}")
             self._labels[folder] = points.project_label(folder, known[0][0] if known else "")
         return self._labels[folder]
 
     def _read_listed_states(self) -> dict[str, str]:
         """The points on the list, and their states."""
-        return dict(self._query("SELECT point, state FROM shared WHERE server = ?", self._name))
+        return dict(self._read_rows("SELECT point, state FROM shared WHERE server = ?", self._name))
 
     def _write_listed_states(self, states: dict[str, str]) -> None:
         rows = [(self._name, *one) for one in states.items()]
         self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
-    def _query(self, sql: str, *values: str | int) -> list[Any]:
+    def _read_rows(self, sql: str, *values: str | int) -> list[Any]:
         return self._memory.use(lambda base: base.execute(sql, values).fetchall())
 
     def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
@@ -245,7 +245,7 @@ def prepare_collection(server: Server) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.ask_collection("PUT", body=points.schema(points.load_table()) | copies)
+            server.ask_collection("PUT", body=points.points_schema(points.load_table()) | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise

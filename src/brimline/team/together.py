@@ -22,7 +22,7 @@ WAIT_S = 0.3
 _LATE_S, _STATUS_S = 2.0, 3.0
 
 
-def is_wanted(home_dir: str) -> bool:
+def is_server_named(home_dir: str) -> bool:
     """Whether the user may have named a server: nothing is loaded to find out."""
     try:
         return b"qdrant+" in io.read_file(paths.user_config(home_dir))
@@ -36,7 +36,7 @@ def open_queue(home_dir: str, project_dir: str) -> Queue | None:
     Raises:
         TeamError: `memory.url` is wrong, or a package is missing.
     """
-    if not is_wanted(home_dir):
+    if not is_server_named(home_dir):
         return None
     from brimline.settings import config
     from brimline.team.place import parse_place
@@ -95,7 +95,7 @@ class _Question:
         asked = points.make_searches(query, points.load_table(), queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
-        self._thread = threading.Thread(target=self._ask, daemon=True)
+        self._thread = threading.Thread(target=self._ask_and_keep_answer, daemon=True)
         self._thread.start()
 
     def answer(self) -> list[Other]:
@@ -107,7 +107,7 @@ class _Question:
         self.problem = str(found or "the team's server did not answer in time")
         return []
 
-    def _ask(self) -> None:
+    def _ask_and_keep_answer(self) -> None:
         from brimline.team import points
 
         try:

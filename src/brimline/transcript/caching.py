@@ -56,7 +56,7 @@ def scan_cache(path: str, edits: Mapping[float, str], progress: Progress = None)
         OSError: the file cannot be read.
     """
     scan = CacheScan(edits)
-    for fields in read.rows(path, progress=progress):
+    for fields in read.rows_of_file(path, progress=progress):
         scan.read_row(fields)
     return scan.found
 

@@ -46,7 +46,7 @@ def scan_session(path: str, progress: Progress = None) -> Scan:
         OSError: the file cannot be read.
     """
     session = Scan()
-    for fields in read.rows(path, read.MEASURED, progress):
+    for fields in read.rows_of_file(path, read.MEASURED, progress):
         session.read_row(fields)
     return session
 

@@ -63,7 +63,7 @@ def wanted_session_id(name: str | None, kept: Iterable[str] = ()) -> str:
         SessionError: there is none, or the name is the beginning of several.
     """
     if name is not None:
-        return only_matching_id(name, {*kept, *map(session_id_of, beginning_with())})
+        return only_matching_id(name, {*kept, *map(session_id_of, files_beginning_with())})
     running = io.env("CLAUDE_CODE_SESSION_ID")
     return paths.safe_session_id(running) if running else session_id_of(newest(os.getcwd()))
 
@@ -103,7 +103,7 @@ def newest(project_dir: str) -> str:
     place = project_dir.rstrip("/") or "/"
     while place:
         folder = paths.project_transcripts_dir(place)
-        if found := _sessions_among(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
+        if found := _files_but_subagents(glob.glob(f"{glob.escape(folder)}/*.jsonl")):
             return max(found, key=_last_heard_at)
         place = place.rpartition("/")[0]  # the client may have been started further up
     raise SessionError(
@@ -118,12 +118,12 @@ def transcript_with_id(session_id: str) -> str:
     Raises:
         SessionError: there is none, or the beginning is that of several.
     """
-    found = beginning_with(paths.safe_session_id(session_id))
+    found = files_beginning_with(paths.safe_session_id(session_id))
     name = only_matching_id(session_id, map(session_id_of, found))
     return max((path for path in found if session_id_of(path) == name), key=modified_at)
 
 
-def beginning_with(name: str = "") -> list[str]:
+def files_beginning_with(name: str = "") -> list[str]:
     """The client's session files, of all projects, whose names begin so."""
     folder = glob.escape(paths.client_config_dir())
     end = "" if name.endswith(".jsonl") else "*.jsonl"
@@ -132,7 +132,7 @@ def beginning_with(name: str = "") -> list[str]:
 
 def all_transcripts() -> list[str]:
     """Every session of the client that is there, of all projects, the newest first."""
-    return sorted(_sessions_among(beginning_with()), key=modified_at, reverse=True)
+    return sorted(_files_but_subagents(files_beginning_with()), key=modified_at, reverse=True)
 
 
 def latest_of_client(first_session: str) -> str:
@@ -170,7 +170,7 @@ def transcript_it_went_on_from(path: str) -> str | None:
     folder = glob.escape(os.path.dirname(path))
     beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)[:_MOST_ORIGINS]
     return next(
-        (each for each in beside if holds_bytes(each, mark) and _opening_mark(each) != mark), None
+        (each for each in beside if file_contains(each, mark) and _opening_mark(each) != mark), None
     )
 
 
@@ -178,7 +178,7 @@ def _opening_mark(path: str) -> bytes | None:
     """The time of the first message behind the compaction with which a file begins, if it does."""
     is_behind = False
     try:
-        for fields in read.rows(path, length=_LOOK_BYTES):
+        for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
                 return row.timestamp_mark(fields)
             if row.content_blocks(fields) and not row.is_boundary(fields):
@@ -189,11 +189,11 @@ def _opening_mark(path: str) -> bytes | None:
     return None
 
 
-def holds_bytes(path: str, mark: bytes) -> bool:
+def file_contains(path: str, mark: bytes) -> bool:
     """Whether some bytes stand in a file."""
     try:
         with (
-            read.open_regular(path) as file,
+            read.open_regular_file(path) as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
             return data.find(mark) >= 0
@@ -211,7 +211,7 @@ def require_transcript(path: str) -> str:
         SessionError: it cannot be read, or nothing at its beginning is a row.
     """
     try:
-        with read.open_regular(path) as file:
+        with read.open_regular_file(path) as file:
             found = [line for line in read.lines(file, _LOOK_BYTES) if line.problem != read.BLANK]
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
@@ -225,7 +225,7 @@ def require_transcript(path: str) -> str:
 def folder_it_began_in(path: str) -> str | None:
     """The folder in which a session began; None where its file does not tell."""
     try:
-        folders = map(row.cwd_of, read.rows(path, length=_LOOK_BYTES))
+        folders = map(row.cwd_of, read.rows_of_file(path, length=_LOOK_BYTES))
         return next((folder for folder in folders if folder), None)
     except OSError:
         return None
@@ -240,12 +240,12 @@ def _is_of_same_client(path: str, first_session: str) -> bool:
     mark = row.clients_first_session_mark(first_session)
     try:
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
-        return any(row.clients_first_session(fields) == first_session for fields in found)
+        return any(row.clients_first_session_id(fields) == first_session for fields in found)
     except OSError:
         return False
 
 
-def _sessions_among(found: list[str]) -> list[str]:
+def _files_but_subagents(found: list[str]) -> list[str]:
     """Files only, and no subagents': older clients keep theirs beside the others."""
     own = [path for path in found if not os.path.basename(path).startswith("agent-")]
     return [path for path in own if os.path.isfile(path)]

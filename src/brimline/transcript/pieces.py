@@ -73,7 +73,7 @@ def entries(path: str, progress: Progress = None) -> Iterator[Entry]:
         OSError: the file cannot be read.
     """
     reader = EntryReader()
-    for fields in read.rows(path, progress=progress):
+    for fields in read.rows_of_file(path, progress=progress):
         entry = reader.read_row(fields)
         if entry:
             yield entry
@@ -98,7 +98,7 @@ class EntryReader:
             return entry_of(row.without_model(fields) if row.is_rebuilt_by_mod(fields) else fields)
         # Of calls that came back at a resume the next compaction writes two copies; one is sent.
         calls = [call.id for call in row.any_thread_calls(fields)] + row.answered_call_ids(fields)
-        name = f"{row.kind_of(fields)} {calls}"
+        name = f"{row.type_of(fields)} {calls}"
         entry = None if calls and name in self._copied else entry_of(row.without_model(fields))
         self._copied.add(name)
         return entry._replace(prompt=None) if entry else None
@@ -112,7 +112,7 @@ def entry_of(fields: Any) -> Entry | None:
         found = (Piece("summary", row.content_characters(blocks)),) if summary else ()
         return Entry(found, is_boundary=True, is_summary=summary)
     usage = row.usage_of(fields)
-    if usage or (blocks and row.kind_of(fields) == "assistant"):
+    if usage or (blocks and row.type_of(fields) == "assistant"):
         return Entry(
             tuple(_reply_pieces(blocks)), usage=usage, is_final=row.has_final_usage(fields)
         )

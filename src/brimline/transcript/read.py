@@ -76,7 +76,7 @@ class Line:
             text = self.raw.decode() if self.exact else ""
         except UnicodeDecodeError:
             text, self.exact = self.raw.decode("utf-8", "replace"), False
-        found = _parse(self.raw, text) if self.part is None else ((), TOO_LONG)
+        found = _parse_line(self.raw, text) if self.part is None else ((), TOO_LONG)
         self.records, self.problem = found
         return getattr(self, name)
 
@@ -92,7 +92,7 @@ class Line:
         return self.raw.endswith(b"\n")
 
 
-def rows(
+def rows_of_file(
     path: str, marks: tuple[bytes, ...] = (), progress: Progress = None, length: int | None = None
 ) -> Iterator[dict[str, Any]]:
     """The rows of a session, first to last.
@@ -106,20 +106,20 @@ def rows(
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         for line in lines(file, length, progress, longest=_LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
 
 
-def lines_of(path: str, progress: Progress = None) -> Iterator[Line]:
+def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:
     """Read the lines that a session has by now.
 
     Raises:
         OSError: the file cannot be read, or is not a regular file.
     """
-    with open_regular(path) as file:
+    with open_regular_file(path) as file:
         yield from lines(file, os.fstat(file.fileno()).st_size, progress)
 
 
@@ -160,7 +160,7 @@ def lines(
             raw = stream.readline(min(left, PART_BYTES))
 
 
-def open_regular(path: str) -> BinaryIO:
+def open_regular_file(path: str) -> BinaryIO:
     """Open a file to read; a named pipe in its place is refused rather than waited for.
 
     Raises:
@@ -174,7 +174,7 @@ def open_regular(path: str) -> BinaryIO:
     return file
 
 
-def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+def _parse_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
@@ -184,10 +184,10 @@ def _parse(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
         rest = len(text) - end
         if not rest or (rest == 1 and text[end] == "\n"):  # nearly every line
             return (Record(0, len(raw) - rest, value),), None
-    return _parse_unusual(raw, text)
+    return _parse_unusual_line(raw, text)
 
 
-def _parse_unusual(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
+def _parse_unusual_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The same for a line with space or a mark before the object, or with several."""
     records, problem = _records_in(text, 1 if text[:1] == "\ufeff" else 0)
     if records and len(raw) != len(text):
@@ -248,7 +248,7 @@ class Copies:
         if not isinstance(fields, dict) or row.is_sidechain(fields):
             return False
         written_at = row.timestamp_of(fields)
-        if row.kind_of(fields) not in _COPIED_KINDS or not written_at:
+        if row.type_of(fields) not in _COPIED_KINDS or not written_at:
             return False
         self.has_past = True
         if written_at >= self.boundary_at:

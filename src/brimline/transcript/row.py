@@ -129,7 +129,7 @@ def is_rebuilt_by_mod(row: Any) -> bool:
     return is_synthetic(row) and row.get("madeBy") == "other"
 
 
-def kind_of(row: dict[str, Any]) -> str:
+def type_of(row: dict[str, Any]) -> str:
     """The row's type, as the client names it."""
     return as_text(row.get("type"))
 
@@ -139,12 +139,12 @@ def uuid_of(row: dict[str, Any]) -> str | None:
     return as_text(row.get("uuid")) or None
 
 
-def session_of(row: dict[str, Any]) -> str | None:
+def session_id_in(row: dict[str, Any]) -> str | None:
     """The id of the session that it was written in."""
     return as_text(row.get("sessionId")) or None
 
 
-def clients_first_session(row: Any) -> str | None:
+def clients_first_session_id(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
     return as_text(as_fields(row).get("session_id")) or None
 
@@ -170,7 +170,7 @@ def message_id(row: dict[str, Any]) -> str | None:
     return as_text(message.get("id")) or None
 
 
-def needed_row_ids(row: dict[str, Any]) -> list[str]:
+def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
     """The names of all rows that it needs."""
     named = [row[field] for field in _REFERENCES if field in row]
     return [name for name in named if isinstance(name, str)]
@@ -186,7 +186,7 @@ def envelope_of(row: dict[str, Any]) -> dict[str, Any]:
     return {name: row[name] for name in _ENVELOPE if name in row}
 
 
-def thread_of(row: dict[str, Any]) -> str:
+def subagent_of(row: dict[str, Any]) -> str:
     """The subagent that a row belongs to; empty for the main thread."""
     if not row.get("isSidechain"):
         return ""
@@ -351,7 +351,7 @@ def forked_from_session(row: Any) -> str | None:
     return as_text(as_fields(as_fields(row).get("forkedFrom")).get("sessionId")) or None
 
 
-def queue_operation(row: Any) -> tuple[str, str]:
+def queue_operation_and_text(row: Any) -> tuple[str, str]:
     """What happened to the client's queue of messages (enqueue, remove, popAll), and its text."""
     if not isinstance(row, dict) or row.get("type") != "queue-operation":
         return "", ""

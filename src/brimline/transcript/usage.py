@@ -100,8 +100,8 @@ class Tail:
         # One reply is several rows, and results of its first calls may stand between them.
         for item in self._pending:
             for later in json.loads_all(item) if isinstance(item, bytes) else (item,):
-                self.result_characters += visible_characters(later)
-        self.reply_characters += visible_characters(row)
+                self.result_characters += characters_model_is_sent(later)
+        self.reply_characters += characters_model_is_sent(row)
         self.output_tokens = max(self.output_tokens, usage.output_tokens)
 
 
@@ -154,7 +154,7 @@ def timestamp_of(row: dict[str, Any]) -> str | None:
     return as_text(row.get("timestamp")) or None
 
 
-def visible_characters(row: Any) -> int:
+def characters_model_is_sent(row: Any) -> int:
     """Roughly how many characters of a main-thread row the model will be sent."""
     if not isinstance(row, dict) or row.get("isSidechain"):
         return 0
