@@ -302,7 +302,7 @@ def test_a_change_is_noted_by_the_file_that_it_names(player: Player, asked: dict
     assert not intercept.was_edited(player.turn("Stop"), "/p/b.py")
 
 
-@pytest.mark.parametrize(("size", "is_put_aside"), [(1_000, False), (300_000, True)])
+@pytest.mark.parametrize(("size", "is_put_aside"), [(256 << 10, False), ((256 << 10) + 1, True)])
 def test_what_was_learned_is_put_aside_where_it_grew_large(
     player: Player, size: int, *, is_put_aside: bool
 ) -> None:
