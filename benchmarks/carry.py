@@ -58,7 +58,7 @@ def main() -> int:
         for case in compactions(path):
             record = _record(case)
             wanted = needed(case)
-            said = [card.part_a_summary_must_hold(message) for message in record.messages]
+            said = [card.message_beginning_on_one_line(message) for message in record.messages]
             cases += 1
             wanted_count += len(wanted)
             said_count += len(said)
@@ -151,7 +151,7 @@ def _record(case: Case) -> ledger.Ledger:
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
         file.writelines(raw for raw, _ in case.before)
         file.flush()
-        fold.bring_up_to_date(record, file.name)
+        fold.fold_new_rows(record, file.name)
     return record
 
 

@@ -25,7 +25,7 @@ from brimline.gauge import forecast as forecasts
 from brimline.gauge.window import (
     COMPACTION_RESERVE_TOKENS,
     DEFAULT_WINDOW_TOKENS,
-    proved_window,
+    window_proved_by_occupancy,
 )
 from brimline.transcript.row import is_boundary, usage_of
 
@@ -141,7 +141,7 @@ def report(segments: list[Segment], point: str | int) -> list[str]:
 def sample_at(segment: Segment, distance: float, point: str | int) -> Sample | None:
     """The first request within the distance of the point; None without a past or a future."""
     final = segment.occupancies[-1]
-    window = proved_window(final) or DEFAULT_WINDOW_TOKENS
+    window = window_proved_by_occupancy(final) or DEFAULT_WINDOW_TOKENS
     target = _point_of(final, point)
     for index, occupancy in enumerate(segment.occupancies):
         tokens_left = target - occupancy
@@ -190,7 +190,7 @@ def _files(paths: list[str]) -> Iterator[str]:
 def _learn_from_others(segments: list[Segment], index: int) -> Learned:
     """What the other segments teach about the one at `index`."""
     others = segments[:index] + segments[index + 1 :]
-    statistics = forecasts.mean_log_speeds(
+    statistics = forecasts.mean_log_speed_by_generation(
         [(_generation(other), other.occupancies) for other in others]
     )
     tokens = sum(other.occupancies[-1] - other.occupancies[0] for other in others)
@@ -200,7 +200,7 @@ def _learn_from_others(segments: list[Segment], index: int) -> Learned:
 
 
 def _generation(segment: Segment) -> str:
-    return models.lookup(segment.model).generation
+    return models.lookup_model(segment.model).generation
 
 
 def _shipped(case: Case) -> float:
@@ -269,7 +269,7 @@ def _point_of(final: int, point: str | int) -> int:
         return point
     if point == "final":
         return final
-    larger = proved_window(final)
+    larger = window_proved_by_occupancy(final)
     if larger:
         return larger - COMPACTION_RESERVE_TOKENS
     return min(CLIENT_POINTS, key=lambda tokens: abs(tokens - final))

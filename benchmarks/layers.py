@@ -20,12 +20,12 @@ from typing import Any
 
 from brimline import models
 from brimline.compaction import blocks, compactor
-from brimline.compaction.layers import layers_numbered
+from brimline.compaction.layers import layers_with_numbers
 from brimline.fast.policy import Policy
 from brimline.gauge import window
 
 _POLICIES: dict[str, dict[str, Any]] = {
-    "L1 alone": {"layers": layers_numbered({1})},
+    "L1 alone": {"layers": layers_with_numbers({1})},
     "layers, edit at once": {"waiting_weight": float("inf")},
     "layers, thinking bound": {"is_bound": True},
     "layers, as shipped": {},
@@ -45,7 +45,7 @@ class _Layers:
         self._state = compactor.State()
 
     def edit(self, body: Any, now: float) -> Any:
-        model = models.lookup(body["model"])
+        model = models.lookup_model(body["model"])
         tokens = self._state.prompt_tokens
         nothing = Policy({"context_window": None}, {}, [])
         size = window.resolve_window(
@@ -56,7 +56,7 @@ class _Layers:
         return compactor.compact(body, self._state, settings, now=now).body
 
     def observe(self, body: Any, usage: dict[str, Any]) -> None:
-        compactor.learn_from_answer(self._state, body, usage)
+        compactor.note_lifetime_and_occupancy(self._state, body, usage)
 
 
 class _Service:
@@ -78,7 +78,7 @@ class _Service:
         return blocks.rebuild(body, places) if places else body
 
     def observe(self, _body: Any, usage: dict[str, Any]) -> None:
-        self._prompt_tokens = blocks.prompt_tokens(usage)
+        self._prompt_tokens = blocks.prompt_tokens_of_usage(usage)
 
 
 def _digests(body: Any) -> list[int]:

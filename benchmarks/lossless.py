@@ -22,7 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.spawn import Case, Launcher, interleave
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 
 ROOT = str(Path(__file__).resolve().parent.parent / "src")
 # Tokens of the conversation, what it may take of an empty interpreter.
@@ -101,7 +101,7 @@ def _case(folder: str, tokens: int) -> Case:
     }
     request |= {"used_tokens": tokens, "messages": conversation(tokens)}
     Path(path).write_text(json.dumps(request), encoding="utf-8")
-    arguments = [sys.executable, "-IS", "-c", bootstrap(ROOT), "mod", "compact"]
+    arguments = [sys.executable, "-IS", "-c", bootstrap_code(ROOT), "mod", "compact"]
     prepare = lambda: shutil.rmtree(f"{folder}/data", ignore_errors=True)  # noqa: E731
     return Case(_name(tokens), arguments, path, _answered, prepare)
 

@@ -98,7 +98,9 @@ class Segment:
     @property
     def saved(self) -> float:
         """The share of its fullest request."""
-        tokens = self.fullest_saved_characters / models.lookup(self.model).characters_per_token
+        tokens = (
+            self.fullest_saved_characters / models.lookup_model(self.model).characters_per_token
+        )
         return tokens / self.fullest_tokens if self.fullest_tokens else 0.0
 
 

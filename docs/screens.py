@@ -97,7 +97,7 @@ class _Player(demo.Player):
 
     def read_file(self, tokens: int) -> None:
         """Have one more file read."""
-        ratio = models.lookup(self.session.model).characters_per_token
+        ratio = models.lookup_model(self.session.model).characters_per_token
         text = "x" * int(tokens * ratio)
         self._call_tool("Read", {"file_path": f"src/weekly/part{tokens}.py"}, text, tokens)
 

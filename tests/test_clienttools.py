@@ -28,16 +28,16 @@ def test_a_call_says_what_it_is_about(
     arguments: dict[str, Any], subject: str, lines: tuple[int, int]
 ) -> None:
     """The file, command or address, and the lines of a read; of other values nothing."""
-    assert clienttools.subject_of(arguments) == subject
-    assert clienttools.lines_asked_for(arguments) == lines
-    assert clienttools.file_of(arguments) == (subject if subject.startswith("/") else "")
+    assert clienttools.subject_of_call(arguments) == subject
+    assert clienttools.line_range_asked_for(arguments) == lines
+    assert clienttools.file_of_call(arguments) == (subject if subject.startswith("/") else "")
 
 
 def test_a_read_of_named_lines_or_pages_is_a_page() -> None:
     """Of a value that is not given nothing is asked."""
-    assert clienttools.asks_for_page({"file_path": "/a.py", "limit": 5})
-    assert clienttools.asks_for_page({"file_path": "/a.pdf", "pages": "1-3"})
-    assert not clienttools.asks_for_page({"file_path": "/a.py", "limit": None})
+    assert clienttools.asks_for_part_of_file({"file_path": "/a.py", "limit": 5})
+    assert clienttools.asks_for_part_of_file({"file_path": "/a.pdf", "pages": "1-3"})
+    assert not clienttools.asks_for_part_of_file({"file_path": "/a.py", "limit": None})
 
 
 def test_the_client_cuts_each_tool_at_its_own_size() -> None:
@@ -61,7 +61,7 @@ def test_the_client_cuts_each_tool_at_its_own_size() -> None:
 )
 def test_the_lines_of_a_file_are_sent_with_their_numbers(response: Any, size: int) -> None:
     """Each behind its number and a tab; other results as they are."""
-    assert clienttools.numbering_bytes(response) == size
+    assert clienttools.count_line_number_bytes(response) == size
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_the_lines_of_a_file_are_sent_with_their_numbers(response: Any, size: in
 )
 def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool) -> None:
     """What is left out and what is shown make 30,000 characters or more."""
-    assert clienttools.has_lost_its_end(failure) is lost
+    assert clienttools.has_failed_output_lost_its_end(failure) is lost
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_a_failure_that_was_cut_twice_has_lost_its_end(failure: str, lost: bool)
 )
 def test_lines_begin_at_one(arguments: dict[str, Any], lines: tuple[int, int]) -> None:
     """What is no number of a line is as if it were not given."""
-    assert clienttools.lines_asked_for(arguments) == lines
+    assert clienttools.line_range_asked_for(arguments) == lines
 
 
 def test_a_subject_is_cut() -> None:
     """At 400 characters, or where the caller says."""
-    assert clienttools.subject_of({"command": "x" * 500}) == "x" * 400
-    assert clienttools.subject_of({"command": "", "url": "abc"}, 2) == "ab"
+    assert clienttools.subject_of_call({"command": "x" * 500}) == "x" * 400
+    assert clienttools.subject_of_call({"command": "", "url": "abc"}, 2) == "ab"

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge, within_budget
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge, notes_within_budget
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["", "ask", "deny"])))
@@ -35,7 +35,7 @@ def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
     """What is passed on, joined by blank lines, stays within the budget and is never cut."""
     notes = ["x" * 4_000, "y" * 4_000, "z" * 4_000, "short"]
 
-    kept = within_budget(notes)
+    kept = notes_within_budget(notes)
 
     assert kept == ("x" * 4_000, "y" * 4_000)
     assert len("\n\n".join(kept)) <= NOTE_BUDGET_CHARACTERS
@@ -44,10 +44,10 @@ def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
 def test_notes_may_fill_the_budget_exactly() -> None:
     """Each with the blank line behind it; one character more is left out, and what follows too."""
     whole = NOTE_BUDGET_CHARACTERS - 2
-    assert within_budget(["x" * whole]) == ("x" * whole,)
-    assert within_budget(["x" * (whole + 1), "short"]) == ()
-    assert within_budget(["a" * (whole - 10), "b" * 8]) == ("a" * (whole - 10), "b" * 8)
-    assert within_budget(["a" * (whole - 10), "b" * 9]) == ("a" * (whole - 10),)
+    assert notes_within_budget(["x" * whole]) == ("x" * whole,)
+    assert notes_within_budget(["x" * (whole + 1), "short"]) == ()
+    assert notes_within_budget(["a" * (whole - 10), "b" * 8]) == ("a" * (whole - 10), "b" * 8)
+    assert notes_within_budget(["a" * (whole - 10), "b" * 9]) == ("a" * (whole - 10),)
 
 
 def test_notes_of_several_add_up_and_one_decision_stays_as_it_is() -> None:

@@ -14,7 +14,7 @@ from brimline import clock, launch
 @pytest.mark.parametrize(
     ("text", "ours"),
     [
-        (launch.bootstrap("/a"), True),
+        (launch.bootstrap_code("/a"), True),
         ("from brimline.launch import main", True),
         ("from brimline.hooks import entry", False),
         ("from other import main", False),
@@ -26,7 +26,7 @@ def test_a_launcher_is_known_by_its_code(tmp_path: Path, text: str, ours: bool) 
     place.parent.mkdir(parents=True)
     place.write_text(text, encoding="utf-8")
     elsewhere = tmp_path / "hook2"
-    elsewhere.write_text(launch.bootstrap("/a"), encoding="utf-8")
+    elsewhere.write_text(launch.bootstrap_code("/a"), encoding="utf-8")
 
     assert launch.is_launcher(str(place)) is ours
     assert launch.is_launcher(str(elsewhere)) is False
@@ -44,7 +44,7 @@ def test_a_launcher_that_is_gone_is_known_by_its_usual_place(tmp_path: Path) -> 
 
 def test_the_code_tells_what_was_installed() -> None:
     """Whatever letters a folder has, in plain ones."""
-    code = launch.bootstrap("/a'ü", "/data")
+    code = launch.bootstrap_code("/a'ü", "/data")
 
     assert code.isascii()
     assert "main('/data')" in code
@@ -57,10 +57,16 @@ def test_code_is_current_while_its_source_is_as_it_was() -> None:
     code = compile("", "x", "exec")
     told = Path(clock.__file__).stat()
     current = ("brimline.clock", "/clock.py", told.st_mtime_ns, told.st_size, code)
-    assert launch.is_current(current)
-    assert not launch.is_current(("x", "/clock.py", told.st_mtime_ns + 1, told.st_size, code))
-    assert not launch.is_current(("x", "/clock.py", told.st_mtime_ns, told.st_size + 1, code))
-    assert launch.is_current(("x", "/gone.py", told.st_mtime_ns, told.st_size, code)) is False
+    assert launch.is_source_unchanged(current)
+    assert not launch.is_source_unchanged(
+        ("x", "/clock.py", told.st_mtime_ns + 1, told.st_size, code)
+    )
+    assert not launch.is_source_unchanged(
+        ("x", "/clock.py", told.st_mtime_ns, told.st_size + 1, code)
+    )
+    assert (
+        launch.is_source_unchanged(("x", "/gone.py", told.st_mtime_ns, told.st_size, code)) is False
+    )
 
 
 def entry(name: str, file: str, text: str) -> launch.Entry:

@@ -41,7 +41,7 @@ def test_a_name_is_found_or_taken_for_the_nearest_older_one(
     name: str | None, label: str, assumed: bool, window: int, bound: bool
 ) -> None:
     """Dates, regions and marks do not matter; what no row has is marked."""
-    model = models.lookup(name)
+    model = models.lookup_model(name)
 
     assert (model.label, model.is_assumed) == (label, assumed)
     assert (model.window_tokens, model.binds_thinking) == (window, bound)
@@ -50,15 +50,17 @@ def test_a_name_is_found_or_taken_for_the_nearest_older_one(
 
 def test_prices_can_depend_on_the_prompt() -> None:
     """Haiku 5.5 is five times as dear above 100,000 tokens; a cache's lifetime has its price."""
-    small, large = [models.lookup("claude-haiku-5-5").prices(size) for size in (100_000, 100_001)]
-    opus = models.lookup("claude-opus-5-5").prices()
+    small, large = [
+        models.lookup_model("claude-haiku-5-5").prices(size) for size in (100_000, 100_001)
+    ]
+    opus = models.lookup_model("claude-opus-5-5").prices()
 
     assert small is not None
     assert large is not None
     assert opus is not None
     assert (small.input, large.input, large.read) == (0.10, 0.50, 0.05)
     assert (opus.write(300), opus.write(3_600), opus.read / opus.input) == (5, 8, 0.05)
-    assert models.lookup("gpt-9").prices() is None
+    assert models.lookup_model("gpt-9").prices() is None
 
 
 def test_every_shipped_row_is_one_that_a_user_could_write() -> None:
@@ -80,12 +82,12 @@ def test_a_users_row_wins_and_is_completed(home_dir: str, world: Path) -> None:
     config.compile_policy(home_dir, project)
 
     rows = config.user_models(home_dir)
-    known = models.lookup("claude-opus-6-1", rows)
+    known = models.lookup_model("claude-opus-6-1", rows)
     assert (known.window_tokens, known.is_assumed, known.binds_thinking) == (2_000_000, False, True)
-    assert models.lookup("claude-opus-5-5", rows).window_tokens == 1_000_000
+    assert models.lookup_model("claude-opus-5-5", rows).window_tokens == 1_000_000
     compiled = policy.load(home_dir, project).models
     assert compiled is not None
-    assert models.lookup_in("claude-opus-6-1", compiled).window_tokens == 2_000_000
+    assert models.lookup_model_in_rows("claude-opus-6-1", compiled).window_tokens == 2_000_000
     assert not any("prices" in row for row in compiled)
 
 
@@ -130,7 +132,7 @@ def test_a_project_cannot_add_models(home_dir: str, world: Path) -> None:
 @given(st.text() | st.none())
 def test_any_name_has_figures(name: str | None) -> None:
     """Whatever a client calls a model."""
-    model = models.lookup(name)
+    model = models.lookup_model(name)
 
     assert model.window_tokens > model.reserve_tokens > 0
     assert model.characters_per_token > 1
@@ -163,7 +165,7 @@ def test_before_settings_are_compiled_hooks_go_by_the_table() -> None:
     for row in models.shipped_rows():
         for version in row["versions"]:
             name = f"claude-{row['families'][0]}-{version.replace('.', '-')}"
-            taken_for = models.lookup_in(name, [])
+            taken_for = models.lookup_model_in_rows(name, [])
             assert [getattr(taken_for, key) for key in keys] == [row[key] for key in keys], name
 
 
@@ -205,6 +207,6 @@ def test_the_price_of_writing_goes_by_the_lifetime() -> None:
 
 def test_a_row_without_versions_holds_for_all_of_its_family() -> None:
     """And is not an assumption."""
-    found = models.lookup_in("our-zephyr-3", [{"families": ["zephyr"], "versions": []}])
+    found = models.lookup_model_in_rows("our-zephyr-3", [{"families": ["zephyr"], "versions": []}])
 
     assert (found.label, found.is_assumed, found.is_known) == ("zephyr", False, True)

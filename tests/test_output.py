@@ -41,7 +41,7 @@ def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
 @given(TEXTS)
 def test_a_text_is_printed_without_orders_for_the_terminal(text: str) -> None:
     """Only line breaks are left of what is not printable."""
-    assert output.printable(text).replace("\n", "").isprintable()
+    assert output.without_control_characters(text).replace("\n", "").isprintable()
     assert output.one_line(text, 20).isprintable()
     assert len(output.one_line(text, 20)) <= 20
 
@@ -86,7 +86,7 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
 
 def test_a_duration_is_told_in_the_unit_that_fits() -> None:
     """Seconds as they are known, minutes to a tenth; unknown is empty."""
-    durations = [output.duration(seconds) for seconds in (0.42, 16, 59.9, 60, 95, None)]
+    durations = [output.duration_text(seconds) for seconds in (0.42, 16, 59.9, 60, 95, None)]
 
     assert durations == ["0.4 s", "16 s", "59.9 s", "1.0 min", "1.6 min", ""]
 
@@ -111,16 +111,16 @@ def test_a_size_is_told_in_the_unit_that_fits(count: int, text: str) -> None:
 
 def test_numbers_have_their_nouns_and_commas() -> None:
     """One is singular; what nobody knows says so."""
-    counts = [output.count(number, "file") for number in (0, 1, 2, 1_234)]
+    counts = [output.counted(number, "file") for number in (0, 1, 2, 1_234)]
     assert counts == ["0 files", "1 file", "2 files", "1,234 files"]
     assert [output.figure(value) for value in (None, 0, 1_234)] == ["unknown", "0", "1,234"]
 
 
 def test_a_time_is_told_to_the_minute() -> None:
     """In UTC; what nobody knows says so."""
-    assert output.minute("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
-    assert output.minute(None) == "unknown"
-    assert output.span(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
+    assert output.to_minute("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
+    assert output.to_minute(None) == "unknown"
+    assert output.time_span_text(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
 
 
 @pytest.mark.parametrize(
@@ -147,14 +147,17 @@ def test_a_line_has_room_for_sixty_characters() -> None:
 
 def test_a_file_is_a_path_and_a_command_is_none() -> None:
     """A path is told by its end, a command by how it begins."""
-    assert isinstance(output.tool_subject("Read", "/a/b"), output.Path)
-    assert (output.tool_subject("Read", "/a"), output.tool_subject("Grep", "word")) == (
+    assert isinstance(output.subject_as_path_or_text("Read", "/a/b"), output.Path)
+    assert (
+        output.subject_as_path_or_text("Read", "/a"),
+        output.subject_as_path_or_text("Grep", "word"),
+    ) == (
         "/a",
         "word",
     )
-    assert not isinstance(output.tool_subject("Bash", "/a/b"), output.Path)
-    assert not isinstance(output.tool_subject("Grep", "word"), output.Path)
-    assert output.tool_subject(None, None) == ""
+    assert not isinstance(output.subject_as_path_or_text("Bash", "/a/b"), output.Path)
+    assert not isinstance(output.subject_as_path_or_text("Grep", "word"), output.Path)
+    assert output.subject_as_path_or_text(None, None) == ""
 
 
 def test_a_path_is_told_from_where_the_command_runs() -> None:
@@ -177,13 +180,13 @@ def test_of_many_values_the_largest_of_each_share_are_kept(
     values: Sequence[int], most: int, largest: list[int]
 ) -> None:
     """At most as many as there is room for."""
-    assert output.peaks(values, most) == largest
+    assert output.share_peaks(values, most) == largest
 
 
 def test_bars_are_drawn_over_several_rows() -> None:
     """By eighths of a row, the uppermost first; even nothing is seen, and more than all is all."""
-    assert output.bars([0, 4, 8, 12, 16, 99], 16, 2) == ["   ▄██", "▁▄████"]
-    assert output.bars([1, 2, 8], 8, 1) == ["▁▂█"]
+    assert output.bar_chart_rows([0, 4, 8, 12, 16, 99], 16, 2) == ["   ▄██", "▁▄████"]
+    assert output.bar_chart_rows([1, 2, 8], 8, 1) == ["▁▂█"]
 
 
 def test_a_table_has_its_columns_below_each_other() -> None:
@@ -198,7 +201,7 @@ def test_a_table_has_its_columns_below_each_other() -> None:
 
 def test_the_last_column_is_cut_where_there_is_no_room() -> None:
     """A path at its beginning, until the columns fit exactly."""
-    with output.narrowed(40):
+    with output.with_columns(40):
         text = output.table((), [("a" * 10, "b" * 40)])
         path = output.table((), [("a" * 10, output.Path("/" + "c" * 39))])
         fits = output.table((), [("a" * 10, "b" * 28)])
@@ -219,20 +222,20 @@ def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
 def test_texts_are_as_wide_as_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """But never too narrow to be read; afterwards all is as it was before."""
     monkeypatch.setenv("COLUMNS", "70")
-    with output.narrowed(50):
-        assert output.width() == 50
-    assert output.width() == 70
-    with output.narrowed(10):
-        assert output.width() == 40
+    with output.with_columns(50):
+        assert output.terminal_columns() == 50
+    assert output.terminal_columns() == 70
+    with output.with_columns(10):
+        assert output.terminal_columns() == 40
     monkeypatch.delenv("COLUMNS")
-    with output.narrowed(50):
+    with output.with_columns(50):
         pass
-    assert output.width() == 80
+    assert output.terminal_columns() == 80
 
 
 def test_a_paragraph_is_wrapped_between_its_words() -> None:
     """Later lines hang; a path that is too long stays whole."""
-    with output.narrowed(40):
+    with output.with_columns(40):
         assert output.wrapped("word " * 9, "- ", "  ") == (
             "- word word word word word word word\n  word word"
         )
@@ -244,7 +247,7 @@ def test_a_paragraph_is_wrapped_between_its_words() -> None:
 
 def test_names_and_values_stand_below_each_other() -> None:
     """Two blanks before the names and behind the longest."""
-    assert output.pairs([("a", "1"), ("bcd", "2")]) == "  a    1\n  bcd  2"
+    assert output.name_value_lines([("a", "1"), ("bcd", "2")]) == "  a    1\n  bcd  2"
 
 
 def test_an_answer_is_for_a_program_or_for_a_person(capsys: pytest.CaptureFixture[str]) -> None:
@@ -260,25 +263,27 @@ def test_what_is_to_be_known_besides_goes_to_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """On one line for a program, without marks."""
-    output.note(f"two\n{output.strong('lines')}")
+    output.note(f"two\n{output.mark_strong('lines')}")
 
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "note: two lines\n")
-    assert output.unmarked(output.strong("a")) == "a"
+    assert output.without_strong_marks(output.mark_strong("a")) == "a"
 
 
 def test_tabs_become_blanks_and_what_is_no_letter_a_question_mark() -> None:
     """Other blanks become plain ones; marks of ours stay until a text is printed."""
-    assert output.printable("a\tb\u2003c\x07\nd") == "a   b c?\nd"
-    assert output.printable(output.strong("a\x07")) == output.strong("a?")
+    assert output.without_control_characters("a\tb\u2003c\x07\nd") == "a   b c?\nd"
+    assert output.without_control_characters(output.mark_strong("a\x07")) == output.mark_strong(
+        "a?"
+    )
 
 
 def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A yes needs no question; otherwise nothing is changed, and the sentence says how."""
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    output.consent("sure?", yes=True)
+    output.ask_consent("sure?", yes=True)
     with pytest.raises(BrimlineError, match="add --yes"):
-        output.consent("sure?", yes=False)
+        output.ask_consent("sure?", yes=False)
 
 
 def test_a_command_has_help_in_short_and_json() -> None:
@@ -295,7 +300,7 @@ def test_sizes_of_files_that_are_there_are_added_up(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"123")
     (tmp_path / "b").write_bytes(b"12")
 
-    assert output.total_bytes([str(tmp_path / name) for name in ("a", "b", "c", ".")]) == 5
+    assert output.total_file_bytes([str(tmp_path / name) for name in ("a", "b", "c", ".")]) == 5
 
 
 @pytest.mark.parametrize(
@@ -325,7 +330,7 @@ def test_what_stands_out_does_so_on_a_terminal_alone(monkeypatch: pytest.MonkeyP
         stream = io.StringIO()
         monkeypatch.setattr(stream, "isatty", lambda told=is_terminal: told)
         monkeypatch.setattr(sys, "stdout", stream)
-        output.say(f"a {output.strong('b')} c")
+        output.say(f"a {output.mark_strong('b')} c")
         output.say("")
         shown.append(stream.getvalue())
 

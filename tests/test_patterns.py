@@ -47,7 +47,7 @@ def test_matching_agrees_with_an_ignore_file(
 )
 def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
     """Not a folder above it."""
-    assert patterns.parse(line).matches_exactly(path.split("/")) is expected
+    assert patterns.parse(line).matches_whole_path(path.split("/")) is expected
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> 
 )
 def test_each_choice_in_braces_is_a_text_of_its_own(text: str, choices: list[str]) -> None:
     """In any order; where there are more than 200 there are none."""
-    assert sorted(patterns.alternatives(text)) == choices
+    assert sorted(patterns.expand_braces(text)) == choices
 
 
 def test_a_mark_before_a_line_makes_an_exception() -> None:
@@ -76,5 +76,5 @@ def test_a_mark_before_a_line_makes_an_exception() -> None:
     assert not patterns.parse("build").negated
     assert patterns.parse(r"a\*b").matches(["a*b"])
     assert not patterns.parse(r"a\*b").matches(["axb"])
-    assert not patterns.parse("src/**").matches_exactly(["src"])
-    assert patterns.parse("src/**").matches_exactly(["src", "a"])
+    assert not patterns.parse("src/**").matches_whole_path(["src"])
+    assert patterns.parse("src/**").matches_whole_path(["src", "a"])

@@ -320,4 +320,4 @@ def test_what_a_line_prints_is_known_by_its_program(line: str, prints: str, ran:
 )
 def test_a_program_is_named_where_everybody_has_it(line: str, program: str) -> None:
     """Those of one project are nobody else's business."""
-    assert shell.known_program(line) == program
+    assert shell.main_program_if_known(line) == program

@@ -9,7 +9,7 @@ from brimline import slashcommands
 
 def made() -> dict[str, bytes]:
     """All files, the card's with a command line."""
-    return slashcommands.files(lambda *words: " ".join(["/bin/hook", *words]))
+    return slashcommands.markdown_files(lambda *words: " ".join(["/bin/hook", *words]))
 
 
 def test_a_file_says_what_to_do_in_a_shell() -> None:
@@ -29,7 +29,7 @@ def test_a_file_says_what_to_do_in_a_shell() -> None:
 
 def test_beside_the_mod_a_file_says_which_command_does_the_same() -> None:
     """The client lists both; the card has no second one."""
-    files = slashcommands.files(lambda *_: "/bin/hook", has_mod=True)
+    files = slashcommands.markdown_files(lambda *_: "/bin/hook", has_mod=True)
 
     assert b"description: 'Same as /brim-status. How full this session''s" in files["status.md"]
     assert b"Same as" not in files["card.md"]
@@ -43,7 +43,7 @@ def test_the_card_runs_its_command_and_is_left_out_without_one() -> None:
     assert "allowed-tools: 'Bash(/bin/hook carry card)'\n" in card
     assert "\n!`/bin/hook carry card`\n" in card
     assert set(made()) == set(slashcommands.NAMES)
-    assert set(made()) - set(slashcommands.files(lambda *_: None)) == {"card.md"}
+    assert set(made()) - set(slashcommands.markdown_files(lambda *_: None)) == {"card.md"}
 
 
 @pytest.mark.parametrize("name", slashcommands.NAMES)
@@ -57,8 +57,8 @@ def test_a_file_is_ours_until_somebody_changes_it(name: str) -> None:
     assert signature.startswith(b"brimline: ")
     assert len(signature) == len("brimline: ") + 16
     assert raw.count(b"brimline: ") == 1
-    assert slashcommands.is_ours(raw)
-    assert not slashcommands.is_ours(raw + b"mine\n")
-    assert not slashcommands.is_ours(raw.replace(b"description", b"Description"))
-    assert not slashcommands.is_ours(head + b"\n" + text)
-    assert not slashcommands.is_ours(b"---\ndescription: mine\n---\nDo it.\n")
+    assert slashcommands.is_unchanged_file_of_ours(raw)
+    assert not slashcommands.is_unchanged_file_of_ours(raw + b"mine\n")
+    assert not slashcommands.is_unchanged_file_of_ours(raw.replace(b"description", b"Description"))
+    assert not slashcommands.is_unchanged_file_of_ours(head + b"\n" + text)
+    assert not slashcommands.is_unchanged_file_of_ours(b"---\ndescription: mine\n---\nDo it.\n")

@@ -46,36 +46,36 @@ def most_shown_whole(tool: str) -> int:
     return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
 
 
-def has_lost_its_end(failure: str) -> bool:
+def has_failed_output_lost_its_end(failure: str) -> bool:
     """Tell whether the client threw away the end of what a failing command printed."""
     number = failure.partition(_FAILED_CUT[1])[0].rpartition(_FAILED_CUT[0])[2]
     is_cut = number.isascii() and number.isdigit() and _FAILED_CUT[1] in failure
     return is_cut and _FAILED_CHARACTERS + int(number) >= most_shown_whole("Bash")
 
 
-def subject_of(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
+def subject_of_call(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:
     """Return the file, command, address, pattern … that a call is about; empty without one."""
-    return first_text(arguments, _SUBJECT_ARGUMENTS)[:most]
+    return first_text_argument(arguments, _SUBJECT_ARGUMENTS)[:most]
 
 
-def file_of(arguments: Mapping[str, Any]) -> str:
+def file_of_call(arguments: Mapping[str, Any]) -> str:
     """Return the file that a call is about; empty without one."""
-    return first_text(arguments, _FILE_ARGUMENTS)
+    return first_text_argument(arguments, _FILE_ARGUMENTS)
 
 
-def lines_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
+def line_range_asked_for(arguments: Mapping[str, Any]) -> tuple[int, int]:
     """Return the first line that a read asked for, and the first behind it; the end may be open."""
     offset, limit = arguments.get("offset"), arguments.get("limit")
     first = offset if isinstance(offset, int) and offset > 0 else 1
     return first, first + limit if isinstance(limit, int) and limit > 0 else _OPEN_END
 
 
-def asks_for_page(arguments: Mapping[str, Any]) -> bool:
+def asks_for_part_of_file(arguments: Mapping[str, Any]) -> bool:
     """Tell whether a Read is of a part of a file that it names itself."""
     return any(arguments.get(name) is not None for name in _PAGE_ARGUMENTS)
 
 
-def numbering_bytes(response: Any) -> int:
+def count_line_number_bytes(response: Any) -> int:
     """Count the bytes that the client puts before the lines of a file: numbers, and tabs."""
     file = response.get("file") if isinstance(response, dict) else None
     if not isinstance(file, dict) or not isinstance(file.get("content"), str):
@@ -87,7 +87,7 @@ def numbering_bytes(response: Any) -> int:
     return len("".join(map(str, range(first, first + count)))) + count
 
 
-def first_text(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
+def first_text_argument(arguments: Mapping[str, Any], names: tuple[str, ...]) -> str:
     for name in names:
         text = arguments.get(name)
         if isinstance(text, str) and text:

@@ -12,7 +12,7 @@ _LAST_MONTH = 12
 _DAYS_TO_1970 = 719_468
 
 
-def now() -> float:
+def now_s() -> float:
     """Seconds since 1970."""
     return time.time()
 

@@ -48,12 +48,12 @@ def merge(decisions: list[Decision]) -> Decision:
         permission=strongest.permission,
         reason=strongest.reason,
         replacement=replacements[0] if replacements else None,
-        model_notes=within_budget([note for d in decisions for note in d.model_notes]),
-        person_notes=within_budget([note for d in decisions for note in d.person_notes]),
+        model_notes=notes_within_budget([note for d in decisions for note in d.model_notes]),
+        person_notes=notes_within_budget([note for d in decisions for note in d.person_notes]),
     )
 
 
-def within_budget(notes: list[str]) -> tuple[str, ...]:
+def notes_within_budget(notes: list[str]) -> tuple[str, ...]:
     """Keep the leading notes that fit into what the client passes on whole."""
     kept: list[str] = []
     left = NOTE_BUDGET_CHARACTERS

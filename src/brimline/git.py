@@ -25,7 +25,7 @@ _CHANGED = ("diff-files", "--name-only", "--ignore-submodules=all", "--no-ext-di
 _UNKNOWN = ("ls-files", "--others", "--exclude-standard", "--directory", "-z")
 
 
-def describe(project_dir: str) -> dict[str, Any]:
+def branch_head_and_changed_files(project_dir: str) -> dict[str, Any]:
     """Branch, head and changed files; empty without git or outside a repository."""
     if not _is_in_repository(project_dir):
         return {}
@@ -36,19 +36,19 @@ def describe(project_dir: str) -> dict[str, Any]:
     return {
         "branch": (head or "").strip() or None,
         "head": (commit or "").strip() or None,
-        "dirty": _changed_files(project_dir)[:_MOST_FILES],
+        "dirty": _changed_and_untracked_files(project_dir)[:_MOST_FILES],
     }
 
 
-def _changed_files(project_dir: str) -> list[str]:
+def _changed_and_untracked_files(project_dir: str) -> list[str]:
     """Files that were changed, as far as that can be told without a filter, and unknown ones."""
-    off = _filters_off(project_dir)
+    off = _options_switching_filters_off(project_dir)
     changed = None if off is None else run_git(project_dir, _CHANGED, off)
     unknown = run_git(project_dir, _UNKNOWN)
     return [name for name in f"{changed or ''}{unknown or ''}".split("\0") if name]
 
 
-def _filters_off(project_dir: str) -> tuple[str, ...] | None:
+def _options_switching_filters_off(project_dir: str) -> tuple[str, ...] | None:
     """Options that switch off every filter that is configured; None where that cannot be done."""
     listed = run_git(project_dir, ("config", "--list", "--name-only", "-z"))
     if listed is None:

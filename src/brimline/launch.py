@@ -25,7 +25,7 @@ LAUNCHER = "/bin/hook"
 _LAUNCHER_BYTES = 10_000
 
 
-def bootstrap(root: str, *installed: str) -> str:
+def bootstrap_code(root: str, *installed: str) -> str:
     """The code that starts brimline for the client: whatever fails, silence and exit 0.
 
     A status line says so, and the user's own, which ours had wrapped, goes on. This is the body of
@@ -121,7 +121,7 @@ def read_bundle() -> "list[Entry]":
     return entries  # type: ignore[no-any-return]
 
 
-def is_current(entry: "Entry") -> bool:
+def is_source_unchanged(entry: "Entry") -> bool:
     """Whether a module's source is what its code was compiled from."""
     import posix
 
@@ -140,7 +140,7 @@ def load_modules(entries: "list[Entry]") -> None:
         Exception: whatever a module's code raises; that module is then not known.
     """
     for entry in entries:
-        if not is_current(entry):
+        if not is_source_unchanged(entry):
             return
         name, file, _, _, code = entry
         parent, _, child = name.rpartition(".")

@@ -8,7 +8,7 @@
 
 `models.toml` is the table. A name is told by a family's word and a version in it; a version that no
 row has is taken for the nearest older one of its family, and marked as assumed. Commands call
-`lookup`; hooks call `lookup_in` with the rows that the compiled settings hold.
+`lookup_model`; hooks call `lookup_model_in_rows` with the rows that the compiled settings hold.
 
 Fast path: imports only `launch`.
 """
@@ -94,24 +94,24 @@ class Model:
         return Prices(row) if row else None
 
 
-def lookup(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
+def lookup_model(name: str | None, user_rows: Iterable[Row] = ()) -> Model:
     """The model of that name, the user's rows first."""
-    return lookup_in(name, [*user_rows, *shipped_rows()])
+    return lookup_model_in_rows(name, [*user_rows, *shipped_rows()])
 
 
-def lookup_in(name: str | None, rows: Sequence[Row]) -> Model:
+def lookup_model_in_rows(name: str | None, rows: Sequence[Row]) -> Model:
     """The model of that name among these rows; before settings are compiled there are none."""
-    family, is_new = _family_rows((name or "").lower(), rows or shipped_rows())
+    family, is_new = _family_rows_and_is_new((name or "").lower(), rows or shipped_rows())
     if not family:
         return Model({}, name)
     version = version_of(name)
     for row in family:
         if not row["versions"] or version in row["versions"]:
             return Model(row, name, is_assumed=is_new)
-    return Model(_nearest_older(family, version), name, is_assumed=True)
+    return Model(_row_of_nearest_older_version(family, version), name, is_assumed=True)
 
 
-def _family_rows(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
+def _family_rows_and_is_new(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
     """The rows of a name's family, and whether it is one that nobody has seen yet."""
     family = [row for row in rows if [word for word in row["families"] if word in name]]
     if family or "claude" not in name:
@@ -119,7 +119,7 @@ def _family_rows(name: str, rows: Sequence[Row]) -> tuple[list[Row], bool]:
     return [row for row in rows if _USUAL_FAMILY in row["families"]], True
 
 
-def _nearest_older(family: list[Row], version: str) -> Row:
+def _row_of_nearest_older_version(family: list[Row], version: str) -> Row:
     """The row of the nearest older version; the oldest where there is none."""
     newest_first = sorted(family, key=_newest_version, reverse=True)
     older = [

@@ -81,15 +81,15 @@ def session_option(function: Any) -> Any:
     return click.option("--session", "session_id", metavar="ID", help=help_text)(function)
 
 
-def session_arguments(function: Any) -> Any:
-    """Give a command both ways to name a session, of which `session_name` makes one."""
+def session_argument_and_option(function: Any) -> Any:
+    """Give a command both ways to name a session, of which `named_session` makes one."""
     import click
 
     file_argument = click.argument("file", metavar="[SESSION]", required=False)
     return session_option(file_argument(function))
 
 
-def session_name(file: str | None, session_id: str | None) -> str | None:
+def named_session(file: str | None, session_id: str | None) -> str | None:
     """How a session was named, if it was.
 
     Raises:
@@ -127,19 +127,19 @@ def say(text: str, *, err: bool = False) -> None:
         return
     stream = sys.stderr if err else sys.stdout
     encoding = stream.encoding or "ascii"
-    shown = printable(text).translate(_STRONG if stream.isatty() else _PLAIN)
+    shown = without_control_characters(text).translate(_STRONG if stream.isatty() else _PLAIN)
     told = f"{shown}\n".encode(encoding, "replace").decode(encoding)
-    with write_errors_told():
+    with write_errors_raised_as_ours():
         stream.write(told)
         stream.flush()
 
 
-def strong(text: str) -> str:
+def mark_strong(text: str) -> str:
     """A part of a text that stands out on a terminal."""
     return f"{_MARKS[0]}{text}{_MARKS[1]}"
 
 
-def unmarked(text: str) -> str:
+def without_strong_marks(text: str) -> str:
     """A text without such marks, for those who print it themselves."""
     return text.translate(_PLAIN)
 
@@ -155,7 +155,7 @@ def complain(text: str) -> None:
 
 
 @contextlib.contextmanager
-def write_errors_told() -> Iterator[None]:
+def write_errors_raised_as_ours() -> Iterator[None]:
     """Blame standard output, and nothing of ours, where it cannot be written.
 
     Raises:
@@ -173,20 +173,20 @@ def write_errors_told() -> Iterator[None]:
         raise BrimlineError(f"standard output cannot be written: {reason}") from error
 
 
-def printable(text: str) -> str:
+def without_control_characters(text: str) -> str:
     """A text of several lines without anything that a terminal would obey."""
     rows = text.split("\n")
-    return "\n".join([row if row.isprintable() else _plain_row(row) for row in rows])
+    return "\n".join([row if row.isprintable() else _row_without_controls(row) for row in rows])
 
 
-def _plain_row(row: str) -> str:
+def _row_without_controls(row: str) -> str:
     shown = row.expandtabs(4)
     return "".join(
         [c if c.isprintable() or c in _MARKS else " " if c.isspace() else "?" for c in shown]
     )
 
 
-def marks_or_plain(marks: str, plain: str) -> str:
+def marks_if_encodable(marks: str, plain: str) -> str:
     """Marks to draw with, or plain ones where the output does not know them."""
     try:
         marks.encode(sys.stdout.encoding or "ascii")
@@ -197,13 +197,13 @@ def marks_or_plain(marks: str, plain: str) -> str:
 
 def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
-    blocks = marks_or_plain(_BLOCKS, _PLAIN_BLOCKS)
+    blocks = marks_if_encodable(_BLOCKS, _PLAIN_BLOCKS)
     top = max(full or 0, *values)
-    largest = peaks(values, _SPARK_CELLS)
+    largest = share_peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
 
 
-def bars(values: Sequence[int], top: int, rows: int) -> list[str]:
+def bar_chart_rows(values: Sequence[int], top: int, rows: int) -> list[str]:
     """Values as bars side by side over several rows, the uppermost first; a full one is `top`."""
     blocks = " " + _BLOCKS
     eighths = [max(1, round(8 * rows * min(value, top) / top)) for value in values]
@@ -213,7 +213,7 @@ def bars(values: Sequence[int], top: int, rows: int) -> list[str]:
     ]
 
 
-def peaks(values: Sequence[int], most: int) -> list[int]:
+def share_peaks(values: Sequence[int], most: int) -> list[int]:
     """Return at most so many values, each the largest of its share."""
     count = min(len(values), most)
     edges = [len(values) * cell // count for cell in range(count + 1)] if count else []
@@ -222,7 +222,7 @@ def peaks(values: Sequence[int], most: int) -> list[int]:
 
 def one_line(text: Any, characters: int = _LINE_CHARACTERS) -> str:
     """A foreign text on one line, shortened; of a path the end is kept."""
-    words = _plain_row(" ".join(str(text).split())) if text is not None else ""
+    words = _row_without_controls(" ".join(str(text).split())) if text is not None else ""
     if len(words) <= characters:
         return words
     room = characters - 1
@@ -239,7 +239,7 @@ class Path(str):
         return super().__new__(cls, text.removeprefix(os.getcwd() + os.sep))
 
 
-def tool_subject(tool: str | None, text: str | None) -> str:
+def subject_as_path_or_text(tool: str | None, text: str | None) -> str:
     """What a tool was asked for: a file is a path, a command is told by how it begins."""
     return Path(text or "") if tool != "Bash" and (text or "").startswith("/") else text or ""
 
@@ -256,7 +256,7 @@ def size(count: int) -> str:
     return f"{number:.1f} GB"
 
 
-def count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
@@ -266,7 +266,7 @@ def figure(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def duration(seconds: float | None) -> str:
+def duration_text(seconds: float | None) -> str:
     """How long something took, in minutes where it is one or more; empty where nobody knows."""
     if seconds is None:
         return ""
@@ -275,25 +275,25 @@ def duration(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
 
 
-def minute(timestamp: str | None) -> str:
+def to_minute(timestamp: str | None) -> str:
     """A time to the minute, in UTC as documents have it."""
     if timestamp is None:
         return "unknown"
     return one_line(timestamp)[:_MINUTE_CHARACTERS].replace("T", " ") + "Z"
 
 
-def span(first: str | None, last: str | None) -> str:
+def time_span_text(first: str | None, last: str | None) -> str:
     """From one time to another."""
-    return f"{minute(first)} to {minute(last)}"
+    return f"{to_minute(first)} to {to_minute(last)}"
 
 
-def width() -> int:
+def terminal_columns() -> int:
     """How many columns there are to fill."""
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_WIDTH, 24)).columns)
 
 
 @contextlib.contextmanager
-def narrowed(columns: int) -> Iterator[None]:
+def with_columns(columns: int) -> Iterator[None]:
     """Make texts as wide as where they will be shown, whatever this process was started in."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = str(columns)
@@ -309,8 +309,8 @@ def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:
     """A paragraph within the columns; words that are too long, such as paths, stay whole."""
     later = indent if hanging is None else hanging
     rows = textwrap.wrap(
-        printable(text),
-        width(),
+        without_control_characters(text),
+        terminal_columns(),
         initial_indent=indent,
         subsequent_indent=later,
         break_long_words=False,
@@ -319,7 +319,7 @@ def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:
     return "\n".join(rows)
 
 
-def pairs(rows: Iterable[tuple[str, str]]) -> str:
+def name_value_lines(rows: Iterable[tuple[str, str]]) -> str:
     """Names and their values below each other."""
     found = list(rows)
     column = max(len(name) for name, _ in found) + 4
@@ -344,35 +344,35 @@ def table(
         indent: how many blanks stand before each row.
     """
     given = [head, *rows] if head else rows
-    lines = [[_plain_row(cell) for cell in row] for row in given]
-    widths = [max(map(_column_count, column)) for column in zip(*lines, strict=True)]
-    room = width() - indent - len(_GAP) * (len(widths) - 1)
+    lines = [[_row_without_controls(cell) for cell in row] for row in given]
+    widths = [max(map(_columns_of_text, column)) for column in zip(*lines, strict=True)]
+    room = terminal_columns() - indent - len(_GAP) * (len(widths) - 1)
     widths[-1] = min(widths[-1], max(room - sum(widths[:-1]), _LEAST_CELL))
     while sum(widths) > room:
         widths[widths.index(max(widths))] -= 1
     made = []
     for row, cells in zip(given, lines, strict=True):
         shown = [
-            _cell(cell, widths[at], right=at in right, keeps_end=isinstance(row[at], Path))
+            _fit_cell(cell, widths[at], right=at in right, keeps_end=isinstance(row[at], Path))
             for at, cell in enumerate(cells)
         ]
         made.append((" " * indent + _GAP.join(shown)).rstrip())
     return "\n".join(made)
 
 
-def _cell(text: str, room: int, *, right: bool, keeps_end: bool) -> str:
+def _fit_cell(text: str, room: int, *, right: bool, keeps_end: bool) -> str:
     """A text in exactly that many columns: filled up, or cut with a mark; of a path the end."""
     shown = text
-    if _column_count(text) > room:
+    if _columns_of_text(text) > room:
         shown = text[::-1] if keeps_end else text
-        while _column_count(shown) >= room:
+        while _columns_of_text(shown) >= room:
             shown = shown[:-1]
         shown = "…" + shown[::-1] if keeps_end else shown + "…"
-    blanks = " " * (room - _column_count(shown))
+    blanks = " " * (room - _columns_of_text(shown))
     return blanks + shown if right else shown + blanks
 
 
-def _column_count(text: str) -> int:
+def _columns_of_text(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
@@ -381,7 +381,7 @@ def _column_count(text: str) -> int:
     )
 
 
-def consent(question: str, *, yes: bool) -> None:
+def ask_consent(question: str, *, yes: bool) -> None:
     """Let a person decide; a no ends the command.
 
     Raises:
@@ -397,10 +397,10 @@ def consent(question: str, *, yes: bool) -> None:
         )
     import click
 
-    click.confirm(printable(question), abort=True, err=True)
+    click.confirm(without_control_characters(question), abort=True, err=True)
 
 
-def total_bytes(files: Iterable[str]) -> int:
+def total_file_bytes(files: Iterable[str]) -> int:
     """Add up the sizes of those files that are there."""
     return sum(os.path.getsize(file) for file in files if os.path.isfile(file))
 

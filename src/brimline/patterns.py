@@ -29,14 +29,14 @@ class Pattern(NamedTuple):
 
     def matches(self, names: list[str], *, folder: bool = False) -> bool:
         """Whether a path, or a folder that it lies in, is meant."""
-        ends = self._matched_lengths(names)
+        ends = self._matched_prefix_lengths(names)
         return any(end < len(names) or folder or not self.folders_only for end in ends)
 
-    def matches_exactly(self, names: list[str]) -> bool:
+    def matches_whole_path(self, names: list[str]) -> bool:
         """Whether exactly this path is meant."""
-        return len(names) in self._matched_lengths(names)
+        return len(names) in self._matched_prefix_lengths(names)
 
-    def _matched_lengths(self, names: list[str]) -> set[int]:
+    def _matched_prefix_lengths(self, names: list[str]) -> set[int]:
         """With how many of the leading names it can be done."""
         ends = {0}
         for part in self.parts:
@@ -60,7 +60,7 @@ def parse(line: str) -> Pattern:
     return Pattern(line, tuple(parts), text.endswith("/"))
 
 
-def alternatives(text: str) -> list[str]:
+def expand_braces(text: str) -> list[str]:
     """One text for each choice in braces; nothing where there are too many."""
     done: list[str] = []
     waiting = [text]

@@ -165,7 +165,7 @@ class Line(NamedTuple):
 
 def read(text: str) -> Line:
     """Understand a command line."""
-    pipelines = _pipelines(text)
+    pipelines = _split_pipelines(text)
     commands = [command for pipeline in pipelines for command in pipeline]
     main = _main_command(pipelines)
     names = {main.pattern, main.program} if main else set()
@@ -179,20 +179,20 @@ def read(text: str) -> Line:
         main,
         files=[] if is_opaque else _shown_files(pipelines),
         only_reads=bool(commands) and not is_opaque and all(map(_only_reads, commands)),
-        is_exempt=_is_exempt(text),
+        is_exempt=_is_brief_or_interactive(text),
         prints=prints,
         ran_something=bool(names) and not names & _KEEPING,
     )
 
 
-def known_program(text: str) -> str:
+def main_program_if_known(text: str) -> str:
     """Return the program that a line is about, where everybody has that; empty otherwise."""
     main = read(text).main
     everybodys = {name.split()[0] for programs in _KNOWN.values() for name in programs}
     return main.program if main and main.program in everybodys else ""
 
 
-def _pipelines(text: str) -> list[list[Command]]:
+def _split_pipelines(text: str) -> list[list[Command]]:
     """Return the commands that have a program, those of a pipe together."""
     pipelines: list[list[Command]] = [[]]
     for command in split_commands(text):
@@ -215,7 +215,7 @@ def _main_command(pipelines: list[list[Command]]) -> Command | None:
     return main
 
 
-def _is_exempt(text: str) -> bool:
+def _is_brief_or_interactive(text: str) -> bool:
     """Tell whether a line is one brief or interactive command, and nothing else."""
     words = text.split()
     if not words or any(mark in text for mark in _MORE_THAN_WORDS):
@@ -257,7 +257,7 @@ def _shown_files(pipelines: list[list[Command]]) -> list[str]:
 
 def split_commands(line: str) -> list[Command]:
     """Return the simple commands of a line; what stands in a here-document is none."""
-    line = (_without_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
+    line = (_without_here_documents(line) if "<<" in line else line)[:_LONGEST_CHARACTERS]
     commands: list[Command] = []
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
@@ -283,27 +283,27 @@ def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
     while match := _TOKEN.match(line, end):
         kind, token, end = str(match.lastgroup), match[0], match.end()
         if kind == "word":
-            token = _QUOTES.sub(_without_quotes, token)
+            token = _QUOTES.sub(_unquote_match, token)
         if kind != "nothing":
             yield kind, token, match.start()
     yield "operator", "", end  # the end of the line, or a quote that is never closed
 
 
-def _without_quotes(part: re.Match[str]) -> str:
+def _unquote_match(part: re.Match[str]) -> str:
     return part[1] or part[2] or _ESCAPED_IN_QUOTES.sub(r"\1", part[3] or "")
 
 
 def _make_command(
     words: list[str], redirections: list[tuple[str, str]], operator: str, text: str
 ) -> Command:
-    before = _program_place(words)
+    before = _index_of_program(words)
     own = words[before:]
     program = own[0] if own else ""
     folder, slash, name = program.rpartition("/")
     if slash and name:
         program = f"./{name}" if folder == "." else name
     if program in _WITH_SUBCOMMANDS:
-        own[1:] = own[1 + _count_options(own[1:], _WITH_SUBCOMMANDS[program]) :]
+        own[1:] = own[1 + _count_option_words(own[1:], _WITH_SUBCOMMANDS[program]) :]
     second = next((word for word in own[1:] if not word.startswith("-")), "")
     return Command(
         tuple(words),
@@ -318,7 +318,7 @@ def _make_command(
     )
 
 
-def _program_place(words: list[str]) -> int:
+def _index_of_program(words: list[str]) -> int:
     """Return the place of the program behind shell words, assignments and wrappers."""
     at = 0
     while at < len(words):
@@ -327,23 +327,23 @@ def _program_place(words: list[str]) -> int:
             return len(words)
         step = 1
         if words[at] not in _NO_PROGRAMS and not _ASSIGNMENT.match(words[at]):
-            step = _wrapper_length(name, words[at + 1 :]) if name in _WRAPPING else 0
+            step = _count_wrapper_words(name, words[at + 1 :]) if name in _WRAPPING else 0
         if not step:
             break
         at += step
     return min(at, len(words))
 
 
-def _wrapper_length(name: str, following: list[str]) -> int:
+def _count_wrapper_words(name: str, following: list[str]) -> int:
     """Count the words of a wrapper before the program that it hands over to; 0 for none."""
     if name in _WRAPPERS and following:
-        return 1 + _count_options(following, _WRAPPERS[name]) + (name == "timeout")
+        return 1 + _count_option_words(following, _WRAPPERS[name]) + (name == "timeout")
     if name in _RUNNERS and following and following[0] in _RUN_WORDS:
-        return 2 + _count_options(following[1:], "")
+        return 2 + _count_option_words(following[1:], "")
     return 2 if name in _PYTHONS and following[:1] == ["-m"] and following[1:] else 0
 
 
-def _count_options(words: list[str], with_values: str) -> int:
+def _count_option_words(words: list[str], with_values: str) -> int:
     """Count the words at the beginning that are options or their values."""
     at = 0
     while at < len(words) and words[at].startswith("-"):
@@ -351,7 +351,7 @@ def _count_options(words: list[str], with_values: str) -> int:
     return at
 
 
-def _without_documents(text: str) -> str:
+def _without_here_documents(text: str) -> str:
     """Take the bodies of here-documents out; one that never ends takes the rest with it."""
     lines = text.split("\n")
     places: dict[str, list[int]] = {}

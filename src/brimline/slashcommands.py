@@ -94,7 +94,7 @@ _CARD_TEXT = (
 )
 
 
-def files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str, bytes]:
+def markdown_files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str, bytes]:
     """The Markdown files by name.
 
     Args:
@@ -102,21 +102,21 @@ def files(line: Callable[..., str | None], *, has_mod: bool = False) -> dict[str
             not check it before it runs. The card is left out then.
         has_mod: whether the client lists each but the card a second time, as the mod's.
     """
-    found = {command.name: _answered_file(command, has_mod=has_mod) for command in ANSWERED}
+    found = {command.name: _answered_markdown(command, has_mod=has_mod) for command in ANSWERED}
     run = line(*CARD.words)
     if run:
         head = f"{_front_matter(CARD)}allowed-tools: {_yaml_quoted(f'Bash({run})')}\n"
         found[CARD.name] = _markdown(head, f"!`{run}`\n\n{_CARD_TEXT}")
-    return {f"{name}.md": _signed(text.encode()) for name, text in found.items()}
+    return {f"{name}.md": _with_digest_in_head(text.encode()) for name, text in found.items()}
 
 
-def is_ours(raw: bytes) -> bool:
+def is_unchanged_file_of_ours(raw: bytes) -> bool:
     """Whether a file is one that we wrote and nobody changed."""
     found = _SIGNATURE.search(raw)
     return found is not None and _digest(raw[: found.start()] + raw[found.end() :]) == found[1]
 
 
-def _signed(raw: bytes) -> bytes:
+def _with_digest_in_head(raw: bytes) -> bytes:
     """With a digest of all else in its head: one that somebody changes is theirs from then on."""
     return raw.replace(b"---\n", b"---\nbrimline: " + _digest(raw) + b"\n", 1)
 
@@ -125,7 +125,7 @@ def _digest(raw: bytes) -> bytes:
     return sha256(raw).hexdigest()[:16].encode()
 
 
-def _answered_file(command: SlashCommand, *, has_mod: bool) -> str:
+def _answered_markdown(command: SlashCommand, *, has_mod: bool) -> str:
     instead = f" In a shell: `{command.shell_line()}`." if command.words else ""
     if has_mod:
         same = f"Same as /{NAMESPACE}-{command.name}. {command.description}"

@@ -20,7 +20,7 @@ REFUSED = (
 def recorded(session: SessionBuilder) -> Ledger:
     """What is known of a session after all of it was read."""
     record = ledger.Ledger(session.session_id)
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     return record
 
 

@@ -79,7 +79,7 @@ def test_a_summary_holds_a_message_only_as_words_of_their_own(
     message: str, summary: str, is_held: bool
 ) -> None:
     """`ok` is not in `book`; of a long message its beginning counts."""
-    assert card.is_held_by_summary({"text": message}, summary) is is_held
+    assert card.does_summary_hold({"text": message}, summary) is is_held
 
 
 def test_what_does_not_fit_gives_way_the_oldest_message_first() -> None:
@@ -279,9 +279,9 @@ def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out()
     ledger.add_note(made, ledger.KEEP, "of the user", None)
     ledger.add_note(made, ledger.KEEP, "Port 5433", None, "person")
 
-    alone = card.card_after_moving_out(ledger.Ledger("s"), {"results": 1})
-    both = card.card_after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
-    inputs = card.card_after_moving_out(made, {"inputs": 2})
+    alone = card.card_text_after_moving_out(ledger.Ledger("s"), {"results": 1})
+    both = card.card_text_after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
+    inputs = card.card_text_after_moving_out(made, {"inputs": 2})
 
     assert "Moved out: 1 old result." in alone
     assert len(alone.split("\n")) == 2
@@ -441,7 +441,7 @@ def test_of_what_is_pinned_each_text_has_three_hundred_characters() -> None:
     made = record(plan="x")
     for text, shown in (("p" * 300, "p" * 300), ("p" * 301, "p" * 299 + "…")):
         assert f"\n- {shown}\n" in card.card_text(made, pinned=[[text]])
-        assert card.card_after_moving_out(made, {"results": 1}, pinned=[[text]]).endswith(
+        assert card.card_text_after_moving_out(made, {"results": 1}, pinned=[[text]]).endswith(
             f"- {shown}"
         )
 

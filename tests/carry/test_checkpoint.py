@@ -71,7 +71,7 @@ def test_why_it_could_not_be_written_is_said(
 def test_a_checkpoint_says_when_where_and_how_full(home_dir: str, project_dir: str) -> None:
     """What is not known is left out."""
     known, unknown = [
-        checkpoint.markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
+        checkpoint.checkpoint_markdown(document | {"at": 0.0, "git": {}}, ledger.Ledger(SESSION))
         for document in (save(home_dir, project_dir), save(home_dir, project_dir, figures={}))
     ]
 
@@ -151,10 +151,10 @@ def repository(folder: str, **config: str) -> Callable[..., None]:
 
 def test_branch_head_and_changed_files_are_known(project_dir: str) -> None:
     """As git tells them; nothing outside of a repository."""
-    assert git.describe(project_dir) == {}
+    assert git.branch_head_and_changed_files(project_dir) == {}
     repository(project_dir)
 
-    found = git.describe(project_dir)
+    found = git.branch_head_and_changed_files(project_dir)
 
     assert found["branch"] == "main"
     assert len(found["head"]) == 12
@@ -182,7 +182,7 @@ def test_no_filter_runs_where_the_index_is_as_old_as_the_file(
     for path in ("a.txt", ".git/index"):
         os.utime(f"{project_dir}/{path}", ns=(os.stat(f"{project_dir}/a.txt").st_mtime_ns,) * 2)
 
-    found = git.describe(project_dir)
+    found = git.branch_head_and_changed_files(project_dir)
 
     assert not (world / "sprung").exists()
     assert (found["branch"], "new.txt" in found["dirty"]) == ("main", True)
@@ -209,7 +209,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
     # Of the size that is on record, so that only its content could tell whether it was changed.
     Path(project_dir, "a.txt").write_text("two\n", encoding="utf-8")
     os.utime(f"{project_dir}/a.txt", (1, 1))
-    assert git.describe(project_dir)["branch"] == "main"
+    assert git.branch_head_and_changed_files(project_dir)["branch"] == "main"
 
     bare = Path(project_dir, "vendored")
     subprocess.run(["git", "init", "-q", "--bare", str(bare)], check=True, capture_output=True)
@@ -219,7 +219,7 @@ def test_nothing_of_a_hostile_repository_is_run(project_dir: str, world: Path) -
         capture_output=True,
     )
 
-    assert git.describe(str(bare)) == {}
+    assert git.branch_head_and_changed_files(str(bare)) == {}
     assert not (world / "sprung").exists()
 
 
@@ -228,7 +228,7 @@ def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -
     record = ledger.Ledger("abc")
     document = {"session": "abc", "at": 1_790_000_000.9, "trigger": "auto", "project": "/p"}
     document |= {"transcript": None, "git": {}, "reading": {}, "files": []}
-    bare = checkpoint.markdown(document, record)
+    bare = checkpoint.checkpoint_markdown(document, record)
     ledger.add_note(record, ledger.KEEP, "Port 5433", None)
     record.tasks, record.plan = {"1": ["pending", "Ship"]}, "/plan.md"
     record.commits, record.pulls = [["1234567", "First"]], ["https://x.y/pull/1"]
@@ -248,7 +248,7 @@ def test_a_checkpoint_is_told_whole_by_titles_that_have_something_below_them() -
         "# Checkpoint of session abc\n\n- saved: 2026-09-21 14:13:20 UTC (auto)\n"
         "- project: /p\n- transcript: None\n"
     )
-    sections = checkpoint.markdown(document, record).split("\n\n## ")
+    sections = checkpoint.checkpoint_markdown(document, record).split("\n\n## ")
     assert sections[0].split("\n")[4:] == [
         "- transcript: None",
         "- git: main at 1234567, 2 changed files",
@@ -298,9 +298,11 @@ def test_a_checkpoint_is_tried_twice(home_dir: str, project_dir: str) -> None:
 
 def test_how_old_a_checkpoint_is_is_told_by_its_document(home_dir: str) -> None:
     """Without one it is older than any."""
-    assert checkpoint.age_s(home_dir, "abc") > 1e9
+    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") > 1e9
     path = f"{paths.carry_session_dir(home_dir, 'abc')}/{checkpoint.DOCUMENT}"
     io.replace_file(path, b"{}")
     os.utime(path, (1_000_000_000, 1_000_000_000))
 
-    assert checkpoint.age_s(home_dir, "abc") == pytest.approx(time.time() - 1e9, abs=60)
+    assert checkpoint.last_checkpoint_age_s(home_dir, "abc") == pytest.approx(
+        time.time() - 1e9, abs=60
+    )

@@ -255,14 +255,14 @@ def test_reading_on_reads_only_what_is_new(session: SessionBuilder) -> None:
     """A line that is still being written waits; reading twice changes nothing."""
     record = ledger.Ledger(session.session_id)
     session.prompt("first")
-    assert fold.bring_up_to_date(record, session.path)
+    assert fold.fold_new_rows(record, session.path)
     session.raw('{"type":"user","message":{"role":"user","content":"sec')
-    assert fold.bring_up_to_date(record, session.path)
+    assert fold.fold_new_rows(record, session.path)
     session.raw('ond"}}\n')
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     again = ledger.from_document(ledger.to_document(record), session.session_id)
 
-    assert not fold.bring_up_to_date(again, session.path)
+    assert not fold.fold_new_rows(again, session.path)
     assert [message["text"] for message in again.messages] == ["first", "second"]
 
 
@@ -273,12 +273,12 @@ def test_a_rewritten_session_is_read_again_without_saying_things_twice(
     record = ledger.Ledger(session.session_id)
     session.prompt("first")
     row = session.prompt("second")
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     with open(session.path, "wb") as file:
         file.write(json.dumps(row).encode() + b"\n")
     session.prompt("third")
 
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
 
     assert [message["text"] for message in record.messages] == ["first", "second", "third"]
 
@@ -413,7 +413,7 @@ def test_of_a_long_transcript_the_end_is_read_from_a_line_on(
         size = len(file.read())
     record = ledger.Ledger(session.session_id)
 
-    assert fold.bring_up_to_date(record, session.path, most_bytes=size - short_of)
+    assert fold.fold_new_rows(record, session.path, most_bytes=size - short_of)
 
     texts = [message["text"] for message in record.messages]
     assert texts == (["second"] if unread else ["first", "second"])
@@ -429,7 +429,7 @@ def test_where_time_is_up_a_hundred_lines_are_read_and_the_next_look_goes_on(
         session.prompt(f"message {number}")
     record = ledger.Ledger(session.session_id)
     counts = []
-    while fold.bring_up_to_date(record, session.path, until=0.0):
+    while fold.fold_new_rows(record, session.path, until=0.0):
         counts.append(len(record.messages))
 
     assert counts == [100, 200, 250]
@@ -440,10 +440,10 @@ def test_what_is_no_transcript_changes_nothing(session: SessionBuilder, project_
     """None, one that is not there, a folder."""
     record = ledger.Ledger("s")
     for path in (None, f"{project_dir}/none.jsonl", project_dir):
-        assert fold.bring_up_to_date(record, path) is False
+        assert fold.fold_new_rows(record, path) is False
         assert fold.cursor_at_end(path) == {}
     session.raw("")
-    assert fold.bring_up_to_date(record, session.path) is False
+    assert fold.fold_new_rows(record, session.path) is False
     assert record.__dict__ == ledger.Ledger("s").__dict__
 
 
@@ -454,12 +454,12 @@ def test_a_change_within_the_last_256_bytes_is_seen(
     """What was rewritten further in front is not noticed by its bytes."""
     session.prompt("a" * 600)
     record = ledger.Ledger(session.session_id)
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     with open(session.path, "r+b") as file:
         file.seek(-distance, 2)
         file.write(b"!")
 
-    assert fold.bring_up_to_date(record, session.path) is is_read_again
+    assert fold.fold_new_rows(record, session.path) is is_read_again
 
 
 @pytest.mark.parametrize("offset", [-1, 10**9, "5", None, 3.0])
@@ -469,7 +469,7 @@ def test_a_place_that_cannot_be_is_the_beginning(session: SessionBuilder, offset
     record = recorded(session)
     record.cursor["offset"] = offset
 
-    assert fold.bring_up_to_date(record, session.path)
+    assert fold.fold_new_rows(record, session.path)
     assert [message["text"] for message in record.messages] == ["first"]
     assert record.cursor == fold.cursor_at_end(session.path)
 

@@ -373,7 +373,7 @@ def test_what_is_kept_of_a_session_stays_for_thirty_days(
     old = Path(paths.carry_session_dir(home_dir, "old"))
     old.mkdir(parents=True)
     (old / "ledger.json").write_bytes(b"{}")
-    then = clock.now() - days * 86_400
+    then = clock.now_s() - days * 86_400
     for path in (old / "ledger.json", old):
         os.utime(path, (then, then))
     raw = json.dumps(event("SessionStart", talk, source="startup")).encode()

@@ -31,14 +31,14 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     home_dir: str, project_dir: str
 ) -> None:
     """What another session of the project left open stays."""
-    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
-    links.note_or_clear_unfinished(home_dir, project_dir, left_open(SECOND))
-    still = links.unfinished_session(home_dir, project_dir)
-    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST))
+    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished(home_dir, project_dir, left_open(SECOND))
+    still = links.last_unfinished_session(home_dir, project_dir)
+    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
-    assert links.unfinished_session(home_dir, project_dir) is None
+    assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.link_and_point_after_clear(home_dir, SECOND, FIRST)
+    text = links.link_and_tell_session_before_clear(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -73,7 +73,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.link_and_point_after_clear(home_dir, session, previous))
+        bool(links.link_and_tell_session_before_clear(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -91,7 +91,7 @@ def test_what_is_no_number_of_a_process_links_nothing(home_dir: str, pid: str | 
     """And leaves no file."""
     links.note_session_of_client(home_dir, pid, FIRST)
 
-    assert links.session_of_client(home_dir, pid) is None
+    assert links.last_session_of_client(home_dir, pid) is None
     assert not os.path.exists(paths.carry_dir(home_dir))
 
 
@@ -100,18 +100,18 @@ def test_a_client_is_known_by_its_process_for_two_weeks(home_dir: str) -> None:
     links.note_session_of_client(home_dir, "1" * 20, FIRST)
     links.note_session_of_client(home_dir, "22", SECOND)
     folder = Path(paths.carry_dir(home_dir), links.CLIENTS)
-    known = [links.session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
-    now = clock.now()
+    known = [links.last_session_of_client(home_dir, pid) for pid in ("1" * 20, "22", "33")]
+    now = clock.now_s()
     os.utime(folder / ("1" * 20), (now - 13 * 86_400, now - 13 * 86_400))
     os.utime(folder / "22", (now - 14 * 86_400 - 1, now - 14 * 86_400 - 1))
-    expired = links.session_of_client(home_dir, "22")
+    expired = links.last_session_of_client(home_dir, "22")
     links.note_session_of_client(home_dir, "33", SECOND)
     (folder / "44").write_text("../../etc")
 
     assert known == [FIRST, SECOND, None]
     assert expired is None
     assert sorted(os.listdir(folder)) == ["1" * 20, "33", "44"]
-    assert links.session_of_client(home_dir, "44") is None
+    assert links.last_session_of_client(home_dir, "44") is None
 
 
 def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) -> None:
@@ -123,7 +123,7 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     record.tasks = {"1": ["completed", "a task"]}
     origin.plan, origin.pulls, record.pulls = "the plan", ["one", "two"], ["two", "three"]
 
-    links.take_over_ledger(record, origin)
+    links.add_origins_record_to_ledger(record, origin)
 
     texts = [message["text"] for message in record.messages]
     assert texts == [f"Work of {FIRST}", "said in both", "said later"]
@@ -143,7 +143,7 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     for number, name in enumerate((FIRST, SECOND), 1):
         ledger.save(home_dir, left_open(name, tasks=1))
         links.note_session_of_client(home_dir, str(number), name)
-    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     before = {name for name, _, _ in traces.sessions(home_dir)}
 
     counted = [
@@ -153,8 +153,8 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     assert before == {FIRST, SECOND}
     assert counted == [{"files": 1}, {"files": 1}]
     assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
-    assert [links.session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
-    assert links.unfinished_session(home_dir, project_dir) is None
+    assert [links.last_session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
+    assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
 @pytest.mark.parametrize(
@@ -173,11 +173,11 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     home_dir: str, project_dir: str, kept: str
 ) -> None:
     """Another format, another shape, no session."""
-    links.note_or_clear_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
     [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
     path.write_text(kept, encoding="utf-8")
 
-    assert links.unfinished_session(home_dir, project_dir) is None
+    assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
 def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_dir: str) -> None:
@@ -185,9 +185,9 @@ def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_di
     for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
         record = left_open(FIRST, tasks=1)
         ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
-        links.note_or_clear_unfinished(home_dir, project_dir, record)
+        links.note_or_drop_unfinished(home_dir, project_dir, record)
 
-        assert (links.unfinished_session(home_dir, project_dir) or {})["message"] == shown
+        assert (links.last_unfinished_session(home_dir, project_dir) or {})["message"] == shown
 
 
 def test_what_is_old_goes_and_what_is_linked_runs_or_is_shared_stays(

@@ -42,7 +42,7 @@ def test_what_a_summary_leaves_out_is_named_and_repeated_look_ups_are_counted(
         "repeated_before": 1,
         "repeated_after": 1,
     }
-    shown = "\n".join(lost.text(loss, session.session_id))
+    shown = "\n".join(lost.loss_lines(loss, session.session_id))
     assert "(brimline carry show --session 11111111): Never touch the orders table." in shown
     assert "1 file not in the summary (to be read again): /src/gone.py" in shown
     assert f"(brimline store get KEY): {KEY[:19]} make docs" in shown
@@ -57,7 +57,7 @@ def test_files_that_were_lost_are_told_apart_by_their_ends(session: SessionBuild
     session.compact(150_000, summary="None of them.")
 
     (loss,) = lost.losses_by_boundary(session.path).values()
-    (line,) = lost.text(loss, session.session_id)
+    (line,) = lost.loss_lines(loss, session.session_id)
 
     assert line.startswith("7 files not in the summary (to be read again): 5 of 7: …")
     assert [f"part_{number}.py" in line for number in range(7)] == [False] * 2 + [True] * 5
@@ -82,7 +82,7 @@ def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
         "repeated_after": 3,
     }
 
-    lines = lost.text(loss, "11112222-3333")
+    lines = lost.loss_lines(loss, "11112222-3333")
 
     way = "brimline carry show --session 11112222"
     names = "message 1; message 2; message 3; message 4; message 5"
@@ -91,7 +91,7 @@ def test_what_was_lost_is_told_by_the_last_five_of_each_kind() -> None:
         "1 file not in the summary (to be read again): /src/a.py",
         "look-ups repeated: 0 in the 20 requests before, 3 after",
     ]
-    few = lost.text(loss | {"messages": loss["messages"][:5], "repeated_after": 0}, "1")
+    few = lost.loss_lines(loss | {"messages": loss["messages"][:5], "repeated_after": 0}, "1")
     assert few[0].endswith(": message 0; message 1; message 2; message 3; message 4")
     assert len(few) == 2
 

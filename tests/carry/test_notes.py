@@ -38,7 +38,7 @@ def test_a_note_is_done_opened_again_or_forgotten_by_its_id(home_dir: str) -> No
 
 def test_a_note_that_is_written_again_after_it_was_marked_is_news(home_dir: str) -> None:
     """Up to the moment of the mark, that included, it is the one that was meant."""
-    item = ledger.item_id(ledger.KEEP, "Port 5433")
+    item = ledger.id_of_note_or_message(ledger.KEEP, "Port 5433")
     write(home_dir, 1_767_225_600, done=item)  # the beginning of 2026
 
     states = [

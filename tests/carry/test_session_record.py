@@ -46,7 +46,7 @@ def test_what_a_hook_had_no_time_for_is_read_now_and_kept(
     cut.cursor = {"offset": os.path.getsize(recorded.path), "print": "x"}
     ledger.save(home_dir, cut)
 
-    record = session_record.read_whole_record(home_dir, session_record.session_by_id(ID))
+    record = session_record.read_whole_ledger(home_dir, session_record.session_by_id(ID))
 
     assert [message["text"] for message in record.messages] == ["Never touch billing."]
     assert record.unread_bytes == 0

@@ -179,7 +179,7 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
 ) -> None:
     """A session that was just begun has nothing of its own to show."""
     brimline("carry", "show")
-    links.note_or_clear_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
+    links.note_or_drop_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
 
     assert "Write the regression test" in brimline("carry", "card").out
@@ -213,7 +213,7 @@ def test_a_checkpoint_is_written_on_demand(
 def test_a_record_is_told_by_titles_that_have_something_below_them() -> None:
     """Each entry on a line of eighty characters at most; an empty record says so."""
     record = ledger.Ledger("abc")
-    nothing = carry_commands._record_text(record)
+    nothing = carry_commands._ledger_text(record)
     record.previous = "before"
     ledger.add_note(record, ledger.KEEP, "k" * 90, None)
     ledger.add_note(record, ledger.DECIDE, "short", None)
@@ -226,7 +226,7 @@ def test_a_record_is_told_by_titles_that_have_something_below_them() -> None:
     record.checks = {"a": {"command": "make", "result": "result unknown (piped)"}}
     record.changed, record.plan = {"/p/" + "c" * 75: 1, "/p/" + "c" * 76: 1}, "/plan.md"
 
-    sections = carry_commands._record_text(record).split("\n\n")
+    sections = carry_commands._ledger_text(record).split("\n\n")
     ids = [note["id"] for note in record.notes.values()] + [one["id"] for one in record.messages]
 
     assert nothing == "Session abc\nNothing is known yet."

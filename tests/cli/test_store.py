@@ -312,17 +312,17 @@ def test_a_part_is_cut_by_lines_or_by_bytes(
     lines: str | None, span: str | None, part: bytes
 ) -> None:
     """Lines are counted from one, bytes from nought."""
-    assert store_commands._cut_part(b"a\nb\nc", lines, span) == part
+    assert store_commands._cut_lines_or_bytes(b"a\nb\nc", lines, span) == part
     for wrong in (":", "x:", "9:", "1:1"):
         with pytest.raises(StoreError, match=f"'{wrong}' "):
-            store_commands._cut_part(b"abc", None, wrong)
-    assert store_commands._cut_part(b"", "1-2", None) == b""
+            store_commands._cut_lines_or_bytes(b"abc", None, wrong)
+    assert store_commands._cut_lines_or_bytes(b"", "1-2", None) == b""
 
 
 def test_content_is_text_where_it_can_be_and_base_64_where_not() -> None:
     """One of both is there, and the other is said not to be."""
-    assert store_commands._content_fields("é".encode()) == {"text": "é", "base64": None}
-    assert store_commands._content_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}
+    assert store_commands._text_or_base64_fields("é".encode()) == {"text": "é", "base64": None}
+    assert store_commands._text_or_base64_fields(b"\xff\x00") == {"text": None, "base64": "/wA="}
 
 
 @pytest.mark.parametrize(
@@ -361,7 +361,7 @@ def test_what_a_prune_did_is_told_in_a_few_lines(
     """Why the store is still too large, and what else came up, where that is so."""
     done = retention.Outcome(**fields)
 
-    assert store_commands._prune_text(done, dry_run=dry_run).split("\n") == told
+    assert store_commands._pruned_text(done, dry_run=dry_run).split("\n") == told
 
 
 @pytest.mark.parametrize(

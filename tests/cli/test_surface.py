@@ -63,7 +63,7 @@ def test_the_surface_is_exactly_this() -> None:
 
     assert [name for name in PLAIN if not ALL[name].hidden] == wanted
     assert [name for name in PLAIN if ALL[name].hidden] == HIDDEN
-    assert list(surface.command_names()) == wanted
+    assert list(surface.names_of_visible_commands()) == wanted
 
 
 def test_the_help_marks_what_needs_a_missing_extra(

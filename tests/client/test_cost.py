@@ -27,13 +27,13 @@ sys.path.insert(0, {root!r})
 from brimline import clock
 from brimline.cost import expiry
 from brimline.mod import request
-folder, last_cache = pathlib.Path({folder!r}), expiry.last_cache
+folder, last_cache = pathlib.Path({folder!r}), expiry.cache_of_last_request
 def short_lived(transcript):
     cache = last_cache(transcript)
     if cache is None or not (folder / "short").exists():
         return cache
     mark = folder / str(cache.at)
-    at = cache.at if mark.exists() else clock.now()
+    at = cache.at if mark.exists() else clock.now_s()
     mark.touch()
     return cache._replace(at=at, lifetime_s=1)
 expiry.last_cache = short_lived
@@ -101,7 +101,7 @@ def test_a_resumed_session_says_what_its_cold_cache_costs(
     stub.script(text("Done.", _usage(212_000, lifetime="1h")))
     done = installed.client.run_print("Go.", model="claude-opus-5-5")
     assert done.transcript is not None
-    past = clock.format_utc(clock.now() - hours * 3_600 - 3_650 * is_cold)
+    past = clock.format_utc(clock.now_s() - hours * 3_600 - 3_650 * is_cold)
     rows = re.sub(r'"timestamp":"[^"]+"', f'"timestamp":"{past}"', done.transcript.read_text())
     done.transcript.write_text(rows)
     stub.script(*[text("GOING-ON", _usage(213_000, lifetime="1h"))] * 2)

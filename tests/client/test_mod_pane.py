@@ -66,7 +66,7 @@ def check_pane(shown: str, report: dict[str, Any]) -> None:
     """The pane has the figures of `status`, in its words."""
     assert wording.in_use_text(report) in shown
     assert wording.next_request_text(report) in shown
-    assert f"{wording.ending_text(report)}, {wording.margin_text(report)}" in shown
+    assert f"{wording.ending_text(report)}, {wording.margin_left_text(report)}" in shown
     assert wording.requests_left_text(report) in shown
     assert f"What the {report['occupancy_tokens']:,} tokens are" in shown
 
@@ -92,7 +92,7 @@ def test_every_door_shows_the_same_figures(
         live.say("/brim-pane")
         shown = pane_of(live.wait_for("What the 123,457 tokens are"))
         report = installed.status(transcript.stem)
-        parts = wording.status_line_parts(report)
+        parts = wording.status_line_parts_by_name(report)
         live.wait_for(lambda screen: parts["distance"] in screen and parts["used"] in screen)
         kept = installed.data / "sessions" / transcript.stem / "statusline.json"
         assert json.loads(kept.read_bytes())["occupancy_tokens"] == 123_457

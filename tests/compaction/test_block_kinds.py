@@ -274,10 +274,10 @@ def test_a_stand_in_says_it_in_the_field_of_its_kind() -> None:
     ]
     call, prose, result = blocks.read_blocks({"messages": told}) or []
 
-    assert blocks.stand_in_fields(call, "x", {"a": 1}) == {"input": {"a": 1}}
-    assert blocks.stand_in_fields(call, "x") == {"input": {}}
-    assert blocks.stand_in_fields(prose, "x") == {"text": "x"}
-    assert blocks.stand_in_fields(result, "x") == {"content": "x"}
+    assert blocks.stand_in_fields_of(call, "x", {"a": 1}) == {"input": {"a": 1}}
+    assert blocks.stand_in_fields_of(call, "x") == {"input": {}}
+    assert blocks.stand_in_fields_of(prose, "x") == {"text": "x"}
+    assert blocks.stand_in_fields_of(result, "x") == {"content": "x"}
 
 
 def test_the_same_words_are_another_block_elsewhere_and_a_call_is_the_same_anywhere() -> None:

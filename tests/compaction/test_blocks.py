@@ -82,7 +82,7 @@ def test_a_summary_is_wanted_where_the_client_asks_for_one_last(
     messages: list[dict[str, Any]], is_wanted: bool
 ) -> None:
     """Not where a result or an earlier message has the same words."""
-    assert blocks.wants_summary(blocks.read_blocks({"messages": messages}) or []) is is_wanted
+    assert blocks.asks_for_summary(blocks.read_blocks({"messages": messages}) or []) is is_wanted
 
 
 def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
@@ -90,7 +90,7 @@ def test_a_result_that_holds_the_words_for_a_summary_asks_for_none() -> None:
     result = {"type": "tool_result", "tool_use_id": "t1", "content": WANTED}
     messages = [{"role": "assistant", "content": [CALL]}, {"role": "user", "content": [result]}]
 
-    assert not blocks.wants_summary(blocks.read_blocks({"messages": messages}) or [])
+    assert not blocks.asks_for_summary(blocks.read_blocks({"messages": messages}) or [])
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
     fields: dict[str, Any], is_helper: bool
 ) -> None:
     """A title, a page to sum up, a search: none of the conversation."""
-    assert blocks.is_helper_request(fields) is is_helper
+    assert blocks.is_outside_conversation(fields) is is_helper
 
 
 def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
@@ -125,14 +125,20 @@ def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
     ]
     first, later = [said("user", "a")], [said("user", "a"), said("assistant", "b")]
 
-    assert blocks.session_of(named) == "s1"
-    assert len({blocks.session_of({**one, "messages": first}) for one in nameless}) == 1
-    assert blocks.session_of({"messages": later}) == blocks.session_of({"messages": first})
-    assert blocks.session_of({"messages": [said("user", "c")]}) != blocks.session_of(named)
-    assert blocks.session_of({"messages": []}) != blocks.session_of({"messages": first})
-    assert blocks.session_of({"system": "x", "messages": first}) != blocks.session_of(
+    assert blocks.session_of_request(named) == "s1"
+    assert len({blocks.session_of_request({**one, "messages": first}) for one in nameless}) == 1
+    assert blocks.session_of_request({"messages": later}) == blocks.session_of_request(
         {"messages": first}
     )
+    assert blocks.session_of_request(
+        {"messages": [said("user", "c")]}
+    ) != blocks.session_of_request(named)
+    assert blocks.session_of_request({"messages": []}) != blocks.session_of_request(
+        {"messages": first}
+    )
+    assert blocks.session_of_request(
+        {"system": "x", "messages": first}
+    ) != blocks.session_of_request({"messages": first})
 
 
 def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
@@ -143,7 +149,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
     start, prose = said("user", "Go"), said("assistant", "Done")
 
     begins = [
-        blocks.last_round_start({"messages": messages})
+        blocks.first_message_of_last_round({"messages": messages})
         for messages in (
             [start],
             [start, prose],
@@ -162,8 +168,8 @@ def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     """It goes before the user's words, or is a message of its own before the model's."""
     messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
 
-    before_model = blocks.replace_beginning({"messages": messages, "model": "m"}, 1, "sum")
-    before_user = blocks.replace_beginning({"messages": messages}, 2, "sum")
+    before_model = blocks.replace_first_messages({"messages": messages, "model": "m"}, 1, "sum")
+    before_user = blocks.replace_first_messages({"messages": messages}, 2, "sum")
 
     assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
     assert before_model["model"] == "m"
@@ -187,8 +193,8 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
         said("user", "c"),
         said("assistant", "b"),
     ]
-    assert blocks.first_behind_thinking(blocks.read_blocks(body) or []) == 4
-    assert blocks.first_behind_thinking(blocks.read_blocks({"messages": left}) or []) == 0
+    assert blocks.first_position_behind_thinking(blocks.read_blocks(body) or []) == 4
+    assert blocks.first_position_behind_thinking(blocks.read_blocks({"messages": left}) or []) == 0
 
 
 @pytest.mark.parametrize(
@@ -203,7 +209,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
 )
 def test_a_prompt_takes_what_was_fresh_read_and_written(usage: dict[str, Any], tokens: int) -> None:
     """What is missing counts nothing, and the answer does not count."""
-    assert blocks.prompt_tokens(usage) == tokens
+    assert blocks.prompt_tokens_of_usage(usage) == tokens
 
 
 def test_a_call_of_another_tool_and_a_result_that_failed_are_other_blocks() -> None:
@@ -328,7 +334,7 @@ def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
     body = {"messages": messages}
     read = blocks.read_blocks(body) or []
 
-    after = blocks.add_cache_marker(body, read, len(read) - 1)
+    after = blocks.add_marker_before(body, read, len(read) - 1)
 
     if marked is None:
         assert after is body

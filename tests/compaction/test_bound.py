@@ -48,7 +48,7 @@ def near_the_brim(talk: Talk, used: int = 9_500, **fields: Any) -> tuple[Outcome
     usual: dict[str, Any] = {"is_bound": True, "brim_tokens": 10_000, "bound_worth_ratio": 0.0}
     hard = Settings(**(usual | fields))
     compactor.compact(talk.body(), state, hard, now=0.0)
-    compactor.learn_from_answer(state, {}, {"input_tokens": used})
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": used})
     return compactor.compact(talk.body(), state, hard, now=1.0), state
 
 
@@ -185,7 +185,7 @@ def test_without_thinking_there_is_no_other_request_to_make() -> None:
     outcome = compactor.compact(talk.body(), state, Settings(), now=0.0)
     found = blocks.read_blocks(talk.body()) or []
 
-    made = compactor.drop_thinking(talk.body(), found, state, outcome, all_of_it=True)
+    made = compactor.request_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
 
     assert outcome.is_changed
     assert made is None
@@ -197,11 +197,11 @@ def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     talk.idle(12)
     state = State()
     compactor.compact(talk.body(), state, Settings(), now=0.0)
-    compactor.learn_from_answer(state, {}, {"input_tokens": 9_500})
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_500})
     outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000), now=1.0)
     found = blocks.read_blocks(talk.body()) or []
 
-    made = compactor.drop_thinking(talk.body(), found, state, outcome, all_of_it=True)
+    made = compactor.request_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
 
     assert outcome.marked is not None
     assert made
@@ -390,7 +390,7 @@ def test_what_a_block_was_before_is_told_with_what_it_is_now() -> None:
     assert later.fresh[name].layer == 2
     assert list(first.originals) == [preview.key]
     assert first.originals[preview.key].id == name
-    compactor.undo_stand_ins(state, later)
+    compactor.undo_fresh_stand_ins(state, later)
     assert state.standing[name] == preview
 
 

@@ -19,7 +19,7 @@ from brimline.offload.judge import Rules
 from brimline.store import stub
 
 SUMMARY = "Your task is to create a detailed summary of the conversation so far, please."
-REFERENCE = stub.build_reference(stub.Stub(stand_ins.key_of("x"), 9))
+REFERENCE = stub.build_reference(stub.Stub(stand_ins.store_key_of_text("x"), 9))
 LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
 
 
@@ -345,7 +345,7 @@ def test_near_the_brim_an_edit_does_not_wait() -> None:
     """A compaction would cost more than any break."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
     talk.idle(1)
 
     body = talk.body()
@@ -398,7 +398,7 @@ def test_a_marker_of_ours_is_valid_where_it_stands(
     found = blocks.read_blocks(body)
     assert found is not None
 
-    marked = blocks.add_cache_marker(body, found, 4)
+    marked = blocks.add_marker_before(body, found, 4)
 
     assert marked["messages"][2]["content"][0].get("cache_control") is None
     assert marked["messages"][3]["content"][0].get("cache_control") == expected
@@ -608,7 +608,7 @@ def test_a_cache_is_warm_to_the_last_second_of_its_lifetime(
     state = State()
     talk, _ = cooled(state, 17)
     written = {f"ephemeral_{'1h' if lifetime_s > 300 else '5m'}_input_tokens": 9}
-    compactor.learn_from_answer(state, talk.body(), {"cache_creation": written})
+    compactor.note_lifetime_and_occupancy(state, talk.body(), {"cache_creation": written})
     talk.idle(1)
 
     outcome = played(talk, state, now=float(later_s))
@@ -621,9 +621,9 @@ def test_an_answer_without_figures_leaves_what_was_known() -> None:
     """Of the size and of the cache's lifetime."""
     state = State()
     hour = {"input_tokens": 5, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
-    compactor.learn_from_answer(state, {}, hour)
+    compactor.note_lifetime_and_occupancy(state, {}, hour)
 
-    compactor.learn_from_answer(state, {}, {})
+    compactor.note_lifetime_and_occupancy(state, {}, {})
 
     assert (state.prompt_tokens, state.lifetime_s) == (5, 3_600)
 
@@ -637,7 +637,7 @@ def test_the_brim_is_near_from_its_share_on(used: int, brim: int | None, reason:
     """As the service counted, with what has come since."""
     state = State()
     talk, _ = cooled(state, 12)
-    compactor.learn_from_answer(state, {}, {"input_tokens": used})
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": used})
 
     outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=brim), now=0.0)
 
@@ -650,7 +650,7 @@ def test_near_the_brim_what_has_come_since_counts_in_the_models_own_tokens() -> 
     for factor in (1.0, 1.5):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.learn_from_answer(state, {}, {"input_tokens": 8_000})
+        compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 8_000})
         talk.step("Bash", {"command": "ls"}, "x" * 800)
         hard = Settings(brim_tokens=10_000, token_factor=factor)
         reasons.append(compactor.compact(talk.body(), state, hard, now=0.0).report.reason)
@@ -664,7 +664,7 @@ def test_near_the_brim_an_edit_that_frees_little_waits() -> None:
     for share in (0.0, 1.0):
         state = State()
         talk, _ = cooled(state, 12)
-        compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
+        compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
         hard = Settings(brim_tokens=10_000, worth_ratio=share)
         saved.append(compactor.compact(talk.body(), state, hard, now=0.0).is_changed)
 
@@ -733,7 +733,7 @@ def test_what_could_not_be_kept_is_not_sent_again() -> None:
     names = list(outcome.fresh)
     assert all(state.standing[name] for name in names)
 
-    compactor.undo_stand_ins(state, outcome)
+    compactor.undo_fresh_stand_ins(state, outcome)
 
     assert not any(state.standing[name] for name in names)
     assert not compactor.compact(body, state, Settings(brim_tokens=None), now=0.0).is_changed
@@ -771,7 +771,7 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
         state = State(standing={**fresh})
         outcome = compactor.rebuild_sent_request(body, found, state.standing, None)
         outcome.fresh = fresh
-        made = compactor.drop_thinking(body, found, state, outcome, all_of_it=all_of_it)
+        made = compactor.request_without_thinking(body, found, state, outcome, all_of_it=all_of_it)
         if made is None:
             return None
         return [thoughts.index(name) for name in made.fresh if name in thoughts]
@@ -785,7 +785,9 @@ def test_two_requests_share_what_they_begin_with() -> None:
     """Up to the first block that differs, or to the end of the shorter one."""
     pairs = [("abc", "abc"), ("abc", "abx"), ("abc", "ab"), ("a", "abc"), ("xbc", "abc"), ("", "a")]
 
-    assert [compactor.count_alike_at_start(list(one), list(other)) for one, other in pairs] == [
+    assert [
+        compactor.count_common_leading_blocks(list(one), list(other)) for one, other in pairs
+    ] == [
         3,
         2,
         2,
@@ -799,7 +801,7 @@ def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_o
     """What the one does later is not the other's."""
     state = State()
     cooled(state, 12)
-    compactor.learn_from_answer(state, {}, {"input_tokens": 9_000})
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
 
     parted = compactor.branch_state(state)
 

@@ -127,7 +127,7 @@ def test_bulk_is_a_preview_beyond_the_size_that_the_user_set(
     size: int, *, is_previewed: bool
 ) -> None:
     """Eight thousand bytes where nothing else is said."""
-    made = stand_ins.preview_of(result_of(LOG[:size]), Clock(), Rules(), 1, was_read=False)
+    made = stand_ins.preview_stand_in(result_of(LOG[:size]), Clock(), Rules(), 1, was_read=False)
 
     assert (made is not None) is is_previewed
 
@@ -136,7 +136,8 @@ def test_bulk_is_a_preview_beyond_the_size_that_the_user_set(
 def test_of_two_limits_the_lower_one_is_asked_first(rules: Rules) -> None:
     """Whichever of them it is."""
     made = [
-        stand_ins.preview_of(result_of(LOG[:size]), Clock(), rules, 1, was_read=False) is not None
+        stand_ins.preview_stand_in(result_of(LOG[:size]), Clock(), rules, 1, was_read=False)
+        is not None
         for size in (9_000, 9_001)
     ]
 
@@ -147,11 +148,11 @@ def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
     """All of it is in the call itself."""
     block = result_of(LOG, command="journalctl " + "u" * 200)
 
-    made = stand_ins.preview_of(block, Clock(), Rules(), 1, was_read=False)
+    made = stand_ins.preview_stand_in(block, Clock(), Rules(), 1, was_read=False)
 
     assert made
     assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
-    assert made.key == stand_ins.key_of(LOG)
+    assert made.key == stand_ins.store_key_of_text(LOG)
     assert made.tokens == blocks.estimate_block_tokens(block, made.fields)
 
 
@@ -160,7 +161,7 @@ def test_a_preview_that_would_save_little_is_none() -> None:
     diff = "diff --git a/x b/x\n@@ -1 +1 @@\n" + "\n".join(f"+line {n} is new" for n in range(600))
 
     assert (
-        stand_ins.preview_of(
+        stand_ins.preview_stand_in(
             result_of(diff, command="git diff"), Clock(), Rules(), 1, was_read=True
         )
         is None
@@ -174,7 +175,7 @@ def test_what_is_left_out_takes_nothing() -> None:
 
 def test_half_a_pair_of_letters_has_a_key_too() -> None:
     """It may have been written as an escape."""
-    assert stand_ins.to_bytes("\ud83d") == b"\xed\xa0\xbd"
-    assert stand_ins.key_of("a") == (
+    assert stand_ins.bytes_to_store("\ud83d") == b"\xed\xa0\xbd"
+    assert stand_ins.store_key_of_text("a") == (
         "sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
     )

@@ -17,7 +17,7 @@ def last_of_results(talk: Talk, count: int = 1) -> Any:
     clock = Clock()
     clock.follow_conversation(found)
     results = [block for block in found if block.kind == blocks.RESULT]
-    steps = [clock.last_step(block) for block in results[:count]]
+    steps = [clock.last_step_referring_to(block) for block in results[:count]]
     return steps if count > 1 else steps[0]
 
 
@@ -71,7 +71,7 @@ def test_what_a_call_wrote_counts_by_its_age() -> None:
     clock.follow_conversation(found)
     calls = [block for block in found if block.kind == blocks.CALL]
 
-    assert clock.last_step(calls[0]) == 0
+    assert clock.last_step_referring_to(calls[0]) == 0
     assert last_of_results(talk) == 4
 
 
@@ -84,7 +84,7 @@ def test_a_file_was_changed_if_an_edit_named_it_by_the_whole_path_or_its_end() -
     clock.follow_conversation(blocks.read_blocks(talk.body()) or [])
 
     names = ("/src/edited.py", "src/edited.py", "./edited.py", "dited.py", "/src/read.py")
-    assert [clock.was_changed(name) for name in names] == [True, True, True, False, False]
+    assert [clock.was_file_changed(name) for name in names] == [True, True, True, False, False]
 
 
 def test_another_beginning_is_another_conversation() -> None:
@@ -96,11 +96,11 @@ def test_another_beginning_is_another_conversation() -> None:
     clock.follow_conversation(blocks.read_blocks(first.body()) or [])
     first.idle(2)
     clock.follow_conversation(blocks.read_blocks(first.body()) or [])
-    went_on = clock.was_changed("/src/a.py")
+    went_on = clock.was_file_changed("/src/a.py")
     clock.follow_conversation(blocks.read_blocks(other.body()) or [])
 
     assert went_on
-    assert not clock.was_changed("/src/a.py")
+    assert not clock.was_file_changed("/src/a.py")
 
 
 @pytest.mark.parametrize("path", ["", 7, None, ["/src/a.py"]])

@@ -101,7 +101,7 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
     said = stand_in.fields["content"]
     head, _, names = said.partition("] ")
     assert head.startswith(f"[brimline: Bash cat parts.py: {len(text.encode()):,} bytes, recall ")
-    assert stand_in.key == stand_ins.key_of(text)
+    assert stand_in.key == stand_ins.store_key_of_text(text)
     assert names.split(" ")[0] == "part_number_77"
     assert len(names) < 0.1 * len(text)
     assert len(names.split(" ")) > 10
@@ -121,18 +121,18 @@ def test_a_preview_says_whose_result_it_is_and_a_file_of_the_clients_only_what_i
         ("user", {"type": "text", "text": told}, []),
     ):
         seen, clock = read_of(role, block, *before)
-        made = stand_ins.preview_of(seen, clock, Rules(), 1, was_read=True)
+        made = stand_ins.preview_stand_in(seen, clock, Rules(), 1, was_read=True)
         assert made
         shown.append(made.fields.get("content") or made.fields["text"])
 
-    size, key = len(text), stand_ins.key_of(text)
+    size, key = len(text), stand_ins.store_key_of_text(text)
     assert shown[0].startswith(
         f'[brimline stored {size} bytes, 900 lines, tool "Bash", from "cat a.log": {key}] '
     )
     assert shown[0].endswith(
         f"or run `brimline store get {key[:19]} --lines A:B`. The same call again shows all of it."
     )
-    size, key = len(told), stand_ins.key_of(told)
+    size, key = len(told), stand_ins.store_key_of_text(told)
     assert shown[1].startswith(f"<system-reminder>[brimline stored {size} bytes, 901 lines: {key}]")
     assert shown[1].endswith("</system-reminder>")
 
@@ -155,7 +155,7 @@ def test_what_failed_is_shown_whole_until_it_was_read(
     result = {"type": "tool_result", "tool_use_id": "t1", "content": text} | marks
     block, clock = read_of("user", result, {"role": "assistant", "content": [call]})
 
-    made = stand_ins.preview_of(block, clock, Rules(), 1, was_read=was_read)
+    made = stand_ins.preview_stand_in(block, clock, Rules(), 1, was_read=was_read)
 
     assert (made is not None) == is_previewed
 

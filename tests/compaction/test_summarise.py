@@ -41,7 +41,7 @@ def test_one_call_sums_up_and_remembers() -> None:
     """A boundary, the last round whole, lessons out of the same answer."""
     model = Model("The parser is tidy.\nRemember:\n- Run make check first.\n")
 
-    done = summarise.summarise(talk().body(), State(), model)
+    done = summarise.summarise_all_but_last_round(talk().body(), State(), model)
 
     assert len(model.asked) == 1
     assert model.asked[0][2] == 20_000
@@ -62,7 +62,7 @@ def test_the_users_last_words_follow_the_summary() -> None:
     asked.messages.append({"role": "assistant", "content": [{"type": "text", "text": "Done."}]})
     asked.messages.append({"role": "user", "content": [{"type": "text", "text": "And now?"}]})
 
-    done = summarise.summarise(asked.body(), State(), Model("All read."))
+    done = summarise.summarise_all_but_last_round(asked.body(), State(), Model("All read."))
 
     assert [message["role"] for message in done.body["messages"]] == ["user"]
     assert done.body["messages"][0]["content"][-1]["text"] == "And now?"
@@ -73,7 +73,7 @@ def test_a_failure_leaves_the_request_and_opens_the_breaker_in_the_end(answer: A
     """Once per request, three times in a row, then no more."""
     model, state, body = Model(answer), State(), talk().body()
 
-    done = [summarise.summarise(body, state, model) for _ in range(5)]
+    done = [summarise.summarise_all_but_last_round(body, state, model) for _ in range(5)]
 
     assert all(one.body is body for one in done)
     assert [one.layer.outcome for one in done] == ["failed"] * 3 + ["breaker open"] * 2
@@ -95,7 +95,7 @@ def test_the_last_round_begins_with_a_call_or_the_users_words(
     """Where there is neither, with the conversation itself."""
     messages = [{"role": role, "content": [{"type": kind}]} for role, kind in roles]
 
-    assert blocks.last_round_start({"messages": messages}) == begins_at
+    assert blocks.first_message_of_last_round({"messages": messages}) == begins_at
 
 
 @pytest.mark.parametrize("body", [{}, {"messages": []}, {"messages": [5]}])
@@ -103,7 +103,7 @@ def test_where_there_is_no_conversation_there_is_nothing_to_sum_up(body: Any) ->
     """Nobody is asked."""
     model = Model("A summary")
 
-    result = summarise.summarise(body, State(), model)
+    result = summarise.summarise_all_but_last_round(body, State(), model)
 
     assert result.body is body
     assert result.layer == (3, "nothing", 0, 0.0)
@@ -115,7 +115,7 @@ def test_what_a_summary_saves_is_the_difference_and_a_success_closes_the_breaker
     """In tokens, as both requests are estimated; failures count only in a row."""
     body, state = talk().body(), State(summary_failures=2)
 
-    done = summarise.summarise(body, state, Model("All read."), 500)
+    done = summarise.summarise_all_but_last_round(body, state, Model("All read."), 500)
 
     before, after = (
         sum(block.tokens for block in blocks.read_blocks(one) or ()) for one in (body, done.body)
@@ -140,7 +140,7 @@ def test_lessons_are_the_lines_behind_their_heading(
     answer: str, summary: str, memories: tuple[str, ...]
 ) -> None:
     """With or without a dash; without the heading there are none."""
-    done = summarise.summarise(talk().body(), State(), Model(answer))
+    done = summarise.summarise_all_but_last_round(talk().body(), State(), Model(answer))
 
     assert (done.summary, done.memories) == (summary, memories)
     assert done.body["messages"][0]["content"][0]["text"].endswith(f"\n{summary}")
@@ -150,7 +150,7 @@ def test_an_answer_of_lessons_alone_is_no_summary() -> None:
     """The request stays as it is, and the failure counts."""
     body, state = talk().body(), State()
 
-    done = summarise.summarise(body, state, Model("\nRemember:\n- a"))
+    done = summarise.summarise_all_but_last_round(body, state, Model("\nRemember:\n- a"))
 
     assert (done.body is body, done.layer, done.memories) == (True, (3, "failed", 0, 0.0), ())
     assert state.summary_failures == 1

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from brimline.compaction.timing import USUAL_PRICES, Pending, first_due_position
+from brimline.compaction.timing import USUAL_PRICES, Pending, position_where_edits_are_due
 
 
 def test_a_break_costs_the_writing_by_the_caches_lifetime_less_the_reading() -> None:
     """Up to five minutes 1.25, beyond them 2.0, and 0.1 would have been paid anyway."""
-    prices = [USUAL_PRICES.of_cache_break(lifetime_s) for lifetime_s in (300, 301, 3_600)]
+    prices = [USUAL_PRICES.of_writing_again(lifetime_s) for lifetime_s in (300, 301, 3_600)]
 
     assert prices == pytest.approx([1.15, 1.9, 1.9])
 
@@ -24,7 +24,7 @@ def test_a_change_is_due_when_waiting_has_cost_as_much_as_the_break(
     pending = [Pending(1, 50.0, waited)]
     tokens = [500.0, 100.0, 50.0]
 
-    assert first_due_position(pending, tokens, 1.0, 1.0) == due
+    assert position_where_edits_are_due(pending, tokens, 1.0, 1.0) == due
 
 
 def test_of_several_places_the_one_counts_where_waiting_has_cost_most() -> None:
@@ -32,7 +32,7 @@ def test_of_several_places_the_one_counts_where_waiting_has_cost_most() -> None:
     pending = [Pending(0, 0.0, 1.0), Pending(1, 0.0, 150.0), Pending(2, 0.0, 60.0)]
     tokens = [500.0, 100.0, 50.0]
 
-    assert first_due_position(pending, tokens, 1.0, 1.0) == 1
-    assert first_due_position(pending, tokens, 1.0, 0.1) is None
-    assert first_due_position(pending, tokens, 1.0, 9.0) == 1
-    assert first_due_position([], tokens, 1.0, 9.0) is None
+    assert position_where_edits_are_due(pending, tokens, 1.0, 1.0) == 1
+    assert position_where_edits_are_due(pending, tokens, 1.0, 0.1) is None
+    assert position_where_edits_are_due(pending, tokens, 1.0, 9.0) == 1
+    assert position_where_edits_are_due([], tokens, 1.0, 9.0) is None

@@ -9,7 +9,7 @@ import pytest
 from brimline import models
 from brimline.cost import aftermath
 
-MODEL = models.lookup("claude-opus-5-5")
+MODEL = models.lookup_model("claude-opus-5-5")
 SUMMARY_TOKENS = 28_500 / MODEL.characters_per_token
 
 

@@ -71,7 +71,7 @@ def test_each_kind_of_token_has_its_price(
     """Both lifetimes of the cache, and prices that depend on the size of the prompt."""
     ask(built(project_dir, model=model), "msg_1", told)
 
-    (row,) = bill.group_rows(spent(home_dir), ("model",))
+    (row,) = bill.bill_rows_by_group(spent(home_dir), ("model",))
 
     assert row["model"] == model
     assert row["dollars"] == pytest.approx(dollars, abs=1e-9)
@@ -88,7 +88,7 @@ def test_a_request_counts_once_wherever_it_is_written(home_dir: str, project_dir
     ask(fork, "msg_1", usage(0, 0, 0, 1_000), forkedFrom={"sessionId": FIRST})
     ask(fork, "msg_2", usage(0, 0, 0, 2_000))
 
-    rows = {row["session"]: row for row in bill.group_rows(spent(home_dir), ("session",))}
+    rows = {row["session"]: row for row in bill.bill_rows_by_group(spent(home_dir), ("session",))}
 
     assert {name: row["requests"] for name, row in rows.items()} == {FIRST: 1, SECOND: 1}
     assert [rows[name]["output_tokens"] for name in (FIRST, SECOND)] == [1_000, 2_000]
@@ -105,7 +105,7 @@ def test_subagents_belong_to_their_session(home_dir: str, project_dir: str) -> N
         agent = SessionBuilder(path, FIRST, project_dir, "claude-haiku-4-5")
         ask(agent, f"msg_a{number}", usage(0, 0, 0, 1_000), isSidechain=True)
 
-    (row,) = bill.group_rows(spent(home_dir), ("session",))
+    (row,) = bill.bill_rows_by_group(spent(home_dir), ("session",))
 
     assert (row["session"], row["requests"]) == (FIRST, 3)
     assert (row["dollars"], row["subagent_dollars"]) == (0.03, 0.01)
@@ -367,7 +367,7 @@ def test_a_row_tells_when_its_requests_began_and_ended(home_dir: str, project_di
     ask(first, "msg_2", usage(7, 0, 0, 0), timestamp=early)
     ask(second, "msg_3", usage(9, 0, 0, 0), timestamp="2026-11-01T11:00:00.000Z")
 
-    rows = bill.group_rows(spent(home_dir), ("session",))
+    rows = bill.bill_rows_by_group(spent(home_dir), ("session",))
 
     assert [line["session"] for line in rows] == [FIRST, SECOND]
     assert (rows[0]["first_at"], rows[0]["last_at"]) == (early, late)

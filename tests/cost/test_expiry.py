@@ -102,7 +102,7 @@ def test_the_price_is_that_of_the_model_and_the_caches_lifetime(
     """Without a known price there is none in the sentence."""
     cache = expiry.Cache(0.0, lifetime_s, model)
 
-    told = expiry.notice_text(cache, 212_000, seconds, models.lookup(model))
+    told = expiry.expired_cache_text(cache, 212_000, seconds, models.lookup_model(model))
 
     assert told.endswith(ending.format("the next request writes 212,000 tokens again"))
 
@@ -116,7 +116,7 @@ def test_a_session_that_used_no_cache_has_none_to_lose(
     talk.session.row("assistant", message=message | {"usage": usage})
 
     assert resume(talk, monkeypatch, 3 * HOUR_S) == SILENT
-    assert expiry.last_cache(talk.session.path + "-gone") is None
+    assert expiry.cache_of_last_request(talk.session.path + "-gone") is None
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,9 @@ def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
 ) -> None:
     """Two of the larger unit at the least."""
     cache = expiry.Cache(1_000.0, 300, None)
-    text = expiry.notice_text(cache, 123_456, 1_300.0 + seconds, models.lookup("nobody-knows"))
+    text = expiry.expired_cache_text(
+        cache, 123_456, 1_300.0 + seconds, models.lookup_model("nobody-knows")
+    )
 
     assert text == (
         f"brimline: The cache of this session expired {ago}: "

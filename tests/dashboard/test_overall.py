@@ -186,7 +186,7 @@ def test_a_subagent_has_a_window_and_a_cost_of_its_own(home_dir: str, folder: Pa
 
     (subagent,) = values["subagents"]
     assert (subagent["name"], subagent["peak"], subagent["requests"]) == ("agent-7", 33_000, 1)
-    (row,) = bill.group_rows(spendings, ("session",))
+    (row,) = bill.bill_rows_by_group(spendings, ("session",))
     assert values["cost"] == bill.row_dollars_text(row)
     assert row["dollars"] > subagent["dollars"] > 0
 

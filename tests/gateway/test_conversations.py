@@ -388,8 +388,8 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
 
 def test_a_model_without_prices_has_the_usual_ones() -> None:
     """Others have those of the table, as shares of what a token costs that is not cached."""
-    unknown = models.lookup_in("palimpsest", ())
-    known = models.lookup_in("claude-sonnet-4-5", ())
+    unknown = models.lookup_model_in_rows("palimpsest", ())
+    known = models.lookup_model_in_rows("claude-sonnet-4-5", ())
 
     assert conversing._cache_price_ratios(unknown, 0) == timing.USUAL_PRICES
     assert conversing._cache_price_ratios(known, 0) == pytest.approx((0.1, 1.25, 2.0))
@@ -455,3 +455,35 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     assert plain.raw == plain.original
     assert not SessionState(home_dir, "s1").last_spooled("Gateway")
     assert not Path(SessionState(home_dir, "s1").folder, GATEWAY_SAVED).exists()
+
+
+def test_a_model_that_refused_its_thinking_is_known_for_it(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """Also after a restart."""
+    passing = conversations.prepare(raw_of(bulky()), _session(1), time.time())
+
+    conversations.replace_refused_without_thinking(passing, all_of_it=True)
+
+    with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
+        assert sticky.models_binding_thinking() == {passing.model}
+    later = conversations.prepare(raw_of(bulky(1)), _session(1), time.time())
+    assert later.settings
+    assert later.settings.is_bound
+
+
+def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
+    conversations: Conversations, home_dir: str
+) -> None:
+    """With a line in the error log; nothing stands in for it."""
+    Path(home_dir, "store").write_text("no folder")
+    raw = raw_of(bulky())
+
+    passing = conversations.prepare(raw, _session(1), time.time())
+
+    (failure,) = logs.recent_failures(home_dir, 0.0)
+    assert failure["event"] == "Gateway"
+    assert (passing.raw, passing.fresh) == (raw, [])
+    assert passing.outcome
+    assert not passing.outcome.is_changed
+    assert conversations._stickiness.last_requests("s1/") == []

@@ -12,9 +12,9 @@ from brimline import models
 from brimline.gauge.forecast import (
     forecast,
     log_speed,
-    mean_log_speeds,
+    mean_log_speed_by_generation,
+    mean_recent_growth_tokens,
     usual_speed,
-    velocity,
 )
 
 READINGS = st.lists(st.integers(), min_size=2, max_size=60)
@@ -43,7 +43,7 @@ def test_there_is_a_forecast_from_the_second_reading_to_the_point() -> None:
     """One reading has no growth; at or over the point nothing is left, whatever the speed."""
     for occupancies in ([], [50_000]):
         assert forecast(occupancies, 60_000, usual_speed("")) is None
-        assert velocity(occupancies) is None
+        assert mean_recent_growth_tokens(occupancies) is None
     for tokens_left in (0, -1, -50_000):
         assert figures(uneven(1_000), tokens_left, usual_speed("")) == (0, 0, 0)
 
@@ -60,7 +60,7 @@ def test_one_large_result_is_no_pace_and_three_are() -> None:
     _, after_three, high = figures(burst, 60_000, speed)
 
     assert 0.8 * usual < after_one < usual
-    assert low <= 60_000 / (velocity(once) or 1)
+    assert low <= 60_000 / (mean_recent_growth_tokens(once) or 1)
     assert after_three < 12
     assert high > 40  # as uneven as these steps are, it may go on as usual
 
@@ -92,7 +92,7 @@ def test_old_and_repeated_readings_change_nothing() -> None:
 
     for same in (occupancies[-21:], twice):
         assert figures(same, 30_000, speed) == figures(occupancies, 30_000, speed)
-        assert velocity(same) == velocity(occupancies)
+        assert mean_recent_growth_tokens(same) == mean_recent_growth_tokens(occupancies)
 
 
 def test_a_drop_is_not_taken_for_slow_growth() -> None:
@@ -132,7 +132,7 @@ def test_more_tokens_left_are_never_fewer_operations(
 @given(st.text() | st.none())
 def test_any_model_name_has_a_usual_speed(model: str | None) -> None:
     """A name nobody has seen yet gets the figures of an unknown model."""
-    speed = usual_speed(models.lookup(model).generation)
+    speed = usual_speed(models.lookup_model(model).generation)
 
     assert 1_000 < speed < 1_500
 
@@ -141,7 +141,7 @@ def test_the_users_own_segments_move_the_shipped_figures() -> None:
     """A few a little, many replace them; for other families too."""
     model, other = "4.5", "4.7"
     fast = [(model, uneven(2_400, requests=40))]
-    learned = [mean_log_speeds(fast * count) for count in (0, 1, 10, 1_000)]
+    learned = [mean_log_speed_by_generation(fast * count) for count in (0, 1, 10, 1_000)]
     speeds = [usual_speed(model, one) for one in learned]
 
     assert speeds == sorted(speeds)
@@ -158,13 +158,13 @@ def test_the_opening_and_drops_are_left_out_of_what_is_learned() -> None:
 
     assert log_speed([20_000, 59_000, *late]) == pytest.approx(math.log(1_000))
     assert log_speed([*late, 65_000]) == pytest.approx(math.log(1_000))
-    assert mean_log_speeds([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
+    assert mean_log_speed_by_generation([("4.5", uneven(1_000, requests=5)), ("", [])]) == {}
 
 
 @given(st.lists(st.lists(st.integers(), max_size=40), max_size=5))
 def test_any_history_can_be_summarised(histories: list[list[int]]) -> None:
     """Whatever the numbers, the statistics make a usable speed."""
-    learned = mean_log_speeds([("", occupancies) for occupancies in histories])
+    learned = mean_log_speed_by_generation([("", occupancies) for occupancies in histories])
 
     assert usual_speed("", learned) > 0
 
@@ -256,7 +256,7 @@ def test_a_few_large_steps_are_a_pace_unless_a_single_one_stands_out() -> None:
         found = forecast(large, 47_000, speed)
         assert found is not None
         assert (found.pace_requests, found.ops > 10) == (pace, not pace)
-        assert found.low <= 47_000 / (velocity(large) or 1) <= found.high
+        assert found.low <= 47_000 / (mean_recent_growth_tokens(large) or 1) <= found.high
 
 
 # Low end, middle, high end, and how many of its own requests each rests on.
@@ -332,6 +332,8 @@ def test_segments_of_a_generation_are_averaged() -> None:
     """Those that tell nothing are left out."""
     slow, fast = [*range(60_000, 90_000, 100)], [60_000, 70_000, 80_000]
 
-    found = mean_log_speeds([("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])])
+    found = mean_log_speed_by_generation(
+        [("a", slow), ("a", fast), ("a", []), ("b", fast), ("c", [1])]
+    )
     assert {name: count for name, (count, _) in found.items()} == {"a": 2, "b": 1}
     assert [mean for _, mean in found.values()] == pytest.approx([7.06, 8.06])

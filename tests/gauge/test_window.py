@@ -241,7 +241,7 @@ def _window(**known: Any) -> Window:
     unknown: dict[str, Any] = dict.fromkeys(EVERYTHING) | {"client": {}}
     facts = unknown | known
     policy = Policy({"context_window": facts.pop("configured")}, facts.pop("client"), [])
-    return resolve_window(policy, models.lookup(facts.pop("model")), **facts)
+    return resolve_window(policy, models.lookup_model(facts.pop("model")), **facts)
 
 
 def _point(**known: Any) -> CompactionPoint:
@@ -259,7 +259,7 @@ def _resolve(**facts: Any) -> CompactionPoint:
     learned = {"points": facts.get("learned")}
     values = {"compaction_tokens": facts["configured"]}
     policy = Policy(values, facts["client"], [], learned=learned)
-    model, remaining = models.lookup(facts["model"]), facts.get("remaining_percent")
+    model, remaining = models.lookup_model(facts["model"]), facts.get("remaining_percent")
     return resolve_compaction(policy, facts["window"], model, facts["version"], remaining)
 
 
@@ -276,7 +276,7 @@ def _resolve(**facts: Any) -> CompactionPoint:
 )
 def test_an_occupancy_proves_the_next_size_up(occupancy: int | None, window: int | None) -> None:
     """Above 200,000 tokens, by millions."""
-    assert brim.proved_window(occupancy) == window
+    assert brim.window_proved_by_occupancy(occupancy) == window
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_the_brim_is_where_the_first_source_says(
 
 def test_newer_clients_compact_the_windows_that_were_seen() -> None:
     """Above them the API refuses; without a version nobody knows."""
-    opus = models.lookup(OPUS)
+    opus = models.lookup_model(OPUS)
     most = opus.compacts_up_to_tokens
     assert most is not None
     for window, ending in ((most, "compaction"), (most + 1, "refusal")):
@@ -369,8 +369,8 @@ def test_newer_clients_compact_the_windows_that_were_seen() -> None:
 
 def test_a_learned_point_is_kept_by_its_settings_and_ending() -> None:
     """A compaction needs no name."""
-    assert brim.learned_key(1, 2, "compaction") == "1:2"
-    assert brim.learned_key(1, 2, "stop") == "1:2:stop"
+    assert brim.key_of_learned_point(1, 2, "compaction") == "1:2"
+    assert brim.key_of_learned_point(1, 2, "stop") == "1:2:stop"
 
 
 @pytest.mark.parametrize(
@@ -393,9 +393,9 @@ def test_a_threshold_belongs_to_its_tier(at: float | None, unit: str, tier: int 
 
 def test_an_ending_of_another_version_is_a_compaction() -> None:
     """As far as words go."""
-    assert brim.goal_of("new") == "compaction"
-    assert brim.describe_ending("stop", 1_000) == "the client ends the session at about 1,000"
-    assert brim.describe_ending(None, 1_000) == "compaction expected at 1,000"
+    assert brim.goal_text_of_ending("new") == "compaction"
+    assert brim.ending_at_text("stop", 1_000) == "the client ends the session at about 1,000"
+    assert brim.ending_at_text(None, 1_000) == "compaction expected at 1,000"
     point = CompactionPoint(5, "x", 9)
     assert (point.expected_tokens, point.enforced, point.ending) == (5, None, "compaction")
     assert CompactionPoint(5, "x", 9, expected_tokens=0).expected_tokens == 0
@@ -404,7 +404,7 @@ def test_an_ending_of_another_version_is_a_compaction() -> None:
 def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known: Any) -> Reading:
     """A reading of a window of 200,000 tokens that is compacted at 167,000."""
     point = CompactionPoint(167_000, "window", 200_000)
-    reading = Reading(Window(200_000, "config"), point, models.lookup(SONNET))
+    reading = Reading(Window(200_000, "config"), point, models.lookup_model(SONNET))
     reading.occupancy_tokens, reading.projected_tokens = occupancy, projected
     reading.margin_tokens = None if projected is None else 167_000 - projected
     for name, value in known.items():
@@ -456,14 +456,17 @@ def test_a_tier_begins_at_so_many_tokens(
 )
 def test_steep_growth_raises_a_tier(tier: int, history: list[int], is_raised: bool) -> None:
     """By one, and never above the last; one step alone is no pace."""
-    assert brim.is_raised(_at(history=history, tier_count=4), tier, 5) is is_raised
+    assert brim.does_growth_raise_tier(_at(history=history, tier_count=4), tier, 5) is is_raised
 
 
 def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
     """Where the unit looks at something else, its distance is no pace to speak of."""
     past = _at(projected=167_001, history=[1_000, 2_000, 3_000], tier_count=4)
     exact = _at(projected=167_000, history=[1_000, 2_000, 3_000], tier_count=4)
-    assert (brim.is_raised(past, 0, 5), brim.is_raised(exact, 0, 5)) == (False, True)
+    assert (brim.does_growth_raise_tier(past, 0, 5), brim.does_growth_raise_tier(exact, 0, 5)) == (
+        False,
+        True,
+    )
 
 
 @pytest.mark.parametrize(("tier", "tokens"), [(0, 9_500), (1, 10_000)])

@@ -77,7 +77,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
     begins = "120,000 of 200,000 tokens in use; compaction expected at 167,000: "
     assert wording.headline(DOCUMENT) == f"{begins}{wording.requests_left_text(DOCUMENT)}."
     without = DOCUMENT | {"forecast_ops_high": None}
-    assert wording.headline(without) == f"{begins}{wording.margin_text(DOCUMENT)}."
+    assert wording.headline(without) == f"{begins}{wording.margin_left_text(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
         assert wording.headline(nothing).startswith("Unknown: no model request")
     assert wording.farewell(UNMEASURED).startswith("It ended before a model request")
@@ -111,7 +111,7 @@ def test_the_model_is_told_the_distance_and_how_it_is_known(
     change: dict[str, Any], text: str
 ) -> None:
     """A window that was guessed says so."""
-    told = wording.distance_text(DOCUMENT | change)
+    told = wording.distance_to_end_text(DOCUMENT | change)
 
     assert told.startswith("Next: ~121,500 of 200,000 tokens (transcript")
     assert text in told
@@ -119,15 +119,19 @@ def test_the_model_is_told_the_distance_and_how_it_is_known(
 
 def test_the_status_line_leaves_out_what_is_unknown() -> None:
     """Past the brim nothing is left."""
-    assert wording.status_line_parts(DOCUMENT | {"tier": 1}) == {
+    assert wording.status_line_parts_by_name(DOCUMENT | {"tier": 1}) == {
         "distance": "45.5k to compaction",
         "used": "60% of 200k window",
         "forecast": "~40 req. (20–60)",
         "tier": "L1",
     }
-    past = wording.status_line_parts(DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0})
+    past = wording.status_line_parts_by_name(
+        DOCUMENT | {"margin_tokens": -5, "forecast_ops_high": 0}
+    )
     assert past == {"distance": "0 to compaction", "used": "60% of 200k window"}
-    assert wording.status_line_parts(UNMEASURED) == {"distance": "200k window, not measured yet"}
+    assert wording.status_line_parts_by_name(UNMEASURED) == {
+        "distance": "200k window, not measured yet"
+    }
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def test_the_line_holds_every_known_limit(five_hour: Any, seven_day: Any, text: 
         for name, limit in named.items()
     }
 
-    assert prompts.limits_line(limits, NOW) == HEAD + text
+    assert prompts.rate_limits_line(limits, NOW) == HEAD + text
 
 
 @pytest.mark.row("S2-44")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import brimline
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ def command(
     event: str, *arguments: str, root: str = ROOT, options: tuple[str, ...] = ()
 ) -> list[str]:
     """The command line that the installer writes for an event."""
-    return [sys.executable, "-I", "-S", *options, "-c", bootstrap(root), event, *arguments]
+    return [sys.executable, "-I", "-S", *options, "-c", bootstrap_code(root), event, *arguments]
 
 
 def environment(world: Path, **extra: str) -> dict[str, str]:
@@ -98,7 +98,7 @@ def loaded_modules(
 ) -> set[str]:
     """What a hook has loaded when it leaves, beyond what an empty interpreter loads."""
     loaded = []
-    for code in (_SPY + bootstrap(root), _SPY + "posix._exit(0)"):
+    for code in (_SPY + bootstrap_code(root), _SPY + "posix._exit(0)"):
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", code, event, *arguments],
             input=json.dumps(payload).encode(),

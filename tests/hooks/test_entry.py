@@ -14,7 +14,7 @@ import pytest
 
 from brimline.fast.bundle import FAST_MODULES
 from brimline.hooks import table
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 from brimline.testing import SessionBuilder, bash_event, event
 
 from .processes import (
@@ -231,7 +231,7 @@ def test_a_transcript_of_somebody_else_is_no_obstacle(session: SessionBuilder) -
         session.reply(160_000)
         Path(session.path).chmod(0)
         done = subprocess.run(
-            [sys.executable, "-I", "-S", "-c", become + bootstrap(ROOT), "PostToolUse"],
+            [sys.executable, "-I", "-S", "-c", become + bootstrap_code(ROOT), "PostToolUse"],
             input=json.dumps(bash_event(session)).encode(),
             env=environment(world),
             capture_output=True,

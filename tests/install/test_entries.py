@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.install import entries
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 # What is written where no launcher can be.
-CODE = ["-I", "-S", "-c", bootstrap("/old/root", "/d")]
+CODE = ["-I", "-S", "-c", bootstrap_code("/old/root", "/d")]
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 
 
@@ -33,7 +33,7 @@ RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
         ("/p", [*CODE[:3], CODE[3].replace("'/d'", "d"), "X"], ("X", None, "/p", *[None] * 3)),
         (
             "/p",
-            ["-I", "-S", "-c", bootstrap("/it's é", "/d)\n"), "statusline", "x"],
+            ["-I", "-S", "-c", bootstrap_code("/it's é", "/d)\n"), "statusline", "x"],
             ("statusline", None, "/p", "/it's é", "/d)\n", "x"),
         ),
         (

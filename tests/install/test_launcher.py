@@ -13,12 +13,12 @@ import pytest
 from brimline.fast import io
 from brimline.hooks import table
 from brimline.install import entries, parts, settingsfile
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 
 from .conftest import ORIGINAL, Home
 
 # What is written where no launcher can be.
-CODE = ["-I", "-S", "-c", bootstrap("/old/root", "/d")]
+CODE = ["-I", "-S", "-c", bootstrap_code("/old/root", "/d")]
 
 
 def write(wired: entries.Wiring) -> None:
@@ -65,7 +65,7 @@ def test_where_a_script_cannot_name_the_interpreter_code_is_given(
     """A blank ends the name, and some systems cut the line after 127 bytes."""
     assert entries.launcher_for(interpreter, home) is None
     assert entries.launcher_for("/" + "x" * 120, home) == f"{home}/bin/hook"
-    code = [interpreter, "-I", "-S", "-c", bootstrap("/r", home), "Stop"]
+    code = [interpreter, "-I", "-S", "-c", bootstrap_code("/r", home), "Stop"]
 
     assert entries.Wiring(interpreter, "/r", home).command("Stop") == code
 

@@ -55,7 +55,7 @@ def test_words_of_the_query_are_marked_for_a_terminal(home_dir: str) -> None:
     """In whatever form they stand there."""
     text = hits.text(hits.document([hit("Two otters and a heron.")], "otter", home_dir))
 
-    assert f"Two {output.strong('otters')} and a heron." in text
+    assert f"Two {output.mark_strong('otters')} and a heron." in text
 
 
 def test_a_hit_says_who_said_it_where_and_when(home_dir: str) -> None:

@@ -60,8 +60,9 @@ def go_on(session: Recorded) -> bytes:
     return session.data[before:]
 
 
+@pytest.mark.parametrize("end", [b"\n", b""])
 def test_thinking_of_turns_made_since_is_left_out_by_the_clients_own_row(
-    session: Recorded,
+    session: Recorded, end: bytes
 ) -> None:
     """It was made behind the purged results: sent behind the originals it would be refused."""
     session.model = "claude-fable-5-2"
@@ -76,12 +77,15 @@ def test_thinking_of_turns_made_since_is_left_out_by_the_clients_own_row(
     session.prompt()
     session.reply(40_000, thought, message_id="msg_since")
     session.reply(40_000, thought, message_id="msg_last")
+    session.data = session.data[:-1] + end
     since, last = session.data[length:], session.parent
 
     session.restore()
 
     assert session.data.startswith(before + since)
-    added = json.loads(session.data[len(before + since) :])
+    rest = session.data[len(before + since) :]
+    assert rest.startswith(b"{" if end else b"\n{")
+    added = json.loads(rest)
     assert added["parentUuid"] == last
     assert added["attachment"] == {
         "type": "thinking_stripped",

@@ -385,3 +385,32 @@ def test_calls_and_results_end_as_they_were_told(session: SessionBuilder) -> Non
     assert found.request_of == {failed: 1, fine: 2}
     assert found.cleared == {fine}
     assert found.last_row["uuid"] == session.parent
+
+
+def test_two_compactions_that_a_resume_undoes_are_undone_together(session: SessionBuilder) -> None:
+    """What was said before the first one is sent; one that holds ends that."""
+    before = session.tool_call(2_000)
+    for number in range(2):
+        session.parent = None
+        session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+        found = taken(session)
+        assert (found.sent.segment, list(found.sent.calls)) == (0, [before]), number
+    session.compact(3_000)
+    between = session.tool_call(2_000)
+    session.parent = None
+    session.row("system", subtype="compact_boundary", compactMetadata={"trigger": "auto"})
+
+    assert list(taken(session).sent.calls) == [between]
+
+
+def test_the_last_row_is_one_of_the_main_thread_with_a_name(session: SessionBuilder) -> None:
+    """What comes next hangs on it."""
+    last = session.prompt()
+    place = taken(session).last_mark
+    session.prompt("aside", isSidechain=True, agentId="g")
+    session.raw('{"type":"mode"}\n{"type":"mode","isSidechain":true}\n')
+
+    found = taken(session)
+
+    assert found.last_row["uuid"] == last["uuid"]
+    assert found.last_mark == place

@@ -193,7 +193,7 @@ def test_a_row_of_models_needs_the_names_that_it_is_about(row: Any) -> None:
 
 def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_names() -> None:
     """As the model would be taken for without the row."""
-    haiku, opus = (models.lookup(name).row for name in ("haiku", "opus"))
+    haiku, opus = (models.lookup_model(name).row for name in ("haiku", "opus"))
     assert haiku["prices"] != opus["prices"]
 
     assert complete_model({"families": ["haiku", "opus"]})["prices"] == haiku["prices"]

@@ -321,11 +321,11 @@ def test_words_that_mean_nothing_are_refused_in_a_sentence(
 
 def test_the_files() -> None:
     """What the client lists, and what the model gets where the hook is silent."""
-    made = slashcommands.files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
+    made = slashcommands.markdown_files(lambda *words: " ".join(["/opt/py/bin/python3", *words]))
     told = "".join(f"== {name}\n{text.decode()}" for name, text in sorted(made.items()))
 
     assert told == (GOLDEN / "files.txt").read_text()
-    assert "card.md" not in slashcommands.files(lambda *_: None)
+    assert "card.md" not in slashcommands.markdown_files(lambda *_: None)
 
 
 def test_status_and_status_line_say_that_it_is_off(home_dir: str, session: SessionBuilder) -> None:

@@ -110,10 +110,10 @@ def test_a_ledger_that_stops_among_the_copies_goes_on_rightly(told: Told) -> Non
     for cut in range(len(lines)):
         record = ledger.Ledger("s")
         Path(session.path).write_bytes(b"".join(lines[:cut]))
-        fold.bring_up_to_date(record, session.path)
+        fold.fold_new_rows(record, session.path)
         record = ledger.from_document(ledger.to_document(record), "s")
         Path(session.path).write_bytes(whole)
-        fold.bring_up_to_date(record, session.path)
+        fold.fold_new_rows(record, session.path)
         assert _of_ledger(record) == expected
 
 
@@ -149,7 +149,7 @@ def _inspected(session: SessionBuilder) -> Any:
 
 def _carried(session: SessionBuilder) -> Any:
     record = ledger.Ledger("s")
-    fold.bring_up_to_date(record, session.path)
+    fold.fold_new_rows(record, session.path)
     return _of_ledger(record)
 
 

@@ -208,3 +208,52 @@ def test_bytes_are_looked_for_in_the_whole_file(tmp_path: Path) -> None:
     ]
     assert not find.holds_bytes(empty, b"x")
     assert not find.holds_bytes(f"{empty}.gone", b"x")
+
+
+@pytest.mark.parametrize(("others", "found"), [(19, "second"), (20, "first")])
+def test_of_later_files_twenty_are_looked_into(
+    build: Callable[..., SessionBuilder], others: int, found: str
+) -> None:
+    """Those written last; one of the same moment as the first is a later one."""
+    build("first", 10, began_with="first")
+    build("second", 10, began_with="first")
+    for number in range(others):
+        build(f"other{number}", 20 + number, began_with="other")
+
+    assert find.latest_of_client("first") == found
+    assert find.latest_of_client("unknown") == "unknown"
+
+
+@pytest.mark.parametrize(("size", "is_refused"), [((1 << 20) - 1, True), (1 << 20, False)])
+def test_of_a_first_line_that_is_longer_than_a_megabyte_nothing_is_known(
+    tmp_path: Path, size: int, is_refused: bool
+) -> None:
+    """It may be a row; a shorter one that does not end is none."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"a":"' + b"x" * (size - 6))
+
+    if is_refused:
+        with pytest.raises(SessionError, match="is not a session's transcript"):
+            find.require_transcript(str(path))
+    else:
+        assert find.require_transcript(str(path)) == str(path)
+    with pytest.raises(SessionError, match=r"^cannot read .*: No such file or directory$"):
+        find.require_transcript(str(tmp_path / "gone"))
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("zz", "no session 'zz' is known: `brimline history` lists them"),
+        ("a", "2 sessions begin with 'a': write more of the id"),
+        ("", "no session '' is known: `brimline history` lists them"),
+    ],
+)
+def test_a_name_that_is_none_or_several_sessions_is_told_in_words(name: str, told: str) -> None:
+    """The whole id is one, though others begin with it."""
+    with pytest.raises(SessionError) as raised:
+        find.only_matching_id(name, ["a1", "a12", "b"])
+
+    assert str(raised.value) == told
+    assert find.only_matching_id("a1", ["a1", "a12", "b"]) == "a1"
+    assert find.only_matching_id("b", ["a1", "a12", "b"]) == "b"

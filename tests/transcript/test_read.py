@@ -114,3 +114,50 @@ def test_rows_are_read_up_to_a_place_where_a_mark_stands(tmp_path: Path) -> None
 
     assert found == [{"b": 2}, {"b": 3}, {"b": 4}, {"c": 5}]
     assert sum(steps) == 40
+
+
+@pytest.mark.parametrize(
+    ("raw", "places", "problem"),
+    [
+        (b'{"a":1}\n', [(0, 7)], None),
+        (b'{"a":1}', [(0, 7)], None),
+        (b'{"a":1}\r\n', [(0, 7)], None),
+        (b'  {"a":1} \n', [(2, 9)], None),
+        (b'{"a":1}{"b":2}\n', [(0, 7), (7, 14)], None),
+        (b'{"a":1} {"b":2} \n', [(0, 7), (8, 15)], None),
+        ('{"ä":1}\n'.encode(), [(0, 8)], None),
+        (' {"ä":1}{"ö":2}\n'.encode(), [(1, 9), (9, 17)], None),
+        (b'\xef\xbb\xbf{"a":1}\n', [(3, 10)], None),
+        ('\ufeff{"ä":1} {"b":2}\n'.encode(), [(3, 11), (12, 19)], None),
+        (b"\xef\xbb\xbf\n", [], "blank"),
+        (b'\xef\xbb\xbf{"a"\n', [], "torn"),
+        (b'{"a":"\xff"}{"b":2}\n', [(0, 9), (9, 16)], None),
+        (b'{"a":1}}\n', [(0, 7)], "invalid"),
+    ],
+)
+def test_each_object_has_its_place_in_bytes(
+    raw: bytes, places: list[tuple[int, int]], problem: str | None
+) -> None:
+    """Whatever stands before, between and behind; the only one of a sound line is its row."""
+    (line,) = lines(raw)
+
+    assert [(record.start, record.end) for record in line.records] == places
+    assert line.problem == problem
+    is_row = len(places) == 1 and problem is None
+    assert line.only_row == (line.records[0].value if is_row else None)
+    assert line.is_ended is raw.endswith(b"\n")
+    assert line.exact is (b"\xff" not in raw)
+
+
+@pytest.mark.parametrize(("longest", "parts"), [(8, [None, None]), (7, [0, None])])
+def test_a_line_is_long_beyond_the_limit_with_its_end(
+    longest: int, parts: list[int | None]
+) -> None:
+    """Lines are numbered and placed from where the stream is."""
+    found = list(read.lines(io.BytesIO(b'{"a":1}\n{}\n'), offset=100, longest=longest))
+    whole = b"".join(line.raw for line in found)
+
+    assert whole == b'{"a":1}\n{}\n'
+    assert [line.part for line in found] == parts
+    assert (found[-1].number, found[-1].offset) == (2, 108)
+    assert (found[0].number, found[0].offset) == (1, 100)

@@ -71,7 +71,7 @@ def _told(path: str, home_dir: str) -> Any:
 
 def _carried(path: str, _home_dir: str) -> Any:
     record = ledger.Ledger("s")
-    fold.bring_up_to_date(record, path)
+    fold.fold_new_rows(record, path)
     messages = [message["text"] for message in record.messages]
     return messages, record.notes, record.changed, [*record.commands], [*record.checks]
 

@@ -58,7 +58,7 @@ def load(home_dir: str, session_id: str) -> Budget:
     budget = Budget()
     for line in json.read_lines(_budget_file(home_dir, session_id), _LARGEST_BYTES):
         item = line.get("add")
-        if isinstance(item, dict) and _is_item(item):
+        if isinstance(item, dict) and _is_valid_item(item):
             budget.items.setdefault(item["id"], item)
         named = budget.items.get(str(line.get("id")))
         if named is not None:
@@ -154,7 +154,7 @@ def pinned_safety_and_task_texts(home_dir: str, session_id: str) -> list[list[st
     ]
 
 
-def _is_item(item: dict[str, Any]) -> bool:
+def _is_valid_item(item: dict[str, Any]) -> bool:
     """Whether a line was written by `add`."""
     return (
         item.get("compartment") in SHARES

@@ -52,7 +52,7 @@ def run_operation(
         for name in names:
             if name not in allowed:
                 raise StateError(f"there is no {kind} {name[:40]!r}: use {', '.join(allowed)}")
-    place = Place(home_dir, session_id, window_tokens or models.lookup(None).window_tokens)
+    place = Place(home_dir, session_id, window_tokens or models.lookup_model(None).window_tokens)
     return {"operation": operation} | OPERATIONS[operation](place, present)
 
 
@@ -60,8 +60,8 @@ def _show_compartments(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Every compartment, and beside them what is really in the window."""
     return {
         "window_tokens": place.window_tokens,
-        "compartments": _fill_levels(place),
-        "measured": _measured_parts(place.session_id),
+        "compartments": _fill_level_of_compartments(place),
+        "measured": _measured_tokens_by_part(place.session_id),
     }
 
 
@@ -74,10 +74,10 @@ def _add_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
         raise StateError("`pinned` is true or false")
     item = {"compartment": compartment, "text": text, "priority": priority, "pinned": pinned}
     made = items.add_item(place.home_dir, place.session_id, item)
-    return {"item": made, "alerts": _nearly_full(place, [compartment])}
+    return {"item": made, "alerts": _nearly_full_ones(place, [compartment])}
 
 
-def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _apply_action_to_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Do something to the one item that an id, or its beginning, names."""
     item = _find_item_by_id(place, given)
     if what == "unpin" and item["compartment"] == items.SAFETY:
@@ -92,26 +92,26 @@ def _change_item(what: str, place: Place, given: dict[str, Any]) -> dict[str, An
 def _evict_item(place: Place, given: dict[str, Any]) -> dict[str, Any]:
     """Take out one item: the named one, or the next of a compartment."""
     if "id" in given:
-        return _change_item("evict", place, given)
+        return _apply_action_to_item("evict", place, given)
     compartment = _require_compartment(given)
     free = items.evictable_in_order(_load_budget(place).items_in(compartment))
     if not free:
         raise StateError(f"{compartment} holds nothing that is not pinned")
-    return _change_item("evict", place, {"id": free[0]["id"]})
+    return _apply_action_to_item("evict", place, {"id": free[0]["id"]})
 
 
 def _evict_excess(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     """Take out what is too much, compartment by compartment."""
     gone = items.items_to_evict(_load_budget(place), place.window_tokens)
     items.append_actions(place.home_dir, place.session_id, "evict", [item["id"] for item in gone])
-    return {"evicted": gone, "alerts": _nearly_full(place)}
+    return {"evicted": gone, "alerts": _nearly_full_ones(place)}
 
 
-def _estimate_text(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
+def _estimate_text_tokens(_place: Place, given: dict[str, Any]) -> dict[str, Any]:
     return {"tokens": items.estimate_tokens(_require_text(given))}
 
 
-def _show_log(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
+def _list_evictions(place: Place, _given: dict[str, Any]) -> dict[str, Any]:
     return {"log": _load_budget(place).log}
 
 
@@ -124,14 +124,14 @@ def _list_items(place: Place, given: dict[str, Any]) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[[Place, dict[str, Any]], dict[str, Any]]] = {
     "get": _show_compartments,
     "add": _add_item,
-    "remove": partial(_change_item, "remove"),
-    "pin": partial(_change_item, "pin"),
-    "unpin": partial(_change_item, "unpin"),
+    "remove": partial(_apply_action_to_item, "remove"),
+    "pin": partial(_apply_action_to_item, "pin"),
+    "unpin": partial(_apply_action_to_item, "unpin"),
     "evict": _evict_item,
     "enforce": _evict_excess,
-    "estimate": _estimate_text,
-    "alerts": lambda place, _given: {"alerts": _nearly_full(place)},
-    "log": _show_log,
+    "estimate": _estimate_text_tokens,
+    "alerts": lambda place, _given: {"alerts": _nearly_full_ones(place)},
+    "log": _list_evictions,
     "list": _list_items,
 }
 
@@ -165,7 +165,7 @@ def _find_item_by_id(place: Place, arguments: dict[str, Any]) -> dict[str, Any]:
     return by_id[fitting[0]]
 
 
-def _fill_levels(place: Place) -> list[dict[str, Any]]:
+def _fill_level_of_compartments(place: Place) -> list[dict[str, Any]]:
     budget, found = _load_budget(place), []
     for name, share in items.SHARES.items():
         inside, room = budget.items_in(name), items.capacity_tokens(name, place.window_tokens)
@@ -184,16 +184,16 @@ def _fill_levels(place: Place) -> list[dict[str, Any]]:
     return found
 
 
-def _nearly_full(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
+def _nearly_full_ones(place: Place, names: Iterable[str] = items.SHARES) -> list[dict[str, Any]]:
     """The compartments that are nearly full, or more than full."""
     return [
         one
-        for one in _fill_levels(place)
+        for one in _fill_level_of_compartments(place)
         if one["name"] in names and one["percent"] >= items.ALERT_PERCENT
     ]
 
 
-def _measured_parts(session_id: str) -> dict[str, int]:
+def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
         found = composition.compose_entries(pieces.entries(find.transcript_with_id(session_id)))
@@ -206,7 +206,7 @@ def text(document: dict[str, Any]) -> str:
     """What was done, or found, in a few lines."""
     lines = [_compartment_line(one) for one in document.get("compartments", [])]
     if document.get("measured"):
-        lines += _measured_lines(document["measured"])
+        lines += _measured_part_lines(document["measured"])
     if "item" in document:
         lines.append(f"{_DONE[document['operation']]} {_item_line(document['item'])}")
     if "evicted" in document:
@@ -216,12 +216,12 @@ def text(document: dict[str, Any]) -> str:
     if "tokens" in document:
         lines.append(f"About {document['tokens']:,} tokens (a token per four bytes).")
     lines += map(_item_line, document.get("items", []))
-    lines += map(_log_line, document.get("log", []))
+    lines += map(_eviction_line, document.get("log", []))
     lines += [f"Nearly full: {_compartment_line(one)}" for one in document.get("alerts", [])]
     return "\n".join(lines) or "Nothing."
 
 
-def _measured_lines(parts: dict[str, int]) -> list[str]:
+def _measured_part_lines(parts: dict[str, int]) -> list[str]:
     return [
         "Measured, not managed: what the window consists of, in tokens, shared out",
         "by the lengths of the texts:",
@@ -229,7 +229,7 @@ def _measured_lines(parts: dict[str, int]) -> list[str]:
     ]
 
 
-def _log_line(entry: dict[str, Any]) -> str:
+def _eviction_line(entry: dict[str, Any]) -> str:
     return f"{entry['id']}  {entry['compartment']}, {entry['tokens']:,} tokens: {entry['preview']}"
 
 

@@ -61,7 +61,7 @@ def summary_instructions(ledger: Ledger, own: str = "") -> str:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
     room = min(_NOTES_CHARACTERS, most - len(f"{general}\n\n{title}"))
-    notes = _fitting(_note_lines(ledger), room)
+    notes = _fitting(_open_note_lines(ledger), room)
     return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 
 
@@ -87,7 +87,7 @@ def card_text(
     opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / 1_000_000))
-    notes = _section("Notes", _fitting(_note_lines(ledger), _NOTES_CHARACTERS))
+    notes = _section("Notes", _fitting(_open_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
     rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))
     fixed = opening + notes + kept + rules
@@ -97,7 +97,7 @@ def card_text(
     return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
-def card_after_moving_out(
+def card_text_after_moving_out(
     ledger: Ledger, moved: Mapping[str, Any], *, pinned: Sequence[Sequence[str]] = ()
 ) -> str:
     """What the model gets after a compaction without a model, which leaves all that was said.
@@ -116,12 +116,12 @@ def card_after_moving_out(
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [
         *_fitting(_pinned_budget_lines(pinned), _PINNED_CHARACTERS),
-        *_fitting(_note_lines(ledger, "person"), _NOTES_CHARACTERS),
+        *_fitting(_open_note_lines(ledger, "person"), _NOTES_CHARACTERS),
     ]
     return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
 
 
-def _note_lines(ledger: Ledger, source: str = "") -> list[str]:
+def _open_note_lines(ledger: Ledger, source: str = "") -> list[str]:
     """Notes that still hold, all or of one source, newest first, because the oldest give way."""
     open_notes = [
         note
@@ -159,7 +159,7 @@ def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
 
 def _state_section(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
-    worked = list(dict.fromkeys(_command_line(line) for line, _ in reversed(ledger.worked)))[:3]
+    worked = list(dict.fromkeys(_command_bullet(line) for line, _ in reversed(ledger.worked)))[:3]
     repeated = [
         line for line in dict.fromkeys(_repeated_command_lines(ledger)) if line not in worked
     ]
@@ -216,14 +216,14 @@ def _check_lines(ledger: Ledger) -> list[str]:
     for check in reversed(ledger.checks.values()):
         end = flatten(str(check.get("end") or ""), 80)
         lines.append(
-            f"{_command_line(str(check.get('command')), 90)}: {flatten(str(check['result']), 60)}"
+            f"{_command_bullet(str(check.get('command')), 90)}: {flatten(str(check['result']), 60)}"
             + (", before later edits" if check.get("edited") else "")
             + (f", ended: {end}" if end else "")
         )
     return list(dict.fromkeys(lines))
 
 
-def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
+def _command_bullet(command: str, most: int = _LINE_CHARACTERS) -> str:
     lines = [line.strip() for line in command.replace(" 2>&1", "").split("\n")]
     return f"- `{flatten(' ⏎ '.join(filter(None, lines)), most)}`"
 
@@ -231,7 +231,7 @@ def _command_line(command: str, most: int = _LINE_CHARACTERS) -> str:
 def _repeated_command_lines(ledger: Ledger) -> list[str]:
     """Commands of a shape that ran more than once, the latest first: those are run again."""
     return [
-        _command_line(ran["line"]) + (" (in the background)" if ran.get("background") else "")
+        _command_bullet(ran["line"]) + (" (in the background)" if ran.get("background") else "")
         for ran in reversed(ledger.commands.values())
         if ran.get("first") != ran.get("last")
     ]
@@ -258,7 +258,7 @@ def _messages_section(ledger: Ledger, room: int) -> str:
     shown = ""
     for message in reversed(ledger.messages):
         text = flatten(message["text"], _MESSAGE_CHARACTERS + 1)
-        line = "\n- " + _message_label(message) + text + paste_size_text(message)
+        line = "\n- " + _label_of_message_kind(message) + text + paste_size_text(message)
         if f"\n- {text}\n" in shown or (len(text) >= _CONTAINED_CHARACTERS and text in shown):
             continue
         if left_out or len(line) > room - _LINE_CHARACTERS:
@@ -276,7 +276,7 @@ def _messages_section(ledger: Ledger, room: int) -> str:
     return title + "".join(kept)
 
 
-def _message_label(message: dict[str, object]) -> str:
+def _label_of_message_kind(message: dict[str, object]) -> str:
     kind = str(message.get("kind"))
     return f"({flatten(kind)}) " if kind == "answer" or kind.startswith("refusing") else ""
 
@@ -287,16 +287,16 @@ def paste_size_text(message: dict[str, object]) -> str:
     return f" [first line of {size:,} characters]" if isinstance(size, int) else ""
 
 
-def is_held_by_summary(message: dict[str, object], summary: str) -> bool:
+def does_summary_hold(message: dict[str, object], summary: str) -> bool:
     """Whether a summary, on one line, holds a message word for word."""
-    part = part_a_summary_must_hold(message)
+    part = message_beginning_on_one_line(message)
     # No letter or digit goes on from one of its own.
     before = r"(?<![^\W_])" if part[:1].isalnum() else ""
     after = r"(?![^\W_])" if part[-1:].isalnum() else ""
     return re.search(before + re.escape(part) + after, summary) is not None
 
 
-def part_a_summary_must_hold(message: dict[str, object]) -> str:
+def message_beginning_on_one_line(message: dict[str, object]) -> str:
     """What of a message has to be in a text that is said to hold it."""
     return " ".join(str(message["text"]).split())[:_MESSAGE_CHARACTERS].rstrip()
 

@@ -66,16 +66,16 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
         "transcript": transcript,
         "project": project_dir,
         "reading": figures,
-        "git": git.describe(project_dir) if project_dir else {},
+        "git": git.branch_head_and_changed_files(project_dir) if project_dir else {},
         "ledger": ledger.to_document(record),
     }
     problem = ""
     for _ in range(_TRIES):
         try:
-            kept = _store_files(home_dir, record.session, project_dir, critical_files)
+            kept = _store_critical_files(home_dir, record.session, project_dir, critical_files)
             document["files"] = kept
             texts = {
-                MARKDOWN: markdown(document, record),
+                MARKDOWN: checkpoint_markdown(document, record),
                 DOCUMENT: json.dumps(document, indent=1, ensure_ascii=False) + "\n",
             }
             for name, text in texts.items():
@@ -88,7 +88,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     raise StateError(f"the checkpoint in {folder} could not be saved: {problem}")
 
 
-def age_s(home_dir: str, session_id: str) -> float:
+def last_checkpoint_age_s(home_dir: str, session_id: str) -> float:
     """How long ago the last checkpoint of a session was saved; very long ago without any."""
     path = f"{paths.carry_session_dir(home_dir, session_id)}/{DOCUMENT}"
     return time.time() - file_time(path)
@@ -102,10 +102,10 @@ def compaction_refusal_text(error: StateError) -> str:
     )
 
 
-def markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
+def checkpoint_markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
     lines = [f"# Checkpoint of session {document['session']}", "", *_circumstance_lines(document)]
-    sections = _work_by_title(record)
+    sections = _section_entries_by_title(record)
     sections["Messages of the user"] = [_message_text(message) for message in record.messages]
     sections["Kept files"] = [
         _bullet("", f"{file['path']}: {file['key'] or file['problem']}")
@@ -133,7 +133,7 @@ def _circumstance_lines(document: dict[str, Any]) -> list[str]:
     return lines if occupancy is None else [*lines, f"- tokens in use: {occupancy:,}"]
 
 
-def _work_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
+def _section_entries_by_title(record: ledger.Ledger) -> dict[str, list[str]]:
     """What was done and is to be done, by title."""
     checks = record.checks.values()
     return {
@@ -164,7 +164,7 @@ def _message_text(message: dict[str, Any]) -> str:
     return f"- {at}{end}\n{quote(text)}" if "\n" in text else _bullet(f"{at} ", text) + end
 
 
-def _store_files(
+def _store_critical_files(
     home_dir: str, session: str, project_dir: str, critical_files: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Critical files by the hash of their content; one that is missing is said to be."""

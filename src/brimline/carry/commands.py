@@ -25,7 +25,7 @@ DOUBTFUL = "exit 0, though its output tells of failures"
 _NO_OUTPUT = "(Bash completed with no output)"
 
 
-def _word_set(text: str) -> frozenset[str]:
+def _set_of_words(text: str) -> frozenset[str]:
     """A set of words, as they stand in a text."""
     return frozenset(text.split())
 
@@ -38,13 +38,13 @@ _SIMILAR = 0.6
 
 _ENDS_LIST = (";", "&", "\n")
 _COMMENTS = re.compile(r"\A(?:\s*#[^\n]*\n)+")
-_CHECKERS = _word_set("""
+_CHECKERS = _set_of_words("""
     pytest tox nox jest vitest mocha ava cypress rspec phpunit pest ctest gotestsum bats eslint
     biome oxlint stylelint prettier tsc vue-tsc mypy pyright basedpyright pyre ruff flake8 pylint
     black isort bandit golangci-lint staticcheck shellcheck hadolint rubocop standardrb phpstan
     psalm ktlint detekt swiftlint checkstyle lint-imports
 """)
-_RUNNERS = _word_set("""
+_RUNNERS = _set_of_words("""
     go cargo npm pnpm yarn bun deno make gmake just task mise rake gradle gradlew mvn mvnw ant
     dotnet swift xcodebuild bazel bazelisk buck2 mix rebar3 flutter dart zig sbt lein stack cabal
     composer nx turbo moon meson ninja cmake python python3 node php elm gleam hatch pdm
@@ -58,7 +58,7 @@ _ONLY_ASKS = {
     *("--collect-only", "--co", "--list", "--listTests", "--dry-run", "--just-print"),
 }
 # What runs other commands, or decides by their exit: theirs is not told by the line's.
-_OPAQUE = _word_set("""
+_OPAQUE = _set_of_words("""
     ! { if then else elif fi for while until do done case esac eval exit trap function bash sh zsh
     nohup xargs parallel watch ssh docker
 """)
@@ -76,7 +76,7 @@ _PULL = re.compile(r"https?://[^\s\"'<>]+/(?:pull|merge_requests|pull-requests)/
 # The client's closing tag, and what a task runner prints before it starts another program.
 _NO_ENDING = re.compile(r"</|\[[^\]]*\] \$ ")
 _RESET_MODES = {"--hard", "--soft", "--mixed", "--keep", "--merge"}
-_LOOKING = _word_set("""
+_LOOKING = _set_of_words("""
     cat head tail less ls ll pwd cd echo printf which whoami date wc true sleep tree stat file type
     test mkdir grep rg find sed awk
 """)
@@ -86,21 +86,21 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
     """Take in a command that has run."""
     command = _COMMENTS.sub("", command)
     steps = shell.split_commands(command)
-    if any(map(_is_opaque, steps)):
-        mark_named_checks_unknown(ledger, command)
+    if any(map(_has_unclear_exit, steps)):
+        mark_checks_in_command_unknown(ledger, command)
         return
     checks = [place for place, step in enumerate(steps) if _is_check(step)]
     for place in checks:
         _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
-        _note_commits_and_pulls(ledger, steps, output)
-        _note_success(ledger, line, steps, checks, at)
+        _note_commits_and_prs(ledger, steps, output)
+        _note_successful_command(ledger, line, steps, checks, at)
     elif not checks:
         ledger.failed = [*ledger.failed, line][-_MOST_FAILED:]
 
 
-def mark_named_checks_unknown(ledger: Ledger, command: str) -> None:
+def mark_checks_in_command_unknown(ledger: Ledger, command: str) -> None:
     """Take in a command whose exit tells nothing: of checks in it the last result is unknown."""
     for key, check in ledger.checks.items():
         words = key.rpartition("\0")[2].split()
@@ -110,11 +110,11 @@ def mark_named_checks_unknown(ledger: Ledger, command: str) -> None:
 
 def note_background_run(ledger: Ledger, command: str, at: str | None) -> None:
     """Take in a command that goes on while the assistant works."""
-    mark_named_checks_unknown(ledger, command)
+    mark_checks_in_command_unknown(ledger, command)
     _note_command(ledger, _COMMENTS.sub("", command)[:_LONGEST_COMMAND], at, background=True)
 
 
-def _is_opaque(step: shell.Command) -> bool:
+def _has_unclear_exit(step: shell.Command) -> bool:
     starters = (*step.words[: step.before], step.program)
     return step.operator in ("(", ")") or not _OPAQUE.isdisjoint(starters)
 
@@ -165,18 +165,18 @@ def _note_check(
     alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
-        check["end"] = _telling_last_line(output)
+        check["end"] = _last_line_if_telling(output)
     words = [word for word in steps[at].words if not word.startswith("-")]
     key = "\0".join([*folders, " ".join(words)])
     put_last(ledger.checks, key, check, _MOST_CHECKS)
 
 
-def _telling_last_line(output: str) -> str:
+def _last_line_if_telling(output: str) -> str:
     end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
 
-def _note_success(
+def _note_successful_command(
     ledger: Ledger, line: str, steps: list[shell.Command], checks: list[int], at: str | None
 ) -> None:
     """Keep a command that ended without an error, where that can be told from its exit."""
@@ -211,7 +211,7 @@ def _note_worked_after_failure(ledger: Ledger, line: str) -> None:
             return
 
 
-def _note_commits_and_pulls(ledger: Ledger, steps: list[shell.Command], output: str) -> None:
+def _note_commits_and_prs(ledger: Ledger, steps: list[shell.Command], output: str) -> None:
     """Keep the commits and pull requests that a command made."""
     for step in steps:
         words = step.own

@@ -59,7 +59,7 @@ _PRINT_BYTES = 256
 _LINES_BETWEEN_LOOKS = 100
 
 
-def bring_up_to_date(
+def fold_new_rows(
     ledger: Ledger,
     transcript: str | None,
     *,
@@ -80,14 +80,14 @@ def bring_up_to_date(
         return False
     with file:
         size = file.seek(0, 2)
-        start = _folded_up_to(file, ledger, size)
+        start = _offset_folded_up_to(file, ledger, size)
         if start >= size:
             return False
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_to_line_after(file, ledger, start, size - most_bytes)
         file.seek(start)
         end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
-        ledger.cursor = {"offset": end, "print": _fingerprint_before(file, end)}
+        ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
 
@@ -95,7 +95,7 @@ def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: f
     """Take in line after line; returns where the last of them ends."""
     end = start
     for line in lines:
-        rows = _telling_rows(line)
+        rows = _rows_worth_folding(line)
         if not line.is_ended and line.part is None and not rows:
             break  # still being written
         for fields in rows:
@@ -114,10 +114,10 @@ def cursor_at_end(transcript: str | None) -> dict[str, Any]:
         return {}
     with file:
         end = file.seek(0, 2)
-        return {"offset": end, "print": _fingerprint_before(file, end)}
+        return {"offset": end, "print": _hash_of_bytes_before(file, end)}
 
 
-def _telling_rows(line: read.Line) -> list[dict[str, Any]]:
+def _rows_worth_folding(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
     is_other = raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw
@@ -155,7 +155,7 @@ def _note_folder_branch_and_origin(ledger: Ledger, fields: dict[str, Any]) -> No
         ledger.branch = clean(branch)
 
 
-def _keep_unanswered_calls(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
+def _keep_calls_until_answered(ledger: Ledger, fields: dict[str, Any], _at: str | None) -> None:
     for call in row.main_thread_calls(fields):
         arguments = {
             name: value[:_CALL_CHARACTERS] if isinstance(value, str) else value
@@ -194,7 +194,7 @@ def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> N
 
 
 _BY_KIND = {
-    "assistant": _keep_unanswered_calls,
+    "assistant": _keep_calls_until_answered,
     "user": _fold_user_row,
     "attachment": _fold_attachment,
     "queue-operation": _fold_queue_row,
@@ -252,20 +252,20 @@ def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
     if answer.arguments.get("run_in_background") and not result.is_error:
         commands.note_background_run(ledger, command, answer.at)
     elif result.record.get("interrupted") or result.record.get("backgroundTaskId"):
-        commands.mark_named_checks_unknown(ledger, command)
+        commands.mark_checks_in_command_unknown(ledger, command)
     elif command:
         output = result.text[-_OUTPUT_CHARACTERS:]
         commands.note_run(ledger, command, output, answer.at, failed=result.is_error)
 
 
 def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
-    path = clean(clienttools.file_of(answer.arguments))
+    path = clean(clienttools.file_of_call(answer.arguments))
     if path and path not in ledger.changed:
         put_last(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
 
 
 def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
-    path = clean(clienttools.file_of(answer.arguments))
+    path = clean(clienttools.file_of_call(answer.arguments))
     if not path:
         return
     put_last(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
@@ -281,7 +281,7 @@ def _count_subagent(ledger: Ledger, _: _Answer) -> None:
     ledger.subagents += 1
 
 
-def _note_plan(ledger: Ledger, answer: _Answer) -> None:
+def _note_plan_file(ledger: Ledger, answer: _Answer) -> None:
     ledger.plan = clean(row.as_text(answer.result.record.get("filePath"))) or ledger.plan
 
 
@@ -307,7 +307,7 @@ def _note_listed_tasks(ledger: Ledger, answer: _Answer) -> None:
     _update_tasks(ledger, answer.result.record.get("tasks"))
 
 
-def _replace_todos(ledger: Ledger, answer: _Answer) -> None:
+def _replace_tasks_by_todos(ledger: Ledger, answer: _Answer) -> None:
     todos = [todo for todo in answer.arguments.get("todos") or [] if isinstance(todo, dict)]
     ledger.tasks.clear()
     _update_tasks(ledger, [{**todo, "id": str(number)} for number, todo in enumerate(todos)])
@@ -318,12 +318,12 @@ _BY_TOOL: dict[str, Callable[[Ledger, _Answer], None]] = {
     "Read": _note_read_file,
     **dict.fromkeys(clienttools.EDITING, _note_changed_file),
     **dict.fromkeys(clienttools.DELEGATING, _count_subagent),
-    "ExitPlanMode": _note_plan,
+    "ExitPlanMode": _note_plan_file,
     "mcp__brimline__note": _note_models_decision,
     "TaskCreate": _note_created_task,
     "TaskUpdate": _note_updated_task,
     "TaskList": _note_listed_tasks,
-    "TodoWrite": _replace_todos,
+    "TodoWrite": _replace_tasks_by_todos,
 }
 
 
@@ -350,12 +350,12 @@ def _update_task(ledger: Ledger, number: str, fields: dict[str, Any]) -> None:
             del ledger.tasks[next(iter(ledger.tasks))]
 
 
-def _folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
+def _offset_folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
     """Where the ledger left off; the beginning where the file is not the one that it was."""
     offset = ledger.cursor.get("offset")
     if not isinstance(offset, int) or not 0 <= offset <= size:
         return 0
-    return offset if _fingerprint_before(file, offset) == ledger.cursor.get("print") else 0
+    return offset if _hash_of_bytes_before(file, offset) == ledger.cursor.get("print") else 0
 
 
 def _skip_to_line_after(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
@@ -366,7 +366,7 @@ def _skip_to_line_after(file: BinaryIO, ledger: Ledger, start: int, target: int)
     return reached
 
 
-def _fingerprint_before(file: BinaryIO, end: int) -> str:
+def _hash_of_bytes_before(file: BinaryIO, end: int) -> str:
     """The bytes just before a place, by their hash: a file that was rewritten has others there."""
     file.seek(max(0, end - _PRINT_BYTES))
     return blake2b(file.read(min(end, _PRINT_BYTES)), digest_size=8).hexdigest()

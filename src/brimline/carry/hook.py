@@ -66,15 +66,15 @@ def session_start(turn: Turn) -> Decision | None:
     from brimline.fast import io
 
     source, pid = turn.event.source, io.env("CLAUDE_PID")
-    previous = links.session_of_client(turn.home, pid) if source == "clear" else None
+    previous = links.last_session_of_client(turn.home, pid) if source == "clear" else None
     turn.attempt("links", links.note_session_of_client, turn.home, pid, turn.state.session_id)
     text = ""
     if source == "compact":
-        text = _make_card(turn)
+        text = _make_card_text(turn)
     elif source == "clear":
-        text = links.link_and_point_after_clear(turn.home, turn.state.session_id, previous)
+        text = links.link_and_tell_session_before_clear(turn.home, turn.state.session_id, previous)
     elif source == "startup":
-        left = links.unfinished_session(turn.home, turn.project)
+        left = links.last_unfinished_session(turn.home, turn.project)
         text = links.pointer_text("in the last session of this project", left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
@@ -87,7 +87,7 @@ def post_compact(turn: Turn) -> None:
     from brimline.carry import card, ledger, notes
 
     record = notes.merge_notes_into(turn.home, ledger.load(turn.home, turn.state.session_id))
-    held = sum(card.is_held_by_summary(message, summary) for message in record.messages)
+    held = sum(card.does_summary_hold(message, summary) for message in record.messages)
     size = turn.state.last_spooled("Carded").get("characters", 0)
     turn.spool_event("Carried", messages=len(record.messages), held=held, card_characters=size)
 
@@ -134,7 +134,7 @@ def session_end(turn: Turn) -> None:
     from brimline.carry import links
 
     record = _current_ledger(turn)
-    turn.attempt("links", links.note_or_clear_unfinished, turn.home, turn.project, record)
+    turn.attempt("links", links.note_or_drop_unfinished, turn.home, turn.project, record)
     place = turn.values["carry.daily_note"]
     if place:
         from brimline.carry import daily_note
@@ -149,7 +149,7 @@ def tidy(turn: Turn, until: float) -> None:
     links.delete_old_session_folders(turn.home, turn.state.session_id, _KEEP_DAYS * 86_400, until)
     if turn.values["carry.enabled"]:
         record = ledger.load(turn.home, turn.state.session_id)
-        if fold.bring_up_to_date(record, turn.event.transcript, until=until):
+        if fold.fold_new_rows(record, turn.event.transcript, until=until):
             ledger.save(turn.home, record)
 
 
@@ -169,22 +169,22 @@ def _current_ledger(turn: Turn) -> Ledger:
 
     record = ledger.load(turn.home, turn.state.session_id)
     transcript = turn.event.transcript
-    changed = fold.bring_up_to_date(record, transcript, most_bytes=_MOST_BYTES)
+    changed = fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES)
     adopted = turn.attempt("fork", links.adopt_origin_of_fork, turn.home, record, transcript)
     if changed or adopted:
         turn.attempt("ledger", ledger.save, turn.home, record)
     return notes.merge_notes_into(turn.home, record)
 
 
-def _make_card(turn: Turn) -> str:
+def _make_card_text(turn: Turn) -> str:
     from brimline.carry import card, checkpoint
 
     # A disk that is full keeps no mark either.
-    age_s = checkpoint.age_s(turn.home, turn.state.session_id)
+    age_s = checkpoint.last_checkpoint_age_s(turn.home, turn.state.session_id)
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
     moved = turn.state.just_moved_out()
     if moved:
-        return card.card_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
+        return card.card_text_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
     text = card.card_text(
         _current_ledger(turn),
         turn.policy.marked,

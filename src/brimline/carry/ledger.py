@@ -86,7 +86,7 @@ def put_last(entries: dict[str, Any], name: str, value: Any, most: int) -> None:
         del entries[next(iter(entries))]
 
 
-def item_id(kind: str, text: str) -> str:
+def id_of_note_or_message(kind: str, text: str) -> str:
     """Eight digits that name a note or a message on the command line."""
     return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
@@ -98,7 +98,7 @@ def add_message(ledger: Ledger, text: str, at: str | None, kind: str) -> None:
     if is_paste(text):
         message["size"] = len(text)
         message["text"] = next(line.strip() for line in text.split("\n") if line.strip())
-    message["id"] = item_id(str(at), message["text"])
+    message["id"] = id_of_note_or_message(str(at), message["text"])
     ids = {earlier["id"] for earlier in ledger.messages}
     if message["id"] not in ids and message["id"] not in ledger.forgotten:
         ledger.messages.append(message)
@@ -117,7 +117,7 @@ def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user"
     text = clean(text.strip())
     if not text:
         return
-    note_id = item_id(kind, text)
+    note_id = id_of_note_or_message(kind, text)
     # Written again it is news: what was done or forgotten before does not count any more.
     note = {"id": note_id, "kind": kind, "text": text, "at": at, "source": source}
     put_last(ledger.notes, note_id, note, _MOST_NOTES)
@@ -164,7 +164,7 @@ def forget_item(home_dir: str, session_id: str, item: str) -> None:
     save(home_dir, record)
 
 
-def ledger_to_fold_anew(record: Ledger) -> Ledger:
+def empty_ledger_of_same_session(record: Ledger) -> Ledger:
     """A ledger that is to be folded from the beginning; whose it is and goes on from stays."""
     fresh = Ledger(record.session)
     fresh.previous, fresh.forgotten = record.previous, record.forgotten
@@ -200,10 +200,10 @@ def _is_sound(ledger: Ledger) -> bool:
     return (
         all(isinstance(text, str) for text in texts)
         and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
-        and all(_has_texts(value, names) for names, values in with_texts for value in values)
+        and all(_holds_texts(value, names) for names, values in with_texts for value in values)
     )
 
 
-def _has_texts(value: Any, names: tuple[str, ...]) -> bool:
+def _holds_texts(value: Any, names: tuple[str, ...]) -> bool:
     """Whether a JSON value is an object with these texts."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)

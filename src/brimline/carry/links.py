@@ -40,7 +40,7 @@ def note_session_of_client(home_dir: str, pid: str | None, session_id: str) -> N
     io.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
 
 
-def session_of_client(home_dir: str, pid: str | None) -> str | None:
+def last_session_of_client(home_dir: str, pid: str | None) -> str | None:
     """The session that a client ran before this one; None where that is not known."""
     path = f"{paths.carry_dir(home_dir)}/{CLIENTS}/{pid}"
     if not _is_pid(pid) or not _is_recent_file(path):
@@ -52,28 +52,28 @@ def session_of_client(home_dir: str, pid: str | None) -> str | None:
     return session if paths.safe_session_id(session) == session else None
 
 
-def note_or_clear_unfinished(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
+def note_or_drop_unfinished(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
-    path = _unfinished_file(home_dir, project_dir)
-    left = _open_ends(record)
+    path = _unfinished_session_file(home_dir, project_dir)
+    left = _unfinished_work(record)
     if left["tasks"] or left["checks"]:
         io.replace_file(path, json.dumps({"v": FORMAT} | left).encode())
         return
-    earlier = unfinished_session(home_dir, project_dir)
+    earlier = last_unfinished_session(home_dir, project_dir)
     if earlier and earlier["session"] == record.session:
         io.remove(path)
 
 
-def unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
+def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] | None:
     """What was kept about the last session of a project that was left unfinished."""
     try:
-        left = json.load_object(io.read_file(_unfinished_file(home_dir, project_dir)))
+        left = json.load_object(io.read_file(_unfinished_session_file(home_dir, project_dir)))
     except (OSError, ValueError):
         return None
     return left if left.get("v") == FORMAT and isinstance(left.get("session"), str) else None
 
 
-def link_and_point_after_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+def link_and_tell_session_before_clear(home_dir: str, session_id: str, previous: str | None) -> str:
     """What is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
@@ -81,10 +81,10 @@ def link_and_point_after_clear(home_dir: str, session_id: str, previous: str | N
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return pointer_text("before /clear", _open_ends(old))
+    return pointer_text("before /clear", _unfinished_work(old))
 
 
-def take_over_ledger(record: ledger.Ledger, origin: ledger.Ledger) -> None:
+def add_origins_record_to_ledger(record: ledger.Ledger, origin: ledger.Ledger) -> None:
     """Make what a session knows part of another that goes on from it."""
     ids = {message["id"] for message in record.messages}
     earlier = [message for message in origin.messages if message["id"] not in ids]
@@ -112,8 +112,8 @@ def adopt_origin_of_fork(home_dir: str, record: ledger.Ledger, transcript: str |
     record.adopted = "-"
     if path and find.session_id_of(path) != record.session:
         source = ledger.load(home_dir, find.session_id_of(path))
-        fold.bring_up_to_date(source, path, most_bytes=_ORIGIN_BYTES)
-        take_over_ledger(record, notes.merge_notes_into(home_dir, source))
+        fold.fold_new_rows(source, path, most_bytes=_ORIGIN_BYTES)
+        add_origins_record_to_ledger(record, notes.merge_notes_into(home_dir, source))
     return True
 
 
@@ -143,7 +143,7 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
         OSError: something of it cannot be deleted.
     """
     parent = paths.carry_dir(home_dir)
-    oldest = clock.now() - age_s
+    oldest = clock.now_s() - age_s
     for name in io.names_in(parent):
         if time.monotonic() > until:
             return
@@ -156,7 +156,7 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
             forgotten.delete_folder(folder, dry_run=False)
 
 
-def _open_ends(record: ledger.Ledger) -> dict[str, Any]:
+def _unfinished_work(record: ledger.Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
@@ -190,8 +190,8 @@ def _is_pid(pid: str | None) -> TypeGuard[str]:
 
 
 def _is_recent_file(path: str) -> bool:
-    return clock.now() - find.modified_at(path) < _OLDEST_CLIENT_S
+    return clock.now_s() - find.modified_at(path) < _OLDEST_CLIENT_S
 
 
-def _unfinished_file(home_dir: str, project_dir: str) -> str:
+def _unfinished_session_file(home_dir: str, project_dir: str) -> str:
     return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"

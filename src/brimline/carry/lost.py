@@ -33,7 +33,7 @@ def losses_by_boundary(path: str) -> dict[str, dict[str, Any]]:
     return reader.by_boundary
 
 
-def text(loss: dict[str, Any], session_id: str) -> list[str]:
+def loss_lines(loss: dict[str, Any], session_id: str) -> list[str]:
     """Lines for a person: what the summary no longer names, and how to have it back."""
     ways = {
         "messages": f"brimline carry show --session {session_id[:8]}",
@@ -45,7 +45,7 @@ def text(loss: dict[str, Any], session_id: str) -> list[str]:
         last = [output.Path(name) if kind == "files" else name for name in loss[kind][-_SHOWN:]]
         names = "; ".join(output.one_line(name, _TEXT_CHARACTERS) for name in last)
         if names:
-            count = output.count(len(loss[kind]), kind[:-1])
+            count = output.counted(len(loss[kind]), kind[:-1])
             shown = f"{len(last)} of {len(loss[kind])}: " if len(loss[kind]) > _SHOWN else ""
             lines.append(f"{count} not in the summary ({way}): {shown}{names}")
     before, after = loss["repeated_before"], loss["repeated_after"]
@@ -78,13 +78,13 @@ class _Reader:
         elif row.is_boundary(fields):
             self._boundary = row.uuid_of(fields) or ""
         else:
-            self._note_row(fields)
+            self._note_messages_outputs_and_calls(fields)
 
     def _note_losses_of_summary(self, summary: str, fields: dict[str, Any]) -> None:
         flat = " ".join(summary.split())
         self._open = {
             "messages": [
-                said for said in self._messages if not card.is_held_by_summary({"text": said}, flat)
+                said for said in self._messages if not card.does_summary_hold({"text": said}, flat)
             ],
             "files": [path for path in self._files if path.rpartition("/")[2] not in flat],
             "outputs": [
@@ -98,7 +98,7 @@ class _Reader:
         self.by_boundary[self._boundary or row.uuid_of(fields) or ""] = self._open
         self._boundary, self._requests_since = "", 0
 
-    def _note_row(self, fields: dict[str, Any]) -> None:
+    def _note_messages_outputs_and_calls(self, fields: dict[str, Any]) -> None:
         if message := words.user_message(fields):
             put_last(self._messages, message, None, _MOST_KEPT)
         for result in row.main_thread_results(fields):
@@ -112,13 +112,13 @@ class _Reader:
             self._repeated.append(0)
             self._requests_since += 1
         for call in calls:
-            path = clienttools.file_of(call.arguments)
+            path = clienttools.file_of_call(call.arguments)
             if path and call.name in clienttools.FILE_TOOLS:
                 put_last(self._files, path, None, _MOST_KEPT)
             if call.name in clienttools.LOOKING_UP:
-                self._count_if_repeated((call.name, *map(str, sorted(call.arguments.items()))))
+                self._count_repeated_lookup((call.name, *map(str, sorted(call.arguments.items()))))
 
-    def _count_if_repeated(self, question: tuple[str, ...]) -> None:
+    def _count_repeated_lookup(self, question: tuple[str, ...]) -> None:
         if question in self._looked_up:
             self._repeated[-1] += 1
             if self._open and self._requests_since <= NEAR_REQUESTS:

@@ -7,7 +7,7 @@ a ledger twice changes nothing.
 from __future__ import annotations
 
 from brimline import clock
-from brimline.carry.ledger import DECIDE, KEEP, add_note, item_id
+from brimline.carry.ledger import DECIDE, KEEP, add_note, id_of_note_or_message
 from brimline.fast import json, paths
 from brimline.masking import clean
 
@@ -29,7 +29,7 @@ def append_note(home_dir: str, session_id: str, kind: str, text: str) -> str:
     """
     text = clean(text.strip())
     _append_line(home_dir, session_id, {"add": {"kind": kind, "text": text}})
-    return item_id(kind, text)
+    return id_of_note_or_message(kind, text)
 
 
 def append_mark(home_dir: str, session_id: str, item: str, what: str) -> None:
@@ -51,16 +51,16 @@ def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
         at = line.get("at")
         _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _note_older_than_mark(ledger, line.get(what), at):
+            for note in _marked_note_if_older(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _note_older_than_mark(ledger, forgotten, at):
+        for note in _marked_note_if_older(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _note_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _marked_note_if_older(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
     note = ledger.notes.get(str(item))
     if note is None:
@@ -80,7 +80,7 @@ def _add_persons_note(ledger: Ledger, note: Any, at: Any) -> None:
 
 
 def _append_line(home_dir: str, session_id: str, fields: dict[str, Any]) -> None:
-    json.append_line(_notes_file(home_dir, session_id), {"at": round(clock.now(), 3)} | fields)
+    json.append_line(_notes_file(home_dir, session_id), {"at": round(clock.now_s(), 3)} | fields)
 
 
 def _notes_file(home_dir: str, session_id: str) -> str:

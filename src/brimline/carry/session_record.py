@@ -44,13 +44,13 @@ def session_by_id(session_id: str) -> Place:
     return Place(session_id, transcript, find.folder_it_began_in(transcript) or os.getcwd())
 
 
-def read_whole_record(home_dir: str, session: Place) -> ledger.Ledger:
+def read_whole_ledger(home_dir: str, session: Place) -> ledger.Ledger:
     """The record of a session up to now, with what people added to it."""
     record = ledger.load(home_dir, session.session_id)
     if record.unread_bytes:
         # A hook had no time to read all of it; here there is.
-        record = ledger.ledger_to_fold_anew(record)
-    changed = fold.bring_up_to_date(record, session.transcript)
+        record = ledger.empty_ledger_of_same_session(record)
+    changed = fold.fold_new_rows(record, session.transcript)
     if links.adopt_origin_of_fork(home_dir, record, session.transcript) or changed:
         with contextlib.suppress(OSError):  # what is shown is right all the same
             ledger.save(home_dir, record)
@@ -69,7 +69,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
         figures = reading.measure(session.transcript, state, policy).recorded_figures()
     document = checkpoint.save(
         home_dir,
-        read_whole_record(home_dir, session),
+        read_whole_ledger(home_dir, session),
         trigger="asked for",
         project_dir=session.project_dir,
         transcript=session.transcript,

@@ -34,11 +34,11 @@ def show_command(session_id: str | None, as_json: bool) -> None:
       brimline carry show --session 1f0c2d3e --json
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_record(paths.home(), place)
+    record = session_record.read_whole_ledger(paths.home(), place)
     document = ledger.to_document(record)
     told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
-    output.answer({"session_id": place.session_id} | told, _record_text(record), as_json=as_json)
+    output.answer({"session_id": place.session_id} | told, _ledger_text(record), as_json=as_json)
 
 
 @output.command("add")
@@ -61,7 +61,7 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
     place = session_record.choose_session(paths.home(), session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.append_note(paths.home(), place.session_id, kind, text)
-    note = session_record.read_whole_record(paths.home(), place).notes[note_id]
+    note = session_record.read_whole_ledger(paths.home(), place).notes[note_id]
     report = {"session_id": place.session_id} | note
     output.answer(report, f"{note_id}  {output.one_line(note['text'])}", as_json=as_json)
 
@@ -76,7 +76,7 @@ def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry done 3f2a9c01
     """
-    _mark_note(note_id, session_id, "done", as_json=as_json)
+    _set_mark_of_note(note_id, session_id, "done", as_json=as_json)
 
 
 @output.command("reopen")
@@ -89,7 +89,7 @@ def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry reopen 3f2a9c01
     """
-    _mark_note(note_id, session_id, "reopen", as_json=as_json)
+    _set_mark_of_note(note_id, session_id, "reopen", as_json=as_json)
 
 
 @output.command("forget")
@@ -106,11 +106,11 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
       brimline carry forget 3f2a9c01
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_record(paths.home(), place)
+    record = session_record.read_whole_ledger(paths.home(), place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
-    output.consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
+    output.ask_consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
     notes.append_mark(paths.home(), place.session_id, item, "forget")
     ledger.forget_item(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
@@ -131,10 +131,10 @@ def card_command(session_id: str | None, as_json: bool) -> None:
       brimline carry card --session 1f0c2d3e
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_record(paths.home(), place)
+    record = session_record.read_whole_ledger(paths.home(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
-        place, record = _adopt_former_session(place, record)
+        place, record = _take_over_former_session(place, record)
     marked = config.current_policy(paths.home(), place.project_dir).marked
     pinned = items.pinned_safety_and_task_texts(paths.home(), record.session)
     told = card.card_text(record, marked, pinned=pinned)
@@ -159,25 +159,25 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     output.answer(document, session_record.saved_checkpoint_text, as_json=as_json)
 
 
-def _adopt_former_session(place: Place, record: Ledger) -> tuple[Place, Ledger]:
+def _take_over_former_session(place: Place, record: Ledger) -> tuple[Place, Ledger]:
     """The session that this one goes on from, made part of it where it is the running one."""
     home_dir = paths.home()
-    found = None if record.messages else links.unfinished_session(home_dir, place.project_dir)
+    found = None if record.messages else links.last_unfinished_session(home_dir, place.project_dir)
     previous = record.previous or (paths.safe_session_id(found["session"]) if found else None)
     if previous is None or previous == place.session_id:
         return place, record
     earlier = session_record.session_by_id(previous)
-    origin = session_record.read_whole_record(home_dir, earlier)
+    origin = session_record.read_whole_ledger(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
-        links.take_over_ledger(own, origin)
+        links.add_origins_record_to_ledger(own, origin)
         ledger.save(home_dir, own)
     return earlier, origin
 
 
-def _mark_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
+def _set_mark_of_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
     place = session_record.choose_session(paths.home(), session_id)
-    found = session_record.read_whole_record(paths.home(), place).notes.get(note_id)
+    found = session_record.read_whole_ledger(paths.home(), place).notes.get(note_id)
     if found is None:
         raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
     notes.append_mark(paths.home(), place.session_id, note_id, what)
@@ -185,7 +185,7 @@ def _mark_note(note_id: str, session_id: str | None, what: str, *, as_json: bool
     output.answer(report, f"{note_id}  {what}: {output.one_line(found['text'])}", as_json=as_json)
 
 
-def _record_text(record: Ledger) -> str:
+def _ledger_text(record: Ledger) -> str:
     """The record for a person."""
     lines = [f"Session {record.session}"]
     if record.previous:

@@ -35,7 +35,7 @@ def cost(session_id: str | None, by: str, since: str | None, as_json: bool) -> N
     """
     begun = _parse_since(since) if since else 0.0
     files = spending.all_transcripts()
-    with output.Progress("Reading", output.total_bytes(files)) as bar:
+    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
         spendings = spending.read_spendings(paths.home(), files, bar.update)
     if session_id is not None:
         name = find.only_matching_id(session_id, {each.session_id for each in spendings})
@@ -50,7 +50,7 @@ def _parse_since(text: str) -> float:
     """When a day began here, or some hours, days or weeks ago."""
     ago = re.fullmatch(r"(\d{1,5})([hdw])", text)
     if ago:
-        return clock.now() - int(ago[1]) * _UNITS[ago[2]]
+        return clock.now_s() - int(ago[1]) * _UNITS[ago[2]]
     try:
         return time.mktime(time.strptime(text, "%Y-%m-%d"))
     except (ValueError, OverflowError):

@@ -19,7 +19,7 @@ import brimline
 from brimline import models, output, testing
 from brimline.fast import policy
 from brimline.gauge import reading
-from brimline.launch import bootstrap
+from brimline.launch import bootstrap_code
 from brimline.offload import savings
 from brimline.state.session import SessionState
 from brimline.store import contents
@@ -36,7 +36,7 @@ _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(brimline.__file__)))
 _MODEL = "claude-opus-5-5"
 _WINDOW_TOKENS = 200_000
 _FIRST_REQUEST_TOKENS = 24_000
-_CHARACTERS_PER_TOKEN = models.lookup(_MODEL).characters_per_token
+_CHARACTERS_PER_TOKEN = models.lookup_model(_MODEL).characters_per_token
 # The rest of what a step adds is what the model itself writes.
 _MOST_CHARACTERS = 7_500
 _COLOURS = ("green", "cyan", "yellow", "magenta", "bold red")
@@ -239,7 +239,7 @@ class Player:
     def _run(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
-            [sys.executable, "-I", "-S", "-c", bootstrap(_ROOT), *name.split()],
+            [sys.executable, "-I", "-S", "-c", bootstrap_code(_ROOT), *name.split()],
             input=json.dumps(payload).encode(),
             stdout=subprocess.PIPE,
             env=dict.fromkeys(("HOME", "CLAUDE_CONFIG_DIR"), self.folder)
@@ -275,7 +275,7 @@ def show_story(player: Player, console: Console, *, paced: bool) -> None:
             if paced:
                 time.sleep(_PAUSE_AFTER_NOTE_S if moment.note or moment.instead else _PAUSE_S)
     rows = [(name.replace("_", " "), f"{value:,}") for name, value in player.figures().items()]
-    console.print(Text(f"Figures\n{output.pairs(rows)}"))
+    console.print(Text(f"Figures\n{output.name_value_lines(rows)}"))
 
 
 def _moment_panels(moment: Moment, number: int) -> Iterator[Any]:

@@ -37,7 +37,7 @@ def history(
     """
     if injections or cache:
         files = cache_history.transcripts(session_id)
-        with output.Progress("Reading", output.total_bytes(files)) as bar:
+        with output.Progress("Reading", output.total_file_bytes(files)) as bar:
             if cache:
                 document = cache_history.document(paths.home(), files, bar.update)
                 text = cache_history.text(document, in_full=session_id is not None)
@@ -47,7 +47,7 @@ def history(
         output.answer(document, text, as_json=as_json)
         return
     home_dir, files = paths.home(), lookback.transcripts(session_id)
-    with output.Progress("Reading", output.total_bytes(files)) as bar:
+    with output.Progress("Reading", output.total_file_bytes(files)) as bar:
         notes = update(home_dir, files, progress=bar.update)
     document = lookback.document(home_dir, savings.document, session_id, compactions=compactions)
     document["notes"] = [*notes, *document["notes"]]

@@ -45,7 +45,7 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
-    _tell_if_renewed()
+    _note_if_search_file_was_renewed()
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
     if not vectors.load():
@@ -86,7 +86,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     from brimline.memory import hot
 
     topic = hot.add(_memory_folder(), name, kind, description, _text_or_stdin(text))
-    _index_topic(topic)
+    _add_topic_to_search(topic)
     output.answer(overview.topic_document(topic), topic.path, as_json=as_json)
 
 
@@ -120,7 +120,7 @@ def edit_command(
             raise click.Abort
     given = None if text is None else _text_or_stdin(text)
     done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
-    _index_topic(done)
+    _add_topic_to_search(done)
     output.answer(overview.topic_document(done), done.path, as_json=as_json)
 
 
@@ -138,9 +138,9 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
-    output.consent(f"Delete {topic.path}?", yes=yes)
+    output.ask_consent(f"Delete {topic.path}?", yes=yes)
     hot.remove(place, name)
-    _index_topic(topic)
+    _add_topic_to_search(topic)
     output.answer(overview.topic_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
 
@@ -192,15 +192,15 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.open_memory(home_dir).use(_mark_all_unread)
+        hits.open_memory(home_dir).use(_mark_all_sources_unread)
     total = deep.unread_bytes(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
-    _tell_if_renewed()
+    _note_if_search_file_was_renewed()
     if not vectors.load():
         output.note(vectors.words_alone_text())
     total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
-    told = f"{_entries_text(done.added)} added, {total:,} in all."
+    told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
 
@@ -241,11 +241,11 @@ def status_command(as_json: bool) -> None:
       brimline memory status
     """
     document = overview.status(paths.home(), _memory_folder())
-    _tell_if_renewed()
+    _note_if_search_file_was_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
-    output.answer(document, output.pairs(rows), as_json=as_json)
+    output.answer(document, output.name_value_lines(rows), as_json=as_json)
 
 
 @output.command("forget")
@@ -287,8 +287,8 @@ def forget_command(
         document |= forget.forget(home_dir, chosen, dry_run=True)
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
         return
-    sessions = output.count(len(chosen.sessions), "session")
-    output.consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
+    sessions = output.counted(len(chosen.sessions), "session")
+    output.ask_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
     if together.is_wanted(home_dir):
         output.note("`brimline memory sync` deletes it on the team's server too")
@@ -315,7 +315,7 @@ def _choose_sessions(
     return Asked(tuple(inside), project=place)
 
 
-def _tell_if_renewed() -> None:
+def _note_if_search_file_was_renewed() -> None:
     """Say that a damaged search file was replaced, and what that costs."""
     if documents.renewed:
         output.note(
@@ -326,12 +326,12 @@ def _tell_if_renewed() -> None:
 
 def _deleted_counts_text(document: dict[str, Any]) -> str:
     """How much forgetting would delete."""
-    parts = [output.count(document[f"{name}s"], name) for name in ("session", "output", "backup")]
-    parts.insert(1, _entries_text(document["entries"]))
+    parts = [output.counted(document[f"{name}s"], name) for name in ("session", "output", "backup")]
+    parts.insert(1, _entry_count_text(document["entries"]))
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
 
-def _entries_text(number: int) -> str:
+def _entry_count_text(number: int) -> str:
     return "1 entry" if number == 1 else f"{number:,} entries"
 
 
@@ -341,7 +341,7 @@ def _memory_folder() -> str:
     return clientsettings.memory_folder(os.getcwd())
 
 
-def _index_topic(topic: Topic) -> None:
+def _add_topic_to_search(topic: Topic) -> None:
     """Let the search know at once; the topic stands without it, and housekeeping tries again."""
     from brimline.memory import deep
     from brimline.settings import config
@@ -356,7 +356,7 @@ def _text_or_stdin(text: str) -> str:
     return sys.stdin.read() if text == "-" else text
 
 
-def _mark_all_unread(connection: sqlite3.Connection) -> None:
+def _mark_all_sources_unread(connection: sqlite3.Connection) -> None:
     """Let every source count as unread; a file with any damage in it is begun anew."""
     import sqlite3
 

@@ -33,14 +33,14 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
       brimline rules show --text src/api/server.py > rules.txt
     """
     if path is None and not as_text:
-        place, file = os.getcwd(), _organisation_file()
+        place, file = os.getcwd(), _organisation_file_setting()
         document = loading.project_document(place, file, composition.estimate_text_tokens)
     elif as_text:
-        made = marked.assemble_files(_cascade_for(path).sources, has_file=path is not None)
+        made = marked.assemble_files(_gather_cascade(path).sources, has_file=path is not None)
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
-        document = loading.document(_cascade_for(path), composition.estimate_text_tokens)
+        document = loading.document(_gather_cascade(path), composition.estimate_text_tokens)
         document["is_complete"] = True
     output.answer(document, loading.text, as_json=as_json)
 
@@ -57,7 +57,7 @@ def explain_command(path: str, as_json: bool) -> None:
       brimline rules explain src/api/server.py
     """
     document = loading.explanation_document(
-        _cascade_for(path), path, composition.estimate_text_tokens
+        _gather_cascade(path), path, composition.estimate_text_tokens
     )
     output.answer(document, loading.explanation_text, as_json=as_json)
 
@@ -74,18 +74,18 @@ def lint_command(strict: bool, as_json: bool) -> None:
       brimline rules lint
       brimline rules lint --strict --json
     """
-    document = loading.findings_document(os.getcwd(), _organisation_file(), clock.now())
+    document = loading.findings_document(os.getcwd(), _organisation_file_setting(), clock.now_s())
     output.answer(document, loading.findings_text, as_json=as_json)
     if document["broken"] or (strict and document["findings"]):
         raise SystemExit(1)
 
 
-def _cascade_for(path: str | None) -> Cascade:
+def _gather_cascade(path: str | None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
-    return loading.gather(os.getcwd(), _organisation_file(), path or "")
+    return loading.gather(os.getcwd(), _organisation_file_setting(), path or "")
 
 
-def _organisation_file() -> str:
+def _organisation_file_setting() -> str:
     file: str = config.load(paths.home(), os.getcwd()).values["rules.organisation_file"]
     return file

@@ -40,25 +40,25 @@ Exit codes:
 _DAY_S = 86_400
 
 
-def _recovered_session_file(file: str | None, session_id: str | None) -> str:
+def _find_and_recover_session_file(file: str | None, session_id: str | None) -> str:
     """The session that is meant; what an earlier command left unfinished on it is finished.
 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
             output.note(one.problem)
     return path
 
 
-def _reading_progress(path: str) -> output.Progress:
+def _make_reading_progress(path: str) -> output.Progress:
     return output.Progress("Reading", os.path.getsize(path))
 
 
 @output.command("inspect")
-@output.session_arguments
+@output.session_argument_and_option
 def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> None:
     """Look into a session.
 
@@ -70,14 +70,14 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
       brimline session inspect
       brimline session inspect session.jsonl --json
     """
-    path = _recovered_session_file(file, session_id)
-    with _reading_progress(path) as bar:
+    path = _find_and_recover_session_file(file, session_id)
+    with _make_reading_progress(path) as bar:
         document = session_documents.inspection(path, paths.home(), bar.update)
     output.answer(document, session_text.inspection, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)
-@output.session_arguments
+@output.session_argument_and_option
 @click.option(
     "--threshold", metavar="N", type=click.IntRange(1), help="Replace results from N characters on."
 )
@@ -109,7 +109,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
       brimline session purge session.jsonl --keep-recent 20 --yes
       brimline session purge --strategy old --strategy copies
     """
-    path = _recovered_session_file(file, session_id)
+    path = _find_and_recover_session_file(file, session_id)
     if restore.is_backup(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
@@ -117,7 +117,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     options = purge.Options(flags["threshold"], flags["keep_recent"], strategies)
     # There are no cycles to find, and looking for them takes the longer the more rows are known.
     gc.disable()
-    with _reading_progress(path) as bar:
+    with _make_reading_progress(path) as bar:
         planned = purge.plan_purge(path, options, home_dir, bar.update)
     report = session_documents.purge(path, planned) | {"applied": False}
     if not planned.changes:
@@ -134,7 +134,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     in_use.require_idle(path)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
-    output.consent(question, yes=flags["yes"])
+    output.ask_consent(question, yes=flags["yes"])
     with output.Progress("Rewriting", planned.survey.length) as bar:
         done = purge.purge(path, planned, home_dir, progress=bar.update)
     report |= {
@@ -148,7 +148,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
 
 
 @output.command("repair", epilog=_EXIT_CODES)
-@output.session_arguments
+@output.session_argument_and_option
 @output.dry_run_option
 @output.yes_option
 def repair_command(
@@ -165,15 +165,15 @@ def repair_command(
       brimline session repair --dry-run
       brimline session repair session.jsonl --yes
     """
-    path, home_dir = _recovered_session_file(file, session_id), paths.home()
-    with _reading_progress(path) as bar:
+    path, home_dir = _find_and_recover_session_file(file, session_id), paths.home()
+    with _make_reading_progress(path) as bar:
         report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
     if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
             preview = session_documents.repair(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.consent(f"Mend {output.count(len(report.before.mendable), 'fault')}?", yes=yes)
+        output.ask_consent(f"Mend {output.counted(len(report.before.mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair(report, dry_run=dry_run)
@@ -181,7 +181,7 @@ def repair_command(
 
 
 @output.command("restore", epilog=_EXIT_CODES)
-@output.session_arguments
+@output.session_argument_and_option
 @output.dry_run_option
 @output.yes_option
 @click.option(
@@ -208,11 +208,11 @@ def restore_command(
       brimline session restore
       brimline session restore session.jsonl --before-compaction --yes
     """
-    path = _recovered_session_file(file, session_id)
+    path = _find_and_recover_session_file(file, session_id)
     if before_compaction:
         _undo_compaction(path, dry_run=dry_run, yes=yes, as_json=as_json)
         return
-    with _reading_progress(path) as bar:
+    with _make_reading_progress(path) as bar:
         plan = restore.plan_restore(path, paths.home(), bar.update)
     document: dict[str, Any] = {
         "path": plan.path,
@@ -227,7 +227,7 @@ def restore_command(
     done = ""
     if plan.undone and not dry_run:
         in_use.require_idle(plan.path)
-        output.consent("Put it back? A backup of the present state is kept.", yes=yes)
+        output.ask_consent("Put it back? A backup of the present state is kept.", yes=yes)
         with output.Progress("Restoring", os.path.getsize(path)) as bar:
             made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
@@ -237,7 +237,7 @@ def restore_command(
 
 def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> None:
     """Go back to before the last compaction without a model."""
-    with _reading_progress(path) as bar:
+    with _make_reading_progress(path) as bar:
         plan = undo_compaction.plan_undo(path, paths.home(), bar.update)
     second = find.session_id_of(plan.second)
     document: dict[str, Any] = {"path": plan.path, "compacted_at": plan.at, "applied": False}
@@ -247,7 +247,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
     done = ""
     if not dry_run:
         in_use.require_idle(plan.path)
-        output.consent("Go back? A backup of the present state is kept.", yes=yes)
+        output.ask_consent("Go back? A backup of the present state is kept.", yes=yes)
         made = undo_compaction.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
@@ -255,7 +255,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
 
 
 @output.command("backups")
-@output.session_arguments
+@output.session_argument_and_option
 @click.option(
     "--prune",
     metavar="DAYS",
@@ -283,8 +283,8 @@ def backups_command(
     limit = time.time() - prune * _DAY_S
     going = [backup for backup in backups if backup.made_at <= limit]
     document = session_documents.backups(going)
-    amount = f"{output.count(len(going), 'backup')} ({output.size(document['size_bytes'])})"
-    output.consent(f"Delete {amount} for good?", yes=yes or not going)
+    amount = f"{output.counted(len(going), 'backup')} ({output.size(document['size_bytes'])})"
+    output.ask_consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:
         os.unlink(backup.path)
     output.answer(document, f"{amount} deleted.", as_json=as_json)
@@ -296,7 +296,7 @@ def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
-    output.session_name(file, session_id)
+    output.named_session(file, session_id)
     if file is not None:
         path = find.transcript_named(file)
         recovery.recover(path)

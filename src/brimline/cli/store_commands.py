@@ -34,7 +34,7 @@ _HOLDS = {
 _key_argument = click.argument("key", metavar="KEY")
 
 
-def _home_of_readable_store() -> str:
+def _data_folder_of_readable_store() -> str:
     """The data folder, whose store this version can read."""
     home_dir = paths.home()
     layout.refuse_newer_format(home_dir)
@@ -72,7 +72,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
       brimline store get 3f2a9c01 > output.txt
       brimline store get 3f2a9c01 --lines -20:
     """
-    home_dir = _home_of_readable_store()
+    home_dir = _data_folder_of_readable_store()
     if lines is not None and span is not None:
         raise StoreError("--lines and --bytes exclude each other: give one of them")
     try:
@@ -81,19 +81,19 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
         if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve(home_dir, key)
-    part = _cut_part(contents.get(home_dir, full_key), lines, span)
+    part = _cut_lines_or_bytes(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
-        output.answer(document | _content_fields(part), "", as_json=True)
+        output.answer(document | _text_or_base64_fields(part), "", as_json=True)
     elif sys.stdout.isatty():
         output.say(part.decode("utf-8", "replace").removesuffix("\n"))
     else:
-        with output.write_errors_told():
+        with output.write_errors_raised_as_ours():
             sys.stdout.buffer.write(part)
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
 
-def _cut_part(data: bytes, lines: str | None, span: str | None) -> bytes:
+def _cut_lines_or_bytes(data: bytes, lines: str | None, span: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
         wanted = contents.parse_range(lines, len(ends))
@@ -109,7 +109,7 @@ def _cut_part(data: bytes, lines: str | None, span: str | None) -> bytes:
     return part
 
 
-def _content_fields(part: bytes) -> dict[str, str | None]:
+def _text_or_base64_fields(part: bytes) -> dict[str, str | None]:
     """Content as text where it is UTF-8, otherwise in base 64."""
     try:
         return {"text": part.decode("utf-8"), "base64": None}
@@ -136,7 +136,7 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     document = found_outputs.document(paths.home(), words, where, limit, until)
     output.answer(document, found_outputs.text, as_json=as_json)
     if document["pending"]:
-        output.note(f"not indexed yet: {output.count(document['pending'], 'output')}; ask again")
+        output.note(f"not indexed yet: {output.counted(document['pending'], 'output')}; ask again")
     if not document["outputs"]:
         raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 
@@ -154,7 +154,7 @@ def pin_command(key: str, level: str, reason: str | None, as_json: bool) -> None
     Example:
       brimline store pin 3f2a9c01 --level hard --reason "the failing build"
     """
-    home_dir = _home_of_readable_store()
+    home_dir = _data_folder_of_readable_store()
     full_key = contents.resolve(home_dir, key)
     pins.pin(home_dir, full_key, level, reason)
     told = "not pinned any more" if level == pins.NONE else f"pinned {level}"
@@ -202,19 +202,19 @@ def prune_command(
       brimline store prune --max-age-days 14 --yes
       brimline store prune --unreferenced --dry-run
     """
-    home_dir = _home_of_readable_store()
+    home_dir = _data_folder_of_readable_store()
     if max_age_days is None and max_size_mb is None and not unreferenced:
         values = config.load(home_dir, os.getcwd()).values
         max_size_mb, max_age_days = values["store.max_mb"], values["store.max_age_days"]
     limits = _prune_limits(max_age_days, max_size_mb, unreferenced)
     done = _prune_with_progress(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
-        blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
-        output.consent(f"Remove {blobs} ({freed})?", yes=False)
+        blobs, freed = output.counted(len(done.keys), "output"), output.size(done.freed_bytes)
+        output.ask_consent(f"Remove {blobs} ({freed})?", yes=False)
         done = _prune_with_progress(home_dir, limits, dry_run=False)
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
     document |= {"dry_run": dry_run, "removed": len(done.keys)}
-    output.answer(document, _prune_text(done, dry_run=dry_run), as_json=as_json)
+    output.answer(document, _pruned_text(done, dry_run=dry_run), as_json=as_json)
 
 
 def _prune_limits(max_age_days: int | None, max_size_mb: int | None, unreferenced: bool) -> Limits:
@@ -229,22 +229,22 @@ def _prune_limits(max_age_days: int | None, max_size_mb: int | None, unreference
 def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Outcome:
     """Prune with a progress bar for the search for references, which is what takes time."""
     files = retention.files_that_may_mention_keys(home_dir, []) if os.isatty(2) else ()
-    with output.Progress("Reading transcripts", output.total_bytes(files)) as progress:
+    with output.Progress("Reading transcripts", output.total_file_bytes(files)) as progress:
         how = retention.Pass(dry_run=dry_run, progress=progress.update)
         return retention.prune(home_dir, limits, how)
 
 
-def _prune_text(done: Outcome, *, dry_run: bool) -> str:
+def _pruned_text(done: Outcome, *, dry_run: bool) -> str:
     verb = "would go" if dry_run else "removed"
-    blobs, freed = output.count(len(done.keys), "output"), output.size(done.freed_bytes)
+    blobs, freed = output.counted(len(done.keys), "output"), output.size(done.freed_bytes)
     lines = [f"{blobs} {verb}, {freed} freed; {output.size(done.left_bytes)} left."]
     if done.shortfall_bytes:
         lines.append(f"The limit is still exceeded by {output.size(done.shortfall_bytes)}:")
         lines += [f"  {output.size(n)} {_HOLDS[why]}" for why, n in done.held_bytes.items()]
     if done.came_into_use:
-        lines.append(f"{output.count(done.came_into_use, 'output')} stayed: used meanwhile.")
+        lines.append(f"{output.counted(done.came_into_use, 'output')} stayed: used meanwhile.")
     if done.swept:
-        lines.append(f"{output.count(done.swept, 'leftover')} cleared away.")
+        lines.append(f"{output.counted(done.swept, 'leftover')} cleared away.")
     return "\n".join(lines)
 
 
@@ -260,12 +260,12 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     Example:
       brimline store forget 3f2a9c01
     """
-    home_dir = _home_of_readable_store()
+    home_dir = _data_folder_of_readable_store()
     full_keys = [contents.resolve(home_dir, key) for key in keys]
-    outputs = output.count(len(full_keys), "output")
+    outputs = output.counted(len(full_keys), "output")
     held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
-    output.consent(f"{pinned}Delete {outputs} for good?", yes=yes)
+    output.ask_consent(f"{pinned}Delete {outputs} for good?", yes=yes)
     for key in full_keys:
         removal.forget_key(home_dir, key)
     stored.forget(home_dir, full_keys)

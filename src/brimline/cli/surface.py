@@ -269,7 +269,7 @@ def program() -> None:
     """
 
 
-def command_names() -> Iterator[str]:
+def names_of_visible_commands() -> Iterator[str]:
     """The full name of every command that is not hidden, groups aside."""
     for name in _visible_names_in(""):
         if name in _GROUPS:
@@ -284,7 +284,7 @@ def suggest_commands(word: str, above: str) -> list[str]:
     In a group where nothing is near, what others call by that name would only mislead.
     """
     by_name: dict[str, list[str]] = {}
-    for path in command_names():
+    for path in names_of_visible_commands():
         by_name.setdefault(path.rpartition(" ")[2], []).append(path)
     meant = [f"{above} {name}".strip() for name in _similar_names(word, _visible_names_in(above))]
     if above and not meant:
@@ -352,12 +352,12 @@ def _tell_usage_error(error: click.ClickException) -> int:
     """Tell in one line what is wrong with the words of a command."""
     problem = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:
-        problem = _with_remedy(problem, error.ctx)
+        problem = _usage_error_with_remedy(problem, error.ctx)
     output.complain(f"brimline: {problem}")
     return error.exit_code
 
 
-def _with_remedy(problem: str, ctx: click.Context) -> str:
+def _usage_error_with_remedy(problem: str, ctx: click.Context) -> str:
     """What is wrong with the words, and where to read about it."""
     takes_session = any(param.name == "session_id" for param in ctx.command.params)
     if takes_session and "unexpected extra argument" in problem:

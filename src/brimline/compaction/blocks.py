@@ -73,7 +73,7 @@ def read_blocks(body: Any) -> list[Block] | None:
     calls: _Calls = {}
     step, history = 0, ""
     for number, message in enumerate(messages):
-        parts = _message_parts(message)
+        parts = _content_parts_of_message(message)
         if parts is None:
             return None
         role = message["role"]
@@ -87,7 +87,7 @@ def read_blocks(body: Any) -> list[Block] | None:
     return found
 
 
-def _message_parts(message: Any) -> list[dict[str, Any]] | None:
+def _content_parts_of_message(message: Any) -> list[dict[str, Any]] | None:
     """What a message consists of; None where that is not understood."""
     if not isinstance(message, dict) or message.get("role") not in ("user", "assistant", "system"):
         return None
@@ -119,7 +119,7 @@ def drop_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, A
     return {**body, "messages": messages}
 
 
-def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
+def add_marker_before(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
     """Let the cache be looked up right before the first changed block, where a marker is left.
 
     The service looks some twenty blocks back from a marker; without one near the change it would
@@ -142,7 +142,7 @@ def add_cache_marker(body: dict[str, Any], blocks: list[Block], before: int) -> 
     return body
 
 
-def last_round_start(body: Mapping[str, Any]) -> int:
+def first_message_of_last_round(body: Mapping[str, Any]) -> int:
     """Where the last round begins, which stays whole: a call, or the user's words."""
     messages = body["messages"]
     for at in range(len(messages) - 1, 0, -1):
@@ -153,7 +153,7 @@ def last_round_start(body: Mapping[str, Any]) -> int:
     return 0
 
 
-def replace_beginning(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+def replace_first_messages(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
     """The request with a text of the user's side in the place of its first messages."""
     first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
     if rest[0]["role"] != "user":
@@ -163,14 +163,14 @@ def replace_beginning(body: Mapping[str, Any], cut: int, text: str) -> dict[str,
     return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
 
 
-def stand_in_fields(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
+def stand_in_fields_of(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
     """The fields of a block that say something else in its place."""
     if block.kind == CALL:
         return {"input": dict(shortened or {})}
     return {"content": text} if block.kind == RESULT else {"text": text}
 
 
-def session_of(body: Mapping[str, Any]) -> str:
+def session_of_request(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
     try:
         named = json.loads(body["metadata"]["user_id"])["session_id"]
@@ -182,7 +182,7 @@ def session_of(body: Mapping[str, Any]) -> str:
     return _hash_parts(_to_json(body.get("system")), _to_json(first))
 
 
-def is_helper_request(body: Mapping[str, Any]) -> bool:
+def is_outside_conversation(body: Mapping[str, Any]) -> bool:
     """Whether a request is none of the conversation: a title, a page to sum up, a search."""
     tools, choice = body.get("tools"), body.get("tool_choice")
     if not isinstance(tools, list) or not tools:
@@ -190,7 +190,7 @@ def is_helper_request(body: Mapping[str, Any]) -> bool:
     return isinstance(choice, dict) and choice.get("type") == "tool"
 
 
-def wants_summary(blocks: list[Block]) -> bool:
+def asks_for_summary(blocks: list[Block]) -> bool:
     """Whether the client asks for a summary of the conversation: its compaction."""
     for block in reversed(blocks):
         if block.role == "assistant":
@@ -200,7 +200,7 @@ def wants_summary(blocks: list[Block]) -> bool:
     return False
 
 
-def first_behind_thinking(blocks: list[Block]) -> int:
+def first_position_behind_thinking(blocks: list[Block]) -> int:
     """The first position behind all thinking."""
     return next((at for at in range(len(blocks), 0, -1) if blocks[at - 1].is_thinking), 0)
 
@@ -228,7 +228,7 @@ def estimate_block_tokens(block: Block, fields: Mapping[str, Any]) -> float:
     return len(fields["text"]) / _TEXT_RATIO + _TEXT_FRAME
 
 
-def prompt_tokens(usage: Mapping[str, Any]) -> int:
+def prompt_tokens_of_usage(usage: Mapping[str, Any]) -> int:
     """What a request took of the window, by its usage; 0 where that says nothing."""
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
     counts = [usage.get(name) for name in names]
@@ -266,7 +266,7 @@ def _read_text(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     if block.get("whole"):
         return _Said(text, tokens)
     if _is_attached_file(role, text):
-        return _Said(text, tokens, FILE, "", *_call_that_attached(text, calls))
+        return _Said(text, tokens, FILE, "", *_call_that_attached_file(text, calls))
     return _Said(text, tokens, PROSE if role == "assistant" else OTHER)
 
 
@@ -283,7 +283,7 @@ def _read_call(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
 def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     call = str(block.get("tool_use_id"))
     tool, arguments = calls.get(call, ("", {}))
-    text = _result_text(block.get("content"))
+    text = _result_text_or_none(block.get("content"))
     if text is None:
         shown = _to_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
@@ -320,23 +320,23 @@ def _is_attached_file(role: str, text: str) -> bool:
     return is_one and text[len(REMINDER) :][:_FILE_CHARACTERS].lstrip().startswith(_FILES)
 
 
-def _call_that_attached(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
+def _call_that_attached_file(text: str, calls: _Calls) -> tuple[str, Mapping[str, Any]]:
     """The call that the client says it made to attach a file: it tells of it in a block before."""
     if told := _CALLED_WITH.search(text[:_CALLED_CHARACTERS]):
         calls[_ATTACHED] = "Read", {"file_path": told[1]}
     return calls.pop(_ATTACHED, ("", {})) if _ATTACHED in text[:_CALLED_CHARACTERS] else ("", {})
 
 
-def _result_text(content: Any) -> str | None:
+def _result_text_or_none(content: Any) -> str | None:
     """What a result says; None where it says it in more than text."""
     if isinstance(content, str):
         return content
-    if not isinstance(content, list) or not all(map(_is_text, content)):
+    if not isinstance(content, list) or not all(map(_is_text_part, content)):
         return None
     return "\n".join(part["text"] for part in content)
 
 
-def _is_text(part: Any) -> bool:
+def _is_text_part(part: Any) -> bool:
     return (
         isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
     )

@@ -46,7 +46,7 @@ class Call(NamedTuple):
     """Whether the result holds words of the user's: a refusal, an answer, an approved plan."""
 
 
-def cold_results(
+def calls_with_cold_results(
     calls: Sequence[Call], kept: int = KEPT_RESULTS, least: int | None = None
 ) -> list[Call]:
     """The calls whose results are old bulk, in their order.
@@ -57,29 +57,29 @@ def cold_results(
         least: the characters from which on a result is long, where the caller says so.
     """
     hot = {call.id for call in calls[max(0, len(calls) - kept) :]}
-    hot |= {*_reads_of_edited_files(calls), *_unmended_failures(calls)}
+    hot |= {*_ids_of_reads_of_edited_files(calls), *_ids_of_unmended_failures(calls)}
     return [
         call
         for at, call in enumerate(calls)
         if call.characters is not None
         and not call.is_users
-        and (call.has_image or (call.id not in hot and _is_bulk(call, len(calls) - at, least)))
+        and (call.has_image or (call.id not in hot and _has_bulk(call, len(calls) - at, least)))
     ]
 
 
 def has_cold_input(arguments: Any, age: int) -> bool:
     """Tell whether the input of a call that is so many calls old is to be shortened."""
-    return age > _RECENT_CALLS and _long_characters(arguments) > _LONG_INPUT_CHARACTERS
+    return age > _RECENT_CALLS and _characters_of_long_strings(arguments) > _LONG_INPUT_CHARACTERS
 
 
-def shorten_input(value: Any, mark: str) -> Any:
+def cut_long_strings(value: Any, mark: str) -> Any:
     """An input with the middle of its long strings cut out, and a mark where that was."""
     if isinstance(value, str):
         is_long = len(value) > _LONG_STRING_CHARACTERS
         return f"{value[:_KEPT_HEAD]}{mark}{value[-_KEPT_TAIL:]}" if is_long else value
     if isinstance(value, dict):
-        return {name: shorten_input(item, mark) for name, item in value.items()}
-    return [shorten_input(item, mark) for item in value] if isinstance(value, list) else value
+        return {name: cut_long_strings(item, mark) for name, item in value.items()}
+    return [cut_long_strings(item, mark) for item in value] if isinstance(value, list) else value
 
 
 def input_text(value: Any, name: str = "") -> str:
@@ -93,7 +93,7 @@ def input_text(value: Any, name: str = "") -> str:
     return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
 
 
-def _is_bulk(call: Call, age: int, least: int | None) -> bool:
+def _has_bulk(call: Call, age: int, least: int | None) -> bool:
     """Whether a result is bulk for its age, in calls."""
     if least is None:
         least = _LONG_RESULT_CHARACTERS if age <= _RECENT_CALLS else _LONG_OLD_RESULT_CHARACTERS
@@ -102,7 +102,7 @@ def _is_bulk(call: Call, age: int, least: int | None) -> bool:
     return (call.characters or 0) >= least
 
 
-def _reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
+def _ids_of_reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
     """The latest Read of each of the files that were edited last."""
     edited = [call.subject for call in reversed(calls) if call.tool in clienttools.EDITING]
     wanted = set(list(dict.fromkeys(filter(None, edited)))[:_EDITED_FILES])
@@ -112,17 +112,17 @@ def _reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
             yield call.id
 
 
-def _unmended_failures(calls: Sequence[Call]) -> list[str]:
+def _ids_of_unmended_failures(calls: Sequence[Call]) -> list[str]:
     """The last result of each command that failed and has not been run with success since."""
     commands = [call for call in calls if call.tool == "Bash" and call.characters is not None]
     latest = {call.subject: call for call in commands}
     return [call.id for call in latest.values() if call.is_error]
 
 
-def _long_characters(value: Any) -> int:
+def _characters_of_long_strings(value: Any) -> int:
     """How many characters the long strings of an input have."""
     if isinstance(value, str):
         return len(value) if len(value) > _LONG_STRING_CHARACTERS else 0
     if isinstance(value, dict):
-        return sum(map(_long_characters, value.values()))
-    return sum(map(_long_characters, value)) if isinstance(value, list) else 0
+        return sum(map(_characters_of_long_strings, value.values()))
+    return sum(map(_characters_of_long_strings, value)) if isinstance(value, list) else 0

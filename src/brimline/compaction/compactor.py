@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
-from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_final
+from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_never_shortened_further
 from brimline.compaction.references import Clock
 from brimline.offload import judge
 from brimline.offload.judge import Rules
@@ -154,18 +154,18 @@ def compact(
         lookup: what stands in for blocks that this state does not know.
         found: its blocks, where they were read before.
     """
-    if not isinstance(body, dict) or blocks.is_helper_request(body):
+    if not isinstance(body, dict) or blocks.is_outside_conversation(body):
         return Outcome(body, Report("helper"))
     found = found or blocks.read_blocks(body)
     if found is None:
         return Outcome(body, Report("unknown"))
     _look_up_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
-    if blocks.wants_summary(found):
+    if blocks.asks_for_summary(found):
         return case.make_outcome("compaction")
     state.clock.follow_conversation(found)
     case.draft_stand_ins()
-    reason, cut = case.choose_cut(now)
+    reason, cut = case.choose_reason_and_first_block(now)
     outcome = case.make_outcome("conversation", reason, cut)
     state.sent, state.at = [block.id for block in found], now
     state.lifetime_s = blocks.cache_lifetime_s(body) or state.lifetime_s
@@ -187,13 +187,13 @@ def rebuild_sent_request(
     case = _Case(body, found, State(standing=dict(standing)), Settings())
     tokens = sum(block.tokens for block in found)
     outcome = Outcome(body, Report("conversation", [], "", 0.0, tokens, case.sent_tokens))
-    case.write_body(outcome, marked)
+    case.put_stand_ins_into_body(outcome, marked)
     return outcome
 
 
-def learn_from_answer(state: State, body: Any, usage: Mapping[str, Any]) -> None:
+def note_lifetime_and_occupancy(state: State, body: Any, usage: Mapping[str, Any]) -> None:
     """Learn from what an answer says about its request: the cache's lifetime, the occupancy."""
-    state.prompt_tokens = blocks.prompt_tokens(usage) or state.prompt_tokens
+    state.prompt_tokens = blocks.prompt_tokens_of_usage(usage) or state.prompt_tokens
     state.lifetime_s = blocks.cache_lifetime_s(body, usage) or state.lifetime_s
 
 
@@ -207,7 +207,7 @@ def compact_harder(
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    if refusal is None or is_open or blocks.is_helper_request(body):
+    if refusal is None or is_open or blocks.is_outside_conversation(body):
         return None
     history = blocks.read_blocks(body)
     if history is None:
@@ -233,13 +233,13 @@ def note_second_refusal(state: State, body: Any) -> None:
     state.refused_tokens = sum(block.tokens for block in blocks.read_blocks(body) or ())
 
 
-def undo_stand_ins(state: State, outcome: Outcome) -> None:
+def undo_fresh_stand_ins(state: State, outcome: Outcome) -> None:
     """What stands in could not be kept: it must not be sent."""
     for name in outcome.fresh:
         state.standing[name] = outcome.former.get(name)
 
 
-def drop_thinking(
+def request_without_thinking(
     body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
 ) -> Outcome | None:
     """The request again, without the thinking behind its first new edit, or without any.
@@ -248,15 +248,15 @@ def drop_thinking(
     """
     edited = [at for at, block in enumerate(found) if block.id in outcome.fresh]
     case = _Case(body, found, state, Settings())
-    thoughts = case.leave_out_thinking(0 if all_of_it else min(edited, default=0))
+    thoughts = case.leave_out_thinking_from(0 if all_of_it else min(edited, default=0))
     if not outcome.is_changed or not thoughts:
         return None
     again = replace(outcome, fresh=outcome.fresh | thoughts)
-    case.write_body(again, outcome.marked)
+    case.put_stand_ins_into_body(again, outcome.marked)
     return again
 
 
-def count_alike_at_start(names: list[str], others: list[str]) -> int:
+def count_common_leading_blocks(names: list[str], others: list[str]) -> int:
     """How many blocks two requests begin with alike."""
     pairs = enumerate(zip(names, others, strict=False))
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
@@ -297,18 +297,18 @@ class _Case:
                 hot = settings.bound_hot_requests
             else:
                 first = self._first_behind_sent_and_thinking()
-        for position in filter(self._may_be_changed, range(first, len(self.found))):
+        for position in filter(self._may_block_be_changed, range(first, len(self.found))):
             look = self._make_look(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
                 self.drafts[position] = draft
 
-    def _may_be_changed(self, position: int) -> bool:
+    def _may_block_be_changed(self, position: int) -> bool:
         """Tell whether any layer may be asked about a block."""
         block = self.found[position]
         standing = self.state.standing.get(block.id)
-        if block.kind == blocks.OTHER or (standing and is_final(standing)):
+        if block.kind == blocks.OTHER or (standing and is_never_shortened_further(standing)):
             return False
         return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
 
@@ -317,7 +317,7 @@ class _Case:
     ) -> Look:
         block, state = self.found[position], self.state
         standing, clock = state.standing.get(block.id), state.clock
-        age = self.steps - clock.last_step(block)
+        age = self.steps - clock.last_step_referring_to(block)
         is_new = position >= self.warm and not self._repeats_replaced_call(position)
         return Look(
             block,
@@ -332,11 +332,11 @@ class _Case:
             state.drafts,
         )
 
-    def choose_cut(self, now: float | None) -> tuple[str, int]:
+    def choose_reason_and_first_block(self, now: float | None) -> tuple[str, int]:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._choose_bound_cut()
+            return self._choose_bound_reason_and_cut()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
@@ -345,8 +345,8 @@ class _Case:
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
             return "brim", pending[0].position
-        price, weight = settings.prices.of_cache_break(state.lifetime_s), settings.waiting_weight
-        due = timing.first_due_position(pending, self.tokens[: self.warm], price, weight)
+        price, weight = settings.prices.of_writing_again(state.lifetime_s), settings.waiting_weight
+        due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
     def _note_waiting(self, position: int) -> timing.Pending:
@@ -356,7 +356,7 @@ class _Case:
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _choose_bound_cut(self) -> tuple[str, int]:
+    def _choose_bound_reason_and_cut(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
@@ -373,9 +373,9 @@ class _Case:
 
     def _first_behind_sent_and_thinking(self) -> int:
         """The first block behind what was sent, and behind all thinking."""
-        return max(self.warm, blocks.first_behind_thinking(self.found))
+        return max(self.warm, blocks.first_position_behind_thinking(self.found))
 
-    def leave_out_thinking(self, first: int) -> dict[str, StandIn]:
+    def leave_out_thinking_from(self, first: int) -> dict[str, StandIn]:
         """Let go of thinking that is made invalid by an edit of this block."""
         thoughts: dict[str, StandIn] = {}
         for at, block in enumerate(self.found):
@@ -401,15 +401,15 @@ class _Case:
             self.state.waited.pop(block.id, None)
             self.tokens[at] = draft.tokens
         if applied and self.settings.is_bound:
-            outcome.fresh |= self.leave_out_thinking(first)
+            outcome.fresh |= self.leave_out_thinking_from(first)
         report.sent_tokens = sum(self.tokens)
         report.rewritten_tokens = sum(self.tokens[first : self.warm])
         if first < self.warm or (applied and reason == "expired"):
             report.reason = reason
-        self.write_body(outcome, first if first < self.warm else None)
+        self.put_stand_ins_into_body(outcome, first if first < self.warm else None)
         return outcome
 
-    def write_body(self, outcome: Outcome, marked: int | None) -> None:
+    def put_stand_ins_into_body(self, outcome: Outcome, marked: int | None) -> None:
         """Put what stands in into the request, and a marker before this block."""
         fields, thoughts = {}, []
         for block in self.found:
@@ -423,7 +423,7 @@ class _Case:
         outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
-                blocks.add_cache_marker(outcome.body, self.found, marked),
+                blocks.add_marker_before(outcome.body, self.found, marked),
                 marked,
             )
         if thoughts:
@@ -447,7 +447,7 @@ class _Case:
             # Nothing is known of earlier requests: all but what followed the last reply.
             replies = [at for at, block in enumerate(self.found) if block.role == "assistant"]
             return replies[-1] + 1 if replies else 0
-        return count_alike_at_start([block.id for block in self.found], sent)
+        return count_common_leading_blocks([block.id for block in self.found], sent)
 
     def _is_near_brim(self) -> bool:
         state, settings = self.state, self.settings

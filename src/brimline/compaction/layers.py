@@ -64,7 +64,7 @@ class Layer:
         usual = self.near_brim_hot_requests if look.is_near_brim else self.hot_requests
         return look.age >= (usual if look.hot_requests is None else look.hot_requests)
 
-    def draft_once(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
+    def remembered_draft(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
         """Draft once what will not change."""
         name = look.block.id, self.number
         if name not in look.drafts:
@@ -78,7 +78,7 @@ def _draft_line(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn 
     is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
     if is_large is not of_large_results or not layer.is_cold(look):
         return None
-    return layer.draft_once(look, partial(stand_ins.line_of, block, look.clock, layer.number))
+    return layer.remembered_draft(look, partial(stand_ins.line_of, block, look.clock, layer.number))
 
 
 def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
@@ -86,9 +86,9 @@ def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
     block = look.block
     if look.standing or block.kind not in (blocks.RESULT, blocks.FILE):
         return None
-    make = partial(stand_ins.preview_of, block, look.clock, look.rules, layer.number)
+    make = partial(stand_ins.preview_stand_in, block, look.clock, look.rules, layer.number)
     if look.is_hard or look.age >= layer.hot_requests:
-        return layer.draft_once(look, partial(make, was_read=True))
+        return layer.remembered_draft(look, partial(make, was_read=True))
     return make(was_read=False) if look.is_new else None
 
 
@@ -100,11 +100,11 @@ SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
 
 
-def layers_numbered(numbers: Collection[int]) -> tuple[Layer, ...]:
+def layers_with_numbers(numbers: Collection[int]) -> tuple[Layer, ...]:
     """The layers with these numbers."""
     return tuple(layer for layer in LAYERS if layer.number in numbers)
 
 
-def is_final(standing: StandIn) -> bool:
+def is_never_shortened_further(standing: StandIn) -> bool:
     """Tell whether no layer replaces what stands in by something shorter."""
     return all(layer.is_final for layer in LAYERS if layer.number == standing.layer)

@@ -28,37 +28,37 @@ class Clock:
 
     def __init__(self) -> None:
         self._taken: list[str] = []
-        self._restart()
+        self._forget_everything()
 
     def follow_conversation(self, conversation: list[Block]) -> None:
         """Go on to the end of a conversation; from its beginning where that has changed."""
         taken_count = len(self._taken)
         if [block.id for block in conversation[:taken_count]] != self._taken:
             self._taken, taken_count = [], 0
-            self._restart()
+            self._forget_everything()
         for _, message in groupby(conversation[taken_count:], key=lambda block: block.message):
             self._follow_message(list(message))
         self._taken = [block.id for block in conversation]
 
-    def last_step(self, block: Block) -> int:
+    def last_step_referring_to(self, block: Block) -> int:
         """The step in which a block came or was last referred to.
 
         What the model itself once wrote into a call counts by its age: the file says it by now.
         """
         if block.kind == blocks.CALL:
             return block.step
-        return self._last.get(_item_id(block), block.step)
+        return self._last.get(_call_or_block_id(block), block.step)
 
     def names_used_later(self, block: Block) -> list[str]:
         """The names in a block's item that later actions and words used, the last one first."""
-        return list(reversed(self._used.get(_item_id(block), {})))
+        return list(reversed(self._used.get(_call_or_block_id(block), {})))
 
-    def was_changed(self, path: str) -> bool:
+    def was_file_changed(self, path: str) -> bool:
         """Tell whether an action changed a file, which a command may name without its folder."""
         ending = "/" + path.removeprefix("./")
         return any(path == changed or changed.endswith(ending) for changed in self.changed)
 
-    def _restart(self) -> None:
+    def _forget_everything(self) -> None:
         self._last: dict[str, int] = {}
         self._used: dict[str, dict[str, None]] = {}
         self._holders: dict[str, list[str]] = {}
@@ -71,13 +71,13 @@ class Clock:
         named = {block.id: names.names_mentioned(_text_of_block(block)) for block in items}
         for block in items:
             if block.kind == blocks.CALL:
-                self._note_reference(block, named[block.id])
+                self._note_items_referred_to(block, named[block.id])
             elif block.kind == blocks.PROSE:
-                self._note_use(named[block.id])
+                self._note_used_names(named[block.id])
         for block in items:
-            self._note_names_held(block, named[block.id])
+            self._note_names_block_holds(block, named[block.id])
 
-    def _note_reference(self, block: Block, named: frozenset[str]) -> None:
+    def _note_items_referred_to(self, block: Block, named: frozenset[str]) -> None:
         counts: dict[str, int] = {}
         meant: set[str] = set()
         for name in named:
@@ -92,19 +92,19 @@ class Clock:
         meant.update(item for item, count in counts.items() if count >= _SEVERAL)
         for item in meant:
             self._last[item] = block.step
-        self._note_use(named)
+        self._note_used_names(named)
         if block.tool in clienttools.EDITING:
             self.changed.update(_paths_in_call(block))
 
-    def _note_use(self, named: frozenset[str]) -> None:
+    def _note_used_names(self, named: frozenset[str]) -> None:
         for name in sorted(named):
             for item in self._holders.get(name, ()):
                 used = self._used.setdefault(item, {})
                 used.pop(name, None)
                 used[name] = None
 
-    def _note_names_held(self, block: Block, named: frozenset[str]) -> None:
-        item = _item_id(block)
+    def _note_names_block_holds(self, block: Block, named: frozenset[str]) -> None:
+        item = _call_or_block_id(block)
         self._last[item] = max(self._last.get(item, 0), block.step)
         for name in named:
             holders = self._holders.setdefault(name, [])
@@ -122,7 +122,7 @@ def _text_of_block(block: Block) -> str:
     return "\n".join(value if isinstance(value, str) else repr(value) for value in values)
 
 
-def _item_id(block: Block) -> str:
+def _call_or_block_id(block: Block) -> str:
     return block.call or block.id
 
 

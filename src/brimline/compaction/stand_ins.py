@@ -48,7 +48,7 @@ class StandIn(NamedTuple):
 LEFT_OUT = StandIn(0, None, "", 0.0)
 
 
-def preview_of(
+def preview_stand_in(
     block: Block, clock: Clock, rules: Rules, layer: int, *, was_read: bool
 ) -> StandIn | None:
     """A preview of what is bulk, or longer than anybody reads at once; None where it stays whole.
@@ -60,32 +60,32 @@ def preview_of(
         layer: on whose account.
         was_read: whether it has been there for a while: then content is held to the rules for bulk.
     """
-    sent_bytes = len(to_bytes(block.text))
+    sent_bytes = len(bytes_to_store(block.text))
     if sent_bytes < min(rules.inline_bytes, rules.read_bytes):
         return None
     text = _without_line_numbers(block.text)
     case = judge.Case(block.tool or "Read", block.arguments, text, sent_bytes)
     case.failed, case.was_read = block.is_error, was_read
-    if judge.reason_to_stay(case, rules, clock.was_changed):
+    if judge.reason_to_stay(case, rules, clock.was_file_changed):
         return None
-    subject = subject_of(block)
+    subject = subject_of_block(block)
     shown = preview.make_preview(case, subject)
     if not judge.is_preview_worth_it(case, shown):
         return None
-    key = key_of(block.text)
+    key = store_key_of_text(block.text)
     tool, source = block.tool or None, subject[:_SUBJECT_CHARACTERS] or None
     stored = stub.Stub(key, sent_bytes, case.source.total, tool=tool, source=source)
     rest = stub.way_back(key, "brimline", "The same call again shows all of it.")
     instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
-    fields = blocks.stand_in_fields(block, instead)
+    fields = blocks.stand_in_fields_of(block, instead)
     return StandIn(layer, fields, key, blocks.estimate_block_tokens(block, fields))
 
 
 def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
-    key = key_of(block.text)
+    key = store_key_of_text(block.text)
     kept = _names_to_append(block.text, clock.names_used_later(block))
     recall = f"recall {layout.short_key(key)}]"
     mark = f"[brimline: {len(block.text):,} characters, {recall}"
@@ -93,33 +93,33 @@ def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     if block.kind == blocks.CALL:
         shortened = _shorten_arguments(block.arguments, recall, [kept])
     elif block.kind == blocks.RESULT:
-        size = len(to_bytes(block.text))
-        text = stub.build_line(block.tool, subject_of(block), size, key) + kept
+        size = len(bytes_to_store(block.text))
+        text = stub.build_line(block.tool, subject_of_block(block), size, key) + kept
     elif block.kind == blocks.PROSE:
         text = f"{_first_sentence(block.text)} {mark}{kept}"
     else:
         head = block.text[len(blocks.REMINDER) : _SENTENCE_CHARACTERS]
         text = f"{blocks.REMINDER}{flatten(head)}… {mark}{kept}{blocks.REMINDER_END}"
-    fields = blocks.stand_in_fields(block, text, shortened)
+    fields = blocks.stand_in_fields_of(block, text, shortened)
     tokens = blocks.estimate_block_tokens(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
     return StandIn(layer, fields, key, tokens)
 
 
-def key_of(text: str) -> str:
+def store_key_of_text(text: str) -> str:
     """The key under which the store keeps a text."""
-    return layout.PREFIX + hashlib.sha256(to_bytes(text)).hexdigest()
+    return layout.PREFIX + hashlib.sha256(bytes_to_store(text)).hexdigest()
 
 
-def to_bytes(text: str) -> bytes:
+def bytes_to_store(text: str) -> bytes:
     """What is stored of a text; half of a surrogate pair may have been written as an escape."""
     return text.encode("utf-8", "surrogatepass")
 
 
-def subject_of(block: Block) -> str:
+def subject_of_block(block: Block) -> str:
     """What a call was about: a file, a command, a pattern."""
-    return flatten(clienttools.subject_of(block.arguments))
+    return flatten(clienttools.subject_of_call(block.arguments))
 
 
 def _without_line_numbers(text: str) -> str:

@@ -46,7 +46,7 @@ class Summarised(NamedTuple):
     memories: tuple[str, ...] = ()
 
 
-def summarise(
+def summarise_all_but_last_round(
     body: Any, state: State, summarizer: Summarizer, most_tokens: int = RESERVE_TOKENS
 ) -> Summarised:
     """Sum up all but the last round, by one call; what fails leaves the request as it is.
@@ -58,7 +58,7 @@ def summarise(
         most_tokens: what the summary may take.
     """
     conversation = blocks.read_blocks(body)
-    cut = blocks.last_round_start(body) if conversation else 0
+    cut = blocks.first_message_of_last_round(body) if conversation else 0
     if not cut:
         return Summarised(body, LayerOutcome(SUMMARY.number, "nothing"))
     if state.summary_failures >= MOST_FAILURES:
@@ -73,7 +73,7 @@ def summarise(
         return Summarised(body, LayerOutcome(SUMMARY.number, "failed"))
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
-    shorter = blocks.replace_beginning(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
+    shorter = blocks.replace_first_messages(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
     before = sum(block.tokens for block in conversation or ())
     after = sum(block.tokens for block in blocks.read_blocks(shorter) or ())
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)

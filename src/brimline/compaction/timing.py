@@ -22,7 +22,7 @@ class Prices(NamedTuple):
     write_5m: float = 1.25
     write_1h: float = 2.0
 
-    def of_cache_break(self, lifetime_s: int) -> float:
+    def of_writing_again(self, lifetime_s: int) -> float:
         """What it costs that a token is written again instead of read."""
         write = self.write_5m if lifetime_s <= _SHORT_LIFETIME_S else self.write_1h
         return write - self.read
@@ -41,7 +41,7 @@ class Pending(NamedTuple):
     """What it would have saved so far."""
 
 
-def first_due_position(
+def position_where_edits_are_due(
     pending: Sequence[Pending], warm_tokens: Sequence[float], price: float, waiting_weight: float
 ) -> int | None:
     """The position from which on changes are due, or None.

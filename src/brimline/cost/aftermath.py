@@ -65,7 +65,7 @@ def fill_in_dollars(
     """
     for compaction in compactions:
         before, after = compaction["pre_tokens"], compaction["post_tokens"]
-        model = models.lookup(compaction["model"], user_rows)
+        model = models.lookup_model(compaction["model"], user_rows)
         prices = model.prices(before or 0)
         if before is None or after is None or prices is None:
             continue
@@ -81,8 +81,8 @@ def text(document: dict[str, Any]) -> str:
     lines = [lookback.text(document)]
     listed = document.get("compactions")
     for each in listed if isinstance(listed, list) else []:
-        told = lost.text(each["lost"], each["session_id"]) if each["lost"] else []
+        told = lost.loss_lines(each["lost"], each["session_id"]) if each["lost"] else []
         if told:
-            lines += ["", f"Compaction of {output.minute(each['at'])}"]
+            lines += ["", f"Compaction of {output.to_minute(each['at'])}"]
             lines += [output.wrapped(line) for line in told]
     return "\n".join(lines)

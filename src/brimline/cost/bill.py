@@ -39,19 +39,19 @@ def document(
     return {
         "by": by,
         "since": clock.format_utc(since) if since else None,
-        "total": (group_rows(spendings, (), user_rows, since) or [_Group({}).row()])[0],
-        "rows": group_rows(spendings, (by,), user_rows, since),
+        "total": (bill_rows_by_group(spendings, (), user_rows, since) or [_Group({}).row()])[0],
+        "rows": bill_rows_by_group(spendings, (by,), user_rows, since),
     }
 
 
-def group_rows(
+def bill_rows_by_group(
     spendings: Iterable[Spending],
     by: Sequence[str],
     user_rows: Sequence[dict[str, Any]] = (),
     since: float = 0.0,
 ) -> list[dict[str, Any]]:
     """A row for each group, the one that was heard of last first."""
-    lookup = cache(partial(models.lookup, user_rows=user_rows))
+    lookup = cache(partial(models.lookup_model, user_rows=user_rows))
     groups: dict[tuple[str, ...], _Group] = {}
     for spending in spendings:
         for request in spending.requests:
@@ -65,7 +65,7 @@ def group_rows(
     return [group.row() for group in ordered]
 
 
-def dollars_of(request: Request, model: models.Model) -> float | None:
+def dollars_of_request(request: Request, model: models.Model) -> float | None:
     """What one request cost; None where nobody knows its model's prices."""
     prices = model.prices(request.prompt_tokens)
     if prices is None:
@@ -92,7 +92,7 @@ class _Group:
     last_at: float = 0.0
 
     def add(self, request: Request, model: models.Model, *, is_subagent: bool) -> None:
-        dollars = dollars_of(request, model)
+        dollars = dollars_of_request(request, model)
         self.requests += 1
         self.unpriced_requests += dollars is None
         self.dollars += dollars or 0.0
@@ -142,14 +142,14 @@ def text(document: dict[str, Any]) -> str:
     lines = [output.table(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
-    requests = output.count(total["requests"], "request")
+    requests = output.counted(total["requests"], "request")
     lines += ["", f"{row_dollars_text(total)} at list price for {requests}."]
     if total["subagent_dollars"]:
         lines.append(f"Of that {format_dollars(total['subagent_dollars'])} for subagents.")
     if total["is_assumed"]:
         lines.append("About: a model is newer than the table of prices.")
     if total["unpriced_requests"]:
-        unpriced = output.count(total["unpriced_requests"], "request")
+        unpriced = output.counted(total["unpriced_requests"], "request")
         lines.append(f"Not in it: {unpriced} of models without a known price.")
     lines.append("What the client does not record, such as titles and its summaries, is not in it.")
     return "\n".join(lines)
@@ -169,10 +169,10 @@ def format_dollars(value: float) -> str:
 
 def _cache_share_text(row: dict[str, Any]) -> str:
     """How much of what was sent came from the cache."""
-    sent = sent_tokens(row)
+    sent = sent_tokens_of_row(row)
     return f"{row['cache_read_tokens'] / sent:.0%}" if sent else "–"
 
 
-def sent_tokens(row: dict[str, Any]) -> int:
+def sent_tokens_of_row(row: dict[str, Any]) -> int:
     """What the requests of a row sent, from the cache or not."""
     return sum(row[name] for name in TOKENS[:-1])

@@ -43,7 +43,7 @@ class Cache(NamedTuple):
 
     def left_s(self) -> float:
         """How long it still lives; below 0 once it has expired."""
-        return self.at + self.lifetime_s - clock.now()
+        return self.at + self.lifetime_s - clock.now_s()
 
 
 def decide(turn: Turn) -> Decision | None:
@@ -54,10 +54,10 @@ def decide(turn: Turn) -> Decision | None:
     if not io.create_exclusively(f"{turn.state.folder}/{_TOLD}{int(cache.at)}", b""):
         return None
     tokens = turn.reading.projected_tokens or 0
-    model = models.lookup(cache.model, config.user_models(turn.home))
-    text = notice_text(cache, tokens, clock.now(), model)
+    model = models.lookup_model(cache.model, config.user_models(turn.home))
+    text = expired_cache_text(cache, tokens, clock.now_s(), model)
     if turn.state.read_document(MOD_ALIVE):
-        left = tokens_after_compaction(turn.event.transcript, tokens, turn.values)
+        left = tokens_if_compacted(turn.event.transcript, tokens, turn.values)
         text += f" `/compact` first makes it about {left:,}." if left else ""
     return Decision(person_notes=(text,))
 
@@ -65,10 +65,10 @@ def decide(turn: Turn) -> Decision | None:
 def cache_of_large_context(turn: Turn) -> Cache | None:
     """What the last request left in the cache, where the context is large enough to matter."""
     is_large = (turn.reading.projected_tokens or 0) >= LEAST_TOKENS
-    return last_cache(turn.event.transcript) if is_large else None
+    return cache_of_last_request(turn.event.transcript) if is_large else None
 
 
-def last_cache(transcript: str) -> Cache | None:
+def cache_of_last_request(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
@@ -81,9 +81,9 @@ def last_cache(transcript: str) -> Cache | None:
     return None
 
 
-def notice_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
+def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Model) -> str:
     """The sentence for the person. Pure."""
-    since = _ago_text(now - cache.at - cache.lifetime_s)
+    since = _how_long_ago_text(now - cache.at - cache.lifetime_s)
     prices = model.prices(tokens)
     price = ""
     if prices:
@@ -92,7 +92,7 @@ def notice_text(cache: Cache, tokens: int, now: float, model: models.Model) -> s
     return f"brimline: The cache of this session expired {since}: {written}."
 
 
-def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
+def tokens_if_compacted(transcript: str, tokens: int, settings: dict[str, Any]) -> int | None:
     """What a compaction without a model would leave, to a thousand; None where it makes none.
 
     The share of the characters that would go is that of the messages' tokens; the client's own
@@ -105,7 +105,7 @@ def tokens_after_compaction(transcript: str, tokens: int, settings: dict[str, An
         first_tokens = next((usage.prompt_tokens for usage in usages if usage), 0)
     except OSError:
         return None
-    freed = _characters_to_free(rows, settings["offload.never"])
+    freed = _count_characters_to_free(rows, settings["offload.never"])
     share = freed / max(1, sum(map(row.visible_characters, rows)))
     if not least or share < least:
         return None
@@ -120,11 +120,11 @@ def _rows_since_compaction(transcript: str) -> list[dict[str, Any]]:
     return list(rows)[::-1]
 
 
-def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
+def _count_characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
     """How many characters of results a compaction would put lines in the place of."""
     calls = {call.id: call for fields in rows for call in row.main_thread_calls(fields)}
     judged = {
-        call.id: cold.Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        call.id: cold.Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
         for call in calls.values()
         if not judge.is_on_users_list(never, call.name, call.arguments)
     }
@@ -136,11 +136,11 @@ def _characters_to_free(rows: list[dict[str, Any]], never: list[str]) -> int:
                 is_error=result.is_error,
                 is_users=words.may_hold_words(call.tool, result.text, **marks),
             )
-    found = cold.cold_results([*judged.values()])
+    found = cold.calls_with_cold_results([*judged.values()])
     return sum((call.characters or 0) - _LINE_CHARACTERS for call in found)
 
 
-def _ago_text(seconds: float) -> str:
+def _how_long_ago_text(seconds: float) -> str:
     if seconds < _MINUTE_S:
         return "just now"
     for size, unit in ((_DAY_S, "days"), (_HOUR_S, "h")):

@@ -89,7 +89,7 @@ def read_spendings(
     wanted = []
     is_changed = False
     for path in paths:
-        stamp = _file_stamp(path)
+        stamp = _stamp_of_file(path)
         if stamp is None or forgotten.has_nothing_new(gone, path):
             continue
         if path not in current or current[path].stamp != stamp:
@@ -97,8 +97,8 @@ def read_spendings(
             is_changed = True
         wanted.append(_drop_forgotten_requests(current[path], gone))
     if is_changed:
-        _save(home_dir, current.values())
-    return _drop_repeats(wanted)
+        _save_spendings(home_dir, current.values())
+    return _drop_repeated_requests(wanted)
 
 
 def read_session_spendings(path: str) -> list[Spending]:
@@ -110,8 +110,8 @@ def read_session_spendings(path: str) -> list[Spending]:
     own, folder = glob.escape(path.removesuffix(".jsonl")), glob.escape(os.path.dirname(path))
     inside = glob.glob(f"{own}/subagents/*.jsonl")
     beside = glob.glob(f"{folder}/agent-*.jsonl")  # as older clients have them
-    files = [file for file in (path, *inside, *beside) if _file_stamp(file)]
-    return _drop_repeats([_read_transcript(file, [], None) for file in files])
+    files = [file for file in (path, *inside, *beside) if _stamp_of_file(file)]
+    return _drop_repeated_requests([_read_transcript(file, [], None) for file in files])
 
 
 def forget(home_dir: str, session_ids: Iterable[str]) -> None:
@@ -123,10 +123,10 @@ def forget(home_dir: str, session_ids: Iterable[str]) -> None:
     names, known = set(session_ids), load_kept_spendings(home_dir)
     left = [spending for spending in known if spending.session_id not in names]
     if len(left) < len(known):
-        _save(home_dir, left)
+        _save_spendings(home_dir, left)
 
 
-def _drop_repeats(spendings: list[Spending]) -> list[Spending]:
+def _drop_repeated_requests(spendings: list[Spending]) -> list[Spending]:
     """Leave out requests that are there again: forks and kept rows are copies with the same ids."""
     seen: set[str] = set()
     distinct = []
@@ -181,7 +181,7 @@ def _is_subagent(path: str) -> bool:
     return os.path.basename(path).startswith("agent-")
 
 
-def _file_stamp(path: str) -> list[int] | None:
+def _stamp_of_file(path: str) -> list[int] | None:
     """What tells whether a transcript has grown; None where there is no such file."""
     try:
         file = os.stat(path)
@@ -193,18 +193,18 @@ def _file_stamp(path: str) -> list[int] | None:
 def load_kept_spendings(home_dir: str) -> list[Spending]:
     """What is known of transcripts without reading any."""
     try:
-        return [_decode_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
+        return [_spending_of_line(line) for line in json.read_lines(f"{home_dir}/{FILE}")]
     except (OSError, KeyError, TypeError, ValueError):
         return []  # derived: it is made anew
 
 
-def _decode_line(line: dict[str, Any]) -> Spending:
+def _spending_of_line(line: dict[str, Any]) -> Spending:
     requests = [Request(*fields) for fields in line.pop("requests")]
     line.pop("v", None)
     return Spending(requests=requests, **line)
 
 
-def _save(home_dir: str, spendings: Iterable[Spending]) -> None:
+def _save_spendings(home_dir: str, spendings: Iterable[Spending]) -> None:
     lines = [
         {"v": 1, **one._asdict(), "requests": [list(request) for request in one.requests]}
         for one in spendings

@@ -213,7 +213,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
         "requests": len(session.moments),
         "peak": session.peak_tokens,
         "window": session.now.window.tokens,
-        "curve": output.peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
+        "curve": output.share_peaks([moment.tokens for moment in session.moments], _CURVE_STEPS),
         "compactions": len(session.scan.compactions),
         "compacted": [output.attributes(past, _COMPACTION) for past in session.figures.compactions],
         "spent": session.tokens_by_billing,

@@ -55,7 +55,7 @@ class Period:
     @property
     def sent_tokens(self) -> int:
         """What requests sent, from the cache or not."""
-        return bill.sent_tokens(self.total)
+        return bill.sent_tokens_of_row(self.total)
 
     @property
     def cache_share(self) -> float:
@@ -90,8 +90,8 @@ def period_figures(
     aftermath.fill_in_dollars(compacted, user_models)
     recent = [row for row in rows if row["last_at"] >= since]
     total = bill.document(spendings, "day", user_models, since)["total"]
-    daily = bill.group_rows(spendings, ("day", "model"), user_models, since)
-    projects = bill.group_rows(spendings, ("project",), user_models, since)
+    daily = bill.bill_rows_by_group(spendings, ("day", "model"), user_models, since)
+    projects = bill.bill_rows_by_group(spendings, ("project",), user_models, since)
     period = Period(total, recent, compacted, _sum_counts(row["tools"] for row in recent))
     return {
         "span": span,
@@ -166,14 +166,14 @@ def session_and_subagent_costs(
 ) -> dict[str, Any]:
     """What one session cost, and each of its subagents, which have windows of their own."""
     own = [each for each in spendings if each.session_id == session_id and each.requests]
-    rows = bill.group_rows(own, ("session",), user_models)
+    rows = bill.bill_rows_by_group(own, ("session",), user_models)
     cost = bill.row_dollars_text(rows[0]) if rows else None
     subagents = [_subagent_row(each, user_models) for each in own if each.is_subagent]
     return {"cost": cost, "subagents": sorted(subagents, key=operator.itemgetter("at"))}
 
 
 def _subagent_row(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    (row,) = bill.group_rows([own], ("session",), user_models)
+    (row,) = bill.bill_rows_by_group([own], ("session",), user_models)
     return row | {
         "name": find.session_id_of(own.path),
         "model": statistics.mode(request.model for request in own.requests),
@@ -211,11 +211,11 @@ def _period_plots(
     by_model, sent, read = (Counter[str]() for _ in range(3))
     for row in daily:
         bar, model = bins[row["day"]], row["model"]
-        tokens = bill.sent_tokens(row) + row["output_tokens"]
+        tokens = bill.sent_tokens_of_row(row) + row["output_tokens"]
         spent[model, bar] += row["dollars"] or 0.0
         used[model, bar] += tokens
         by_model[model] += tokens
-        sent[bar] += bill.sent_tokens(row)
+        sent[bar] += bill.sent_tokens_of_row(row)
         read[bar] += row["cache_read_tokens"]
     times = Counter(bins[str(_local_day(each["at"]))] for each in compacted)
     bars = list(dict.fromkeys(bins.values()))

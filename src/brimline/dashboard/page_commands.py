@@ -98,7 +98,7 @@ def _write_entrance(address: str, key: str) -> str:
 
 
 @output.command("report")
-@output.session_arguments
+@output.session_argument_and_option
 @click.option(
     "-o", "--output", "target", metavar="FILE", help="Default: brimline-, the id's start, .html."
 )
@@ -120,7 +120,7 @@ def report(
     from brimline.dashboard.report import single_page, write_page
     from brimline.dashboard.story import tell_story
 
-    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = tell_story(path, paths.home(), bar.update)
     made = single_page(session_story, paths.home(), redacted=redact)
@@ -133,12 +133,12 @@ def report(
     }
     document |= {"bytes": len(made.encode()), "requests": len(session_story.moments)}
     what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
-    text = f"{target}: {output.count(len(session_story.moments), 'request')}, {what}."
+    text = f"{target}: {output.counted(len(session_story.moments), 'request')}, {what}."
     output.answer(document, text, as_json=as_json)
 
 
 @output.command("replay")
-@output.session_arguments
+@output.session_argument_and_option
 @click.option("--preset", metavar="NAME", help="The preset that it is played under.")
 @click.option("--set", "chosen", metavar="KEY=VALUE", multiple=True, help="A setting; repeatable.")
 def replay(
@@ -160,6 +160,6 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, table_text
 
-    path = find.require_transcript(find.wanted_transcript(output.session_name(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, table_text, as_json=as_json)

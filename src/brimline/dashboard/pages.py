@@ -76,16 +76,16 @@ def template_environment() -> Environment:
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size,
         "count": lambda number, noun, nouns="": (
-            f"{number:,} {nouns}" if nouns and number != 1 else output.count(number, noun)
+            f"{number:,} {nouns}" if nouns and number != 1 else output.counted(number, noun)
         ),
         "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
         "curve": chart.small_curve_path,
-        "duration": output.duration,
+        "duration": output.duration_text,
         "reference": stub.parse_reference,
     }
     made.globals |= {"item_text": item_text, "redacted_name": redacted_name, "names": NAMES}
-    made.globals["loss_text"] = lost.text
+    made.globals["loss_text"] = lost.loss_lines
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
@@ -104,7 +104,7 @@ def _minute_text(at: float | None, *, single: bool) -> str:
     if not at:
         return "unknown"
     if single:
-        return output.minute(clock.format_utc(at))
+        return output.to_minute(clock.format_utc(at))
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
@@ -122,7 +122,7 @@ def render_page(template: str, **values: Any) -> str:
     How wide a tab is depends on the text before it, not on the marks of the page: the style says.
     """
     page = template_environment().get_template(template).render(**values)
-    return "\t".join(map(output.printable, page.split("\t")))
+    return "\t".join(map(output.without_control_characters, page.split("\t")))
 
 
 def session_page_values(
@@ -245,7 +245,7 @@ def _call_text(tool: str, arguments: dict[str, Any]) -> str:
     edits = arguments.get("edits") if tool == "MultiEdit" else [arguments]
     if tool not in ("Edit", "MultiEdit") or not isinstance(edits, list):
         return json.dumps(arguments, indent=1, ensure_ascii=False)
-    lines = [clienttools.file_of(arguments)]
+    lines = [clienttools.file_of_call(arguments)]
     for edit in edits:
         texts = [edit.get(name) if isinstance(edit, dict) else None for name in _EDITED]
         before, after = (text.split("\n") if isinstance(text, str) else [] for text in texts)
@@ -259,9 +259,9 @@ def item_text(item: Item, *, redacted: bool) -> str:
     if redacted:
         ending = os.path.splitext(subject)[1] if name in clienttools.FILE_TOOLS else ""
         subject = ending if ending in _ENDINGS else ""
-        subject = shell.known_program(item.subject) if name == "Bash" else subject
+        subject = shell.main_program_if_known(item.subject) if name == "Bash" else subject
         name = name and redacted_name(item.kind, name)
-    subject = output.one_line(output.tool_subject(name, subject), _SUBJECT_CHARACTERS)
+    subject = output.one_line(output.subject_as_path_or_text(name, subject), _SUBJECT_CHARACTERS)
     told = f": {output.one_line(name, _NAME_CHARACTERS)} {subject}".rstrip() if name else ""
     return f"{NAMES[item.kind]}{told}"
 

@@ -92,7 +92,7 @@ def table_text(document: dict[str, Any]) -> str:
         ("kept out", f"~{document['kept_out_tokens']:,} tokens"),
         ("compactions", str(document["compactions"])),
     ]
-    lines = [output.pairs(pairs)]
+    lines = [output.name_value_lines(pairs)]
     rows = [
         [
             str(event["request"]),

@@ -20,7 +20,7 @@ from brimline.gauge import reading
 from brimline.gauge.composition import Injections
 from brimline.gauge.context import ContextReader
 from brimline.gauge.reading import HISTORY_REQUESTS
-from brimline.gauge.window import proved_window
+from brimline.gauge.window import window_proved_by_occupancy
 from brimline.hooks import table
 from brimline.offload import savings
 from brimline.session import in_use
@@ -175,7 +175,7 @@ def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None 
 
 def _is_running(path: str) -> bool:
     try:
-        return clock.now() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
+        return clock.now_s() - find.modified_at(path) < _PAUSE_S or bool(in_use.why_in_use(path))
     except OSError:
         return False  # it went away meanwhile
 
@@ -256,7 +256,7 @@ class _Reader:
         story.project = story.project or row.cwd_of(value)
         story.title = row.title_of(value) or story.title
         for call in row.main_thread_calls(value):
-            subject = clienttools.subject_of(call.arguments, _SUBJECT_CHARACTERS)
+            subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
         if lost := row.describe_lost_thinking(value):
             number = len(story.moments) + bool(self.open)
@@ -330,7 +330,7 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
     )
     observed = state.largest_behind(WINDOW) or 0
     for moment in story.moments:
-        observed = max(observed, proved_window(moment.tokens) or 0)
+        observed = max(observed, window_proved_by_occupancy(moment.tokens) or 0)
         moment.reading = reading.make_reading(moment.last, window, policy, observed)
         moment.outlook = moment.reading.forecast()
 

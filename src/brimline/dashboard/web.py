@@ -180,7 +180,7 @@ class Dashboard:
                 self.index.refresh()
                 self.spendings = spending.read_spendings(self.home_dir, spending.all_transcripts())
                 own = config.user_models(self.home_dir)
-                rows = bill.group_rows(self.spendings, ("session",), own)
+                rows = bill.bill_rows_by_group(self.spendings, ("session",), own)
                 self.costs = {row["session"]: row["dollars"] for row in rows}
             time.sleep(_REFRESH_S)
             self.wanted.wait()

@@ -44,9 +44,9 @@ def build() -> str:
     """
     entries = []
     for name in FAST_MODULES:
-        file = _source_of(name)
+        file = _source_path_of_module(name)
         found = os.stat(PACKAGE_DIR + file)
-        code = _compile_bare(PACKAGE_DIR + file)
+        code = _compile_without_annotations(PACKAGE_DIR + file)
         entries.append((name, file, found.st_mtime_ns, found.st_size, code))
     target = bundle_path()
     os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -57,7 +57,7 @@ def build() -> str:
     return target
 
 
-def _compile_bare(path: str) -> CodeType:
+def _compile_without_annotations(path: str) -> CodeType:
     """The module's code without docstrings and annotations."""
     with open(path, "rb") as source:
         tree = ast.parse(source.read(), path)
@@ -84,7 +84,7 @@ class _Bare(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _source_of(name: str) -> str:
+def _source_path_of_module(name: str) -> str:
     relative = "/" + "/".join(name.split(".")[1:])
     package = os.path.isdir(PACKAGE_DIR + relative)
     return relative + ("/__init__.py" if package else ".py")

@@ -24,7 +24,7 @@ DASHBOARD_INDEX = "dashboard.sqlite3"
 def client_config_dir() -> str:
     """Claude Code's own configuration folder."""
     chosen = io.env("CLAUDE_CONFIG_DIR") or _user_home() + "/.claude"
-    return _absolute(chosen, io.system.getcwd)  # as the client takes it
+    return _absolute_below_base(chosen, io.system.getcwd)  # as the client takes it
 
 
 def home(installed: str | None = None) -> str:
@@ -36,7 +36,7 @@ def home(installed: str | None = None) -> str:
     chosen = io.env("BRIMLINE_HOME") or installed
     if not chosen:
         return client_config_dir() + "/brimline"
-    return _absolute(chosen.removeprefix("~/"), _user_home)
+    return _absolute_below_base(chosen.removeprefix("~/"), _user_home)
 
 
 def user_config(home_dir: str) -> str:
@@ -91,7 +91,7 @@ def resolve_links(path: str, cwd: str) -> str:
         if part == "..":
             found = found.rpartition("/")[0]
         elif part not in ("", "."):
-            target = _link_at(f"{found}/{part}") if links < _MOST_LINKS else None
+            target = _link_target_or_none(f"{found}/{part}") if links < _MOST_LINKS else None
             if target is None:
                 found = f"{found}/{part}"
                 continue
@@ -171,7 +171,7 @@ def _user_home() -> str:
     return pwd.getpwuid(io.system.getuid()).pw_dir
 
 
-def _link_at(path: str) -> str | None:
+def _link_target_or_none(path: str) -> str | None:
     """Where a link points; None for everything that is none."""
     try:
         return io.system.readlink(io.path_bytes(path)).decode("utf-8", "surrogateescape")
@@ -179,7 +179,7 @@ def _link_at(path: str) -> str | None:
         return None
 
 
-def _absolute(path: str, base: Callable[[], str]) -> str:
+def _absolute_below_base(path: str, base: Callable[[], str]) -> str:
     stripped = path.rstrip("/") or "/"
     if stripped.startswith("/"):
         return stripped

@@ -82,7 +82,7 @@ def says_yes(text: str) -> bool:
 
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
-    policy = load_compiled(home_dir, project_dir) or _from_defaults()
+    policy = load_compiled(home_dir, project_dir) or _policy_of_defaults()
     if names := io.env_names(*OVERRIDES):
         _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
@@ -102,7 +102,7 @@ def load_compiled(home_dir: str, project_dir: str) -> Policy | None:
             return None
         values = document["values"]
         if document["brimline"] != __version__:
-            values = _from_defaults().values | values
+            values = _policy_of_defaults().values | values
         known = [document[name] for name in ("client", "sources", "explicit", "learned")]
         policy = Policy(values, *known, *[document.get(name) for name in ("preset", "marked")])
         policy.models = document.get("models", [])
@@ -138,7 +138,7 @@ def apply_client_environment(
         client["model"] = model
 
 
-def _from_defaults() -> Policy:
+def _policy_of_defaults() -> Policy:
     from brimline.settings.values import defaults
 
     return Policy(defaults(), {}, [])

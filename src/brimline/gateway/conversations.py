@@ -137,7 +137,7 @@ class Conversations:
 
         def leave_out(state: State) -> Outcome | None:
             self._note_model_binds_thinking(passing.model)
-            return compactor.drop_thinking(
+            return compactor.request_without_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
@@ -190,7 +190,7 @@ class Conversations:
                 self._note_model_binds_thinking(passing.model)
             if usage and passing.outcome.report.kind == "conversation":
                 with passing.known.lock:
-                    compactor.learn_from_answer(passing.known.state, passing.body, usage)
+                    compactor.note_lifetime_and_occupancy(passing.known.state, passing.body, usage)
             if passing.outcome.is_changed:
                 self._spool_outcome(passing, passing.outcome, usage or {})
 
@@ -227,12 +227,12 @@ class Conversations:
     def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_parse_exact_float)
-        if not isinstance(body, dict) or blocks.is_helper_request(body):
+        if not isinstance(body, dict) or blocks.is_outside_conversation(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
         passing.names = [block.id for block in passing.found]
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
-        passing.session = passing.session or blocks.session_of(body)
+        passing.session = passing.session or blocks.session_of_request(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
@@ -247,7 +247,7 @@ class Conversations:
         try:
             if self._commit_outcome(passing, known, outcome):
                 return True
-            compactor.undo_stand_ins(state, outcome)
+            compactor.undo_fresh_stand_ins(state, outcome)
             passing.requests = self._stickiness.last_requests(f"{passing.session}/{passing.agent}")
         except (OSError, sqlite3.Error, BrimlineError) as error:
             # A full disk, a locked file: what stands in already goes on to do so.
@@ -315,7 +315,7 @@ class Conversations:
         )
 
     def _model_of(self, passing: Passing) -> models.Model:
-        return models.lookup_in(passing.model, self._policy.models)
+        return models.lookup_model_in_rows(passing.model, self._policy.models)
 
     def _find_conversation_name(self, passing: Passing) -> str:
         """The conversation whose last request is the beginning of this one; else a new one.
@@ -354,7 +354,7 @@ class Conversations:
         last = dict(reversed(passing.requests))
         others = [self._known[name].state for name in last if name in self._known]
         if others and passing.name not in last:
-            alike = partial(compactor.count_alike_at_start, passing.names)
+            alike = partial(compactor.count_common_leading_blocks, passing.names)
             return compactor.branch_state(max(others, key=lambda state: alike(state.sent or [])))
         state = compactor.State()
         if passing.requests:
@@ -388,7 +388,7 @@ class Conversations:
                 passing.sent = sent._replace(number=number)
                 known.number = number
         except BaseException:
-            compactor.undo_stand_ins(known.state, outcome)
+            compactor.undo_fresh_stand_ins(known.state, outcome)
             raise
         passing.outcome = outcome
         factor = _tokens_per_estimated_token(self._model_of(passing))
@@ -404,17 +404,17 @@ class Conversations:
     def _store_original(self, block: blocks.Block, passing: Passing) -> None:
         meta = {
             "tool": block.tool or block.kind,
-            "source": stand_ins.subject_of(block) or None,
+            "source": stand_ins.subject_of_block(block) or None,
             "session": passing.session or None,
         }
         # The client has it too, in its transcript: a power cut may take this copy.
-        data = stand_ins.to_bytes(block.text)
+        data = stand_ins.bytes_to_store(block.text)
         put.put(self._home, data, meta, is_last=False, is_synced=False)
 
     def _spool_outcome(self, passing: Passing, outcome: Outcome, usage: Mapping[str, Any]) -> None:
         report, factor = outcome.report, _tokens_per_estimated_token(self._model_of(passing))
         saved = round((report.original_tokens - report.sent_tokens) * factor)
-        prompt_tokens = blocks.prompt_tokens(usage)
+        prompt_tokens = blocks.prompt_tokens_of_usage(usage)
         fields = {"ms": 0.0, "kind": report.kind, "saved": saved}
         told = {"fresh": passing.fresh, "agent": passing.agent, "prompt": prompt_tokens}
         fields |= {name: value for name, value in told.items() if value}
@@ -438,7 +438,7 @@ def _does_mod_compact(session: SessionState) -> bool:
     """Whether our mod is alive in the client and compacts there by itself."""
     sign = session.read_document(MOD_ALIVE)
     at = sign.get("at")
-    is_young = isinstance(at, int | float) and abs(clock.now() - at) < _MOD_SIGN_S
+    is_young = isinstance(at, int | float) and abs(clock.now_s() - at) < _MOD_SIGN_S
     return is_young and sign.get("inside", "off") != "off"
 
 

@@ -8,7 +8,7 @@ import sys
 import click
 
 from brimline import output
-from brimline.compaction.layers import LAYERS, Layer, layers_numbered
+from brimline.compaction.layers import LAYERS, Layer, layers_with_numbers
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 
@@ -25,7 +25,7 @@ def _to_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, 
     wanted = {part.strip() for part in text.split(",")}
     if not wanted <= known:
         raise click.BadParameter(f"a list out of {', '.join(sorted(known))}, or off")
-    return layers_numbered([int(part) for part in wanted])
+    return layers_with_numbers([int(part) for part in wanted])
 
 
 @output.command("gateway")

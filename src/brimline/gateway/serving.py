@@ -143,7 +143,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     stickiness = known = None
     if plan.layers:
         try:
-            stickiness = Stickiness(home_dir, clock.now())
+            stickiness = Stickiness(home_dir, clock.now_s())
             policy = config.current_policy(home_dir, os.getcwd())
             known = Conversations(home_dir, _layer_settings(plan, policy), policy, stickiness)
         except (OSError, sqlite3.Error) as error:
@@ -224,7 +224,7 @@ def _stop_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
 
 
 def _now(_headers: dict[bytes, bytes]) -> float:
-    return clock.now()
+    return clock.now_s()
 
 
 def _replayed_time(headers: dict[bytes, bytes]) -> float:
@@ -232,4 +232,4 @@ def _replayed_time(headers: dict[bytes, bytes]) -> float:
     try:
         return float(headers[_REPLAYED])
     except (KeyError, ValueError):
-        return clock.now()
+        return clock.now_s()

@@ -107,7 +107,7 @@ def compose_entries(entries: Iterable[Entry]) -> Composition:
 
 def estimate_piece_tokens(piece: Piece, model: str | None) -> float:
     """What a piece costs by its length alone."""
-    ratio = models.lookup(model).characters_per_token
+    ratio = models.lookup_model(model).characters_per_token
     if piece.kind not in _TOOL_KINDS:
         ratio *= _PROSE_FACTOR
     return piece.characters / ratio + _OVERHEAD_TOKENS.get(piece.kind, 0)
@@ -138,14 +138,14 @@ def growth_shares(
     weights = _estimate_weights(pieces, model)
     replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
     if output_tokens is None or not replied:
-        return _divide_bounded_growth(growth, weights)
+        return _share_out_bounded_growth(growth, weights)
     exact = divide_by_weights(output_tokens, [max(1, weights[i]) for i in replied])
     others = list(weights)
     for i, tokens in zip(replied, exact, strict=True):
         others[i], weights[i] = 0, tokens * _PER_TOKEN
     if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
-        return _divide_bounded_growth(growth, weights)  # not even the reply was added whole
-    shares = _divide_bounded_growth(growth - output_tokens, others)
+        return _share_out_bounded_growth(growth, weights)  # not even the reply was added whole
+    shares = _share_out_bounded_growth(growth - output_tokens, others)
     for i, tokens in zip(replied, exact, strict=True):
         shares[i] = tokens
     return shares
@@ -164,7 +164,7 @@ def divide_by_weights(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
-def _divide_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
+def _share_out_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
     estimate = sum(weights) / _PER_TOKEN
     explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
     return divide_by_weights(int(explained), weights)
@@ -237,7 +237,7 @@ class Ledger:
 
     def add_entry(self, entry: Entry) -> None:
         if entry.is_boundary:
-            self._start_over(entry)
+            self._start_over_at_compaction(entry)
         if entry.prompt is not None:
             self._open_turn(entry.prompt)
         if entry.usage:
@@ -266,7 +266,7 @@ class Ledger:
             piece.call_id for piece in held if piece.kind == "tool_result" and piece.ours == ours
         )
 
-    def _start_over(self, entry: Entry) -> None:
+    def _start_over_at_compaction(self, entry: Entry) -> None:
         """Start over; the turn under way goes on in a second entry."""
         if entry.is_summary and self.summary_expected:
             return
@@ -325,7 +325,7 @@ class Ledger:
             left += self._take_from_thinking(request.turn, -left)
         carried = []
         for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
-            kind = FLOOR if before is None and _is_in_every_session(piece) else piece.kind
+            kind = FLOOR if before is None and _is_piece_in_every_session(piece) else piece.kind
             carried.append(Share(piece, kind, tokens))
             self._add_to_part(turn, kind, tokens)
         self.shares += carried
@@ -344,7 +344,7 @@ class Ledger:
         turn.parts[kind] += tokens
 
 
-def _is_in_every_session(piece: Piece) -> bool:
+def _is_piece_in_every_session(piece: Piece) -> bool:
     """Whether a piece before a first request is there in every session: lists, instructions."""
     return piece.kind == "client" and not piece.file
 
@@ -359,10 +359,10 @@ def _fill_in_breakdown(composition: Composition, shares: Sequence[Share]) -> Non
         elif kind == FLOOR:
             composition.floor[piece.name] += tokens
     composition.floor[SYSTEM] = composition.parts[FLOOR] - composition.floor.total()
-    _fill_in_results(composition, shares)
+    _fill_in_tools_and_files(composition, shares)
 
 
-def _fill_in_results(composition: Composition, shares: Sequence[Share]) -> None:
+def _fill_in_tools_and_files(composition: Composition, shares: Sequence[Share]) -> None:
     calls = {piece.call_id: piece for piece, _, _ in shares if piece.kind == "tool_input"}
     by_file: dict[str, list[tuple[Piece, int]]] = {}
     for piece, kind, tokens in shares:
@@ -374,10 +374,10 @@ def _fill_in_results(composition: Composition, shares: Sequence[Share]) -> None:
         composition.results[tool] += 1
         if call and call.file:
             by_file.setdefault(call.file, []).append((call, tokens))
-    composition.files = [_sum_up_file(file, results) for file, results in by_file.items()]
+    composition.files = [_sum_up_reads_of_file(file, results) for file, results in by_file.items()]
 
 
-def _sum_up_file(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:
+def _sum_up_reads_of_file(file: str, results: Sequence[tuple[Piece, int]]) -> FileTokens:
     """Sum up one file; a read repeats where it overlaps an earlier one."""
     seen: list[tuple[int, int]] = []
     repeated = 0

@@ -47,7 +47,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
     return {
         "occupancy_tokens": found.occupancy_tokens,
         "parts": _part_documents(found.parts, found.occupancy_tokens),
-        "floor_by_source": _named_counts(found.floor),
+        "floor_by_source": _name_and_tokens_documents(found.floor),
         "tool_results_by_tool": [
             {"tool": tool, "tokens": tokens, "results": found.results[tool]}
             for tool, tokens in found.tools.most_common()
@@ -64,7 +64,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
             {"name": name, "ours": ours, "tokens": tokens}
             for (name, ours), tokens in found.hooks.most_common()
         ],
-        "client_injections": _named_counts(found.client),
+        "client_injections": _name_and_tokens_documents(found.client),
         "turns": [_turn_document(turn) for turn in found.turns],
     }
 
@@ -86,7 +86,7 @@ def _part_documents(parts: Counter[str], whole: int | None) -> list[dict[str, An
     ]
 
 
-def _named_counts(counts: Counter[str]) -> list[dict[str, Any]]:
+def _name_and_tokens_documents(counts: Counter[str]) -> list[dict[str, Any]]:
     return [{"name": name, "tokens": tokens} for name, tokens in counts.most_common() if tokens]
 
 
@@ -137,9 +137,9 @@ def titled_rows(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     whole = report["occupancy_tokens"]
-    room = output.width() - _BEFORE_BAR
+    room = output.terminal_columns() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
-    bar = output.marks_or_plain("█", "#") * min(cells, round(cells * part["tokens"] / whole))
+    bar = output.marks_if_encodable("█", "#") * min(cells, round(cells * part["tokens"] / whole))
     rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]
@@ -153,7 +153,7 @@ def _figure_cells(tokens: int, whole: int) -> list[str]:
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
     return [
-        [f"{file[tokens]:,}", output.count(file["reads"], "read"), output.Path(file["file"])]
+        [f"{file[tokens]:,}", output.counted(file["reads"], "read"), output.Path(file["file"])]
         for file in files
     ]
 
@@ -169,7 +169,7 @@ def _turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
     return [
         [
             f"{tokens:,}",
-            output.count(turn["requests"], "request"),
+            output.counted(turn["requests"], "request"),
             f"turn {turn['number']}: {turn['prompt']}",
         ]
         for tokens, turn in sorted(added, key=lambda pair: -pair[0])[:_SHOWN_TURNS]

@@ -57,12 +57,12 @@ class Context:
         """What purges took out of what the last request measured."""
         if self.measured_tokens is None:
             return 0
-        return min(self._purged_from_calls(self.replaced_calls), self._unpurged_tokens)
+        return min(self._tokens_purged_from_calls(self.replaced_calls), self._unpurged_tokens)
 
     @property
     def next_tokens_if_uncompacted(self) -> int:
         """The same where the last compaction is undone; more where a request has measured more."""
-        undone = self.undone_tokens - self._purged_from_calls(self.undone_calls)
+        undone = self.undone_tokens - self._tokens_purged_from_calls(self.undone_calls)
         return max(0, self._unpurged_tokens - self.purged.total(), undone)
 
     @property
@@ -70,7 +70,7 @@ class Context:
         measured = self.measured_tokens
         return (self.floor_tokens if measured is None else measured) + self.since_tokens
 
-    def _purged_from_calls(self, calls: frozenset[str]) -> int:
+    def _tokens_purged_from_calls(self, calls: frozenset[str]) -> int:
         """What purges took out of a request; what came later is estimated from the new texts."""
         return sum(
             tokens
@@ -96,23 +96,23 @@ class ContextReader:
         """Account for the next row."""
         entry = self._entries.read_row(value)
         if entry:
-            self._account_for(entry, value)
+            self._account_for_entry(entry, value)
         self.links.read_row(value)
         return entry
 
-    def _account_for(self, entry: Entry, value: dict[str, Any]) -> None:
+    def _account_for_entry(self, entry: Entry, value: dict[str, Any]) -> None:
         # A boundary and the summary that follows it are one compaction.
         is_new = entry.is_boundary and not (entry.is_summary and self._ledger.summary_expected)
-        kept = self._preserved_entries(value) if is_new else []
+        kept = self._entries_compaction_preserved(value) if is_new else []
         self.segment += is_new
         self.turns += entry.prompt is not None and not self._entries.is_from_elsewhere
         if is_new and not self.links.is_compaction_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
             self._undone_calls = self._ledger.calls_with_results(ours=True)
-            self._undone_tokens += self._estimate_waiting()
+            self._undone_tokens += self._estimate_waiting_tokens()
         elif not self._entries.is_copy:
-            self._undone_tokens += self._estimate_unmeasured(entry.pieces)
+            self._undone_tokens += self._estimate_unmeasured_tokens(entry.pieces)
         for one in (entry, *kept):
             self._ledger.add_entry(one)
         self._recent.append((row.uuid_of(value), entry))
@@ -120,7 +120,7 @@ class ContextReader:
     def close(self) -> Context:
         """Account for what is there."""
         ledger = self._ledger
-        since = self._estimate_waiting()  # before the last request moves how texts count
+        since = self._estimate_waiting_tokens()  # before the last request moves how texts count
         return Context(
             ledger.close(),
             since,
@@ -131,17 +131,17 @@ class ContextReader:
             ledger.calls_with_results(ours=False),
         )
 
-    def _estimate_waiting(self) -> int:
-        return self._estimate_unmeasured(piece for piece, _ in self._ledger.waiting)
+    def _estimate_waiting_tokens(self) -> int:
+        return self._estimate_unmeasured_tokens(piece for piece, _ in self._ledger.waiting)
 
-    def _estimate_unmeasured(self, added: Iterable[Piece]) -> int:
+    def _estimate_unmeasured_tokens(self, added: Iterable[Piece]) -> int:
         """What texts take that no request has measured."""
         request = self._ledger.request
         model = request.usage.model if request else None
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
         return round(estimated * self._ledger.measured_per_estimated())
 
-    def _preserved_entries(self, value: dict[str, Any]) -> list[Entry]:
+    def _entries_compaction_preserved(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""
         uuids, head, tail = row.preserved_row_ids(value)
         if not uuids:

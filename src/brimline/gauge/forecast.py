@@ -95,10 +95,10 @@ def forecast(
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
     speed_tokens = usual_speed_tokens or usual_speed("")
-    usual = _usual_forecast(occupancies, tokens_left, speed_tokens)
-    pace = _steady_own_pace(occupancies, speed_tokens)
+    usual = _forecast_at_usual_speed(occupancies, tokens_left, speed_tokens)
+    pace = _own_pace_if_steady(occupancies, speed_tokens)
     if is_steep:
-        pace = _Pace(_recent_changes(occupancies, VELOCITY_OPERATIONS))
+        pace = _Pace(_recent_occupancy_changes(occupancies, VELOCITY_OPERATIONS))
     if pace is None:
         return usual
     middle = tokens_left / pace.speed_tokens
@@ -108,7 +108,7 @@ def forecast(
     return Forecast(low, max(1, int(middle + 0.5)), high, pace.requests)
 
 
-def _usual_forecast(
+def _forecast_at_usual_speed(
     occupancies: Sequence[int], tokens_left: float, speed_tokens: float
 ) -> Forecast:
     """Operations at the pace of the population, which the session's own moves a little."""
@@ -119,7 +119,7 @@ def _usual_forecast(
     middle = typical + _CROSSING_OPERATIONS
     deviation = variance**0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
-    speed = velocity(occupancies) or 0.0
+    speed = mean_recent_growth_tokens(occupancies) or 0.0
     if speed > 0:  # an interval that leaves out what dividing gives contradicts itself
         low = min(low, tokens_left / speed)
     high = middle * _E ** (_DEVIATIONS_ABOVE * deviation)
@@ -127,11 +127,11 @@ def _usual_forecast(
     return Forecast(int(low), int(middle + 0.5), int(high) + 1)
 
 
-def velocity(occupancies: Sequence[int]) -> float | None:
+def mean_recent_growth_tokens(occupancies: Sequence[int]) -> float | None:
     """Mean growth in tokens over the last three operations; None before the second reading."""
     if len(occupancies) < _FEWEST_READINGS:
         return None
-    growths = _recent_changes(occupancies, VELOCITY_OPERATIONS)
+    growths = _recent_occupancy_changes(occupancies, VELOCITY_OPERATIONS)
     return sum(growths) / len(growths) if growths else 0.0
 
 
@@ -164,7 +164,7 @@ def usual_speed(
     return speed_tokens
 
 
-def mean_log_speeds(
+def mean_log_speed_by_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
     """Statistics for `usual_speed` from the generation and occupancies of each segment.
@@ -214,10 +214,10 @@ class _Pace:
         self.deviation = (squares / len(steps)) ** 0.5 / self.speed_tokens
 
 
-def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
+def _own_pace_if_steady(occupancies: Sequence[int], usual_speed_tokens: float) -> _Pace | None:
     """The session's own pace, where it has one: a person divides by it, and is right."""
     fewest, most = _PACE_STEPS
-    steps = _recent_changes(occupancies, most)
+    steps = _recent_occupancy_changes(occupancies, most)
     if len(steps) < fewest or min(steps) <= 0:
         return None
     pace = _Pace(steps)
@@ -228,7 +228,7 @@ def _steady_own_pace(occupancies: Sequence[int], usual_speed_tokens: float) -> _
 def _haste_factor(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
-    recent = _recent_changes(occupancies, _RECENT_OPERATIONS)
+    recent = _recent_occupancy_changes(occupancies, _RECENT_OPERATIONS)
     growths = [min(change, cap) for change in recent if change > 0]
     count = len(growths)
     if not count:
@@ -239,7 +239,7 @@ def _haste_factor(occupancies: Sequence[int], usual: float, speed_tokens: float)
     return pace
 
 
-def _recent_changes(occupancies: Sequence[int], count: int) -> list[int]:
+def _recent_occupancy_changes(occupancies: Sequence[int], count: int) -> list[int]:
     """The newest changes; equal neighbours are one request read twice."""
     changes = [after - occupancies[at] for at, after in enumerate(occupancies[1:])]
     return [change for change in changes if change][-count:]

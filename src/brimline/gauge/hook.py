@@ -72,9 +72,9 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.points(turn.home)}
     segments = history.recent_segments(turn.home)
     if segments:
-        document["growth"] = forecast.mean_log_speeds(
+        document["growth"] = forecast.mean_log_speed_by_generation(
             [
-                (models.lookup_in(name, turn.policy.models).generation, sizes)
+                (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
             ]
         )

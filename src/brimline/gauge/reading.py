@@ -111,7 +111,7 @@ class Reading:
         """Tokens per operation lately; needs a history of at least two requests."""
         from brimline.gauge import forecast
 
-        return forecast.velocity(self.history)
+        return forecast.mean_recent_growth_tokens(self.history)
 
     def forecast(self) -> Forecast | None:
         """Operations left until the compaction point; None before the second request."""
@@ -156,7 +156,7 @@ def measure(
         tail = _uncompacted_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
-    proved = window.proved_window(reading.occupancy_tokens)
+    proved = window.window_proved_by_occupancy(reading.occupancy_tokens)
     if proved and reading.window.source == "observed" and proved != observed:
         state.remember_window(proved)
     return reading
@@ -164,7 +164,7 @@ def measure(
 
 def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
-    proved = window.proved_window(scan.largest_occupancy_tokens)
+    proved = window.window_proved_by_occupancy(scan.largest_occupancy_tokens)
     observed = max(state.largest_behind(session.WINDOW) or 0, proved or 0)
     history = scan.occupancies_since_compaction
     return make_reading(last, state.snapshot(), policy, observed, history=history)
@@ -182,14 +182,14 @@ def make_reading(
 
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
-    newer = _newer_snapshot(tail, snapshot) if snapshot else None
+    newer = _snapshot_if_newer_than_tail(tail, snapshot) if snapshot else None
     occupancy, measured_by, measured_at = _last_measured(tail, newer)
     # One that knows a request which the transcript does not hold yet.
     is_same = tail.usage and occupancy == tail.usage.prompt_tokens
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
     name, requested = _model_names(tail, snapshot)
-    model = models.lookup_in(name, policy.models)
+    model = models.lookup_model_in_rows(name, policy.models)
     size = window.resolve_window(
         policy,
         model,
@@ -248,7 +248,7 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     tier = window.tier_of(window.position_in_unit(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
     if tier is not None and limit_points and len(reading.history) > 1:
-        reading.raised = window.is_raised(reading, tier, limit_points)
+        reading.raised = window.does_growth_raise_tier(reading, tier, limit_points)
         tier += reading.raised
     reading.tier = tier
 
@@ -290,7 +290,7 @@ def file_time(path: str) -> float:
         return 0.0
 
 
-def _newer_snapshot(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
+def _snapshot_if_newer_than_tail(tail: Tail, snapshot: Snapshot) -> Snapshot | None:
     """The status line's reading where it is younger than the transcript's last word."""
     if not snapshot.occupancy_tokens:
         return None

@@ -61,5 +61,5 @@ def text(document: dict[str, Any], purged_tokens: int = 0) -> str:
     purged = f"\nMeasured before a purge, which took out ~{purged_tokens:,} tokens."
     if purged_tokens < 0:
         purged = f"\nMeasured before a restore, which brought back ~{-purged_tokens:,} tokens."
-    shown = f"Session {document['session_id']}\n" + output.pairs(rows)
+    shown = f"Session {document['session_id']}\n" + output.name_value_lines(rows)
     return shown + (purged if purged_tokens else "")

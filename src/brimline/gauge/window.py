@@ -80,15 +80,15 @@ class CompactionPoint:
     @property
     def goal(self) -> str:
         """What a distance leads to, in a word or two."""
-        return goal_of(self.ending)
+        return goal_text_of_ending(self.ending)
 
 
-def goal_of(ending: object) -> str:
+def goal_text_of_ending(ending: object) -> str:
     """What a distance leads to; an ending from another version is a compaction."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
 
 
-def describe_ending(ending: object, tokens: int) -> str:
+def ending_at_text(ending: object, tokens: int) -> str:
     """What happens at which figure, in words."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[1].format(tokens)
 
@@ -111,7 +111,7 @@ def resolve_window(
     by_settings = _window_by_settings(client, model, requested_model or client.get("model"))
     if by_settings:
         return Window(by_settings, "settings")
-    proved = max(observed or 0, proved_window(occupancy_tokens) or 0)
+    proved = max(observed or 0, window_proved_by_occupancy(occupancy_tokens) or 0)
     if proved:
         return Window(proved, "observed")
     if client.get("large_window_off") and model.window_tokens > DEFAULT_WINDOW_TOKENS:
@@ -146,7 +146,7 @@ def parse_client_version(version: str | None) -> tuple[int, ...]:
     return tuple([int(part) if part.isdecimal() else 0 for part in (version or "").split(".")])
 
 
-def proved_window(occupancy_tokens: int | None) -> int | None:
+def window_proved_by_occupancy(occupancy_tokens: int | None) -> int | None:
     """The window that an occupancy proves: above 200,000 it must be the next size up."""
     if not occupancy_tokens or occupancy_tokens <= DEFAULT_WINDOW_TOKENS:
         return None
@@ -170,7 +170,7 @@ def resolve_compaction(
     client, learned = policy.client, policy.learned.get("points")
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
-    enforced = _is_enforced(client, window, chosen, model, version)
+    enforced = _is_window_enforced(client, window, chosen, model, version)
     effective, ending, source = window.tokens, "compaction", "window"
     if client.get("autocompact_enabled") is False:
         ending, source = "stop", "settings"
@@ -179,11 +179,11 @@ def resolve_compaction(
         ending, expected = "refusal", effective
     elif chosen:
         effective, source = min(chosen, effective), "settings"
-        expected = _expected_point(effective, model, client.get("autocompact_pct"))
+        expected = _expected_compaction_tokens(effective, model, client.get("autocompact_pct"))
     else:
-        expected = _expected_point(effective, model, None)
+        expected = _expected_compaction_tokens(effective, model, None)
     tokens = expected
-    learned_tokens = learned and learned.get(learned_key(window.tokens, effective, ending))
+    learned_tokens = learned and learned.get(key_of_learned_point(window.tokens, effective, ending))
     if policy.values["compaction_tokens"]:
         tokens, source = policy.values["compaction_tokens"], "config"
     elif learned_tokens:
@@ -195,7 +195,7 @@ def resolve_compaction(
     )
 
 
-def _expected_point(effective: int, model: Model, percent: int | None) -> int:
+def _expected_compaction_tokens(effective: int, model: Model, percent: int | None) -> int:
     """The window less the client's reserve; a percentage can only lower it."""
     point = max(0, effective - model.reserve_tokens)
     if not percent:
@@ -203,13 +203,13 @@ def _expected_point(effective: int, model: Model, percent: int | None) -> int:
     return min(point, int((effective - SUMMARY_RESERVE_TOKENS) * percent / 100))
 
 
-def learned_key(window_tokens: int, effective_window_tokens: int, ending: str) -> str:
+def key_of_learned_point(window_tokens: int, effective_window_tokens: int, ending: str) -> str:
     """Under which a learned point is kept: it holds for these settings and this ending only."""
     key = f"{window_tokens}:{effective_window_tokens}"
     return key if ending == "compaction" else f"{key}:{ending}"
 
 
-def _is_enforced(
+def _is_window_enforced(
     client: dict[str, Any],
     window: Window,
     chosen: int | None,
@@ -252,7 +252,7 @@ def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compactio
     return sum([at >= threshold for threshold in thresholds])
 
 
-def is_raised(reading: Reading, tier: int, limit_points: float) -> bool:
+def does_growth_raise_tier(reading: Reading, tier: int, limit_points: float) -> bool:
     """Whether growth raises a tier by one.
 
     Steep growth raises all but the last; the calm one is raised where its pace leaves few requests.

@@ -28,7 +28,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
     source = document["compaction_source"]
-    brim = f"{ending_text(document)} (from: {source}), {margin_text(document)}"
+    brim = f"{ending_text(document)} (from: {source}), {margin_left_text(document)}"
     used = f"{in_use_text(document)} ({used_share_text(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
@@ -37,14 +37,14 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("next request", next_request_text(document)),
         ("window", size),
         ("tier", tier_text(document)),
-        ("while idle", _idle_text(document)),
+        ("while idle", _idle_compaction_text(document)),
         ("note", _NOTES.get(document["ending"], "")),
         ("model", _assumed_model_text(document)),
     ]
     return [(heading, text) for heading, text in rows if text]
 
 
-def _idle_text(document: dict[str, Any]) -> str:
+def _idle_compaction_text(document: dict[str, Any]) -> str:
     """What the client does with a large context that nobody uses."""
     tokens = document.get("idle_compaction_tokens")
     if tokens is None or tokens >= document["compaction_tokens"]:
@@ -67,7 +67,7 @@ def headline(document: dict[str, Any] | None) -> str:
     """Where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
-    left = requests_left_text(document) or margin_text(document)
+    left = requests_left_text(document) or margin_left_text(document)
     return f"{in_use_text(document)} in use; {ending_text(document)}: {left}."
 
 
@@ -80,7 +80,7 @@ def farewell(document: dict[str, Any]) -> str:
     return f"It ended with {in_use_text(document)} in use, {_count(abs(left), 'token')} {side}."
 
 
-def distance_text(document: dict[str, Any]) -> str:
+def distance_to_end_text(document: dict[str, Any]) -> str:
     """How far it is to the end of this context, how that is known, how long it will last."""
     source = document["measured_by"]
     if document["window_source"] not in window.VERIFIED_SOURCES:
@@ -90,16 +90,16 @@ def distance_text(document: dict[str, Any]) -> str:
     left = _tokens_left_text(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
-        left = f"{left}, {_forecast_text(document)}{pace}"
+        left = f"{left}, {_requests_forecast_text(document)}{pace}"
     return f"Next: {of_window} ({source}), {ending_text(document)}{learned}: {left}."
 
 
-def status_line_parts(document: dict[str, Any]) -> dict[str, str]:
+def status_line_parts_by_name(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
     size = f"{short_count(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
         return {"distance": f"{size}, not measured yet"}
-    goal = window.goal_of(document["ending"])
+    goal = window.goal_text_of_ending(document["ending"])
     parts = {
         "distance": f"{short_count(max(0, document['margin_tokens']))} to {goal}",
         "used": f"{used_share_text(document)} of {size}",
@@ -130,10 +130,10 @@ def next_request_text(document: dict[str, Any]) -> str:
 
 def ending_text(document: dict[str, Any]) -> str:
     """What happens at which figure."""
-    return window.describe_ending(document["ending"], document["compaction_tokens"])
+    return window.ending_at_text(document["ending"], document["compaction_tokens"])
 
 
-def margin_text(document: dict[str, Any]) -> str:
+def margin_left_text(document: dict[str, Any]) -> str:
     """The tokens until then, which are counted from the next request."""
     return f"{_tokens_left_text(document)} after the next request"
 
@@ -151,10 +151,10 @@ def requests_left_text(document: dict[str, Any]) -> str:
     ground = "as sessions usually go"
     if requests:
         ground = f"at the pace of the last {_NUMBERS[requests]} requests"
-    return f"{_forecast_text(document)}, {ground}"
+    return f"{_requests_forecast_text(document)}, {ground}"
 
 
-def _forecast_text(document: dict[str, Any]) -> str:
+def _requests_forecast_text(document: dict[str, Any]) -> str:
     ops, low, high = (document[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
     return f"about {_count(ops, 'request')} ({low:,} to {high:,})"
 
@@ -172,7 +172,7 @@ def tier_colour(level: int, last_level: int) -> str:
 
 def tier_entry_notice(document: dict[str, Any]) -> str:
     """A tier that was entered, in a line that fits above the prompt."""
-    goal = window.goal_of(document["ending"])
+    goal = window.goal_text_of_ending(document["ending"])
     left = _count(max(0, document["margin_tokens"]), "token")
     return f"brimline: {left} to {goal}; from here on tier {tier_text(document)}"
 

@@ -45,7 +45,7 @@ class Load:
     def __init__(self, tool: str, tool_input: dict[str, Any]) -> None:
         self.tool = tool
         keys = ("skill", "name", "command") if tool == "Skill" else ("subagent_type", "name")
-        self.name = flatten(clienttools.first_text(tool_input, keys), _LONGEST_NAME)
+        self.name = flatten(clienttools.first_text_argument(tool_input, keys), _LONGEST_NAME)
 
     @property
     def label(self) -> str:
@@ -70,15 +70,15 @@ def decide(turn: Turn) -> Decision | None:
         return None
     if preset["dispatch"] and _is_agent_in_last_tier(load, reading):
         _record_block(turn, load, "critical tier")
-        fields = monitor.template_figures(reading) | {"load": load.label}
+        fields = monitor.template_fields_of_reading(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
-    gate = _how_tool_is_gated(load.tool, values["guard.gate_tools"])
+    gate = _gate_mode_of_tool(load.tool, values["guard.gate_tools"])
     if values["guard.ceiling"] == "off" or used is None or gate is None:
         return None
     ceiling = Ceiling(reading.window.tokens, values)
     if used < ceiling.tokens:
-        forget_advice(turn.state)  # the next climb over it is news
+        forget_advice_in_buckets_above(turn.state)  # the next climb over it is news
         return None
     return None if _is_recovery(load, values) else _answer_over(turn, load, ceiling, gate, used)
 
@@ -97,15 +97,15 @@ def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int)
             _record_block(turn, load, "context ceiling")
             return Decision(permission="deny", reason=_load_text(turn, load, ceiling, refused=True))
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
-    if not _claim_advice(turn.state, bucket, _ceiling_band(used, ceiling)):
+    if not _claim_advice_in_bucket(turn.state, bucket, _band_over_ceiling(used, ceiling)):
         return None
     turn.spool_event("Advised", tool=load.tool)
     return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
 
 
-def forget_advice(state: SessionState, above: int = -1) -> None:
+def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None:
     """Advice in every bucket above one may be given again."""
-    for bucket, band in _list_given_advice(state):
+    for bucket, band in _buckets_and_bands_advised(state):
         if bucket > above:
             io.remove(f"{state.folder}/{CEILING_MARK}{bucket}.{band}")
 
@@ -115,7 +115,7 @@ def _is_agent_in_last_tier(load: Load, reading: Reading) -> bool:
     return reading.tier == reading.tier_count and load.tool in clienttools.DELEGATING
 
 
-def _how_tool_is_gated(tool: str, gated: list[str]) -> str | None:
+def _gate_mode_of_tool(tool: str, gated: list[str]) -> str | None:
     """How a tool is gated: None for not at all, `warn` where it is never refused."""
     modes = dict(entry.partition(":")[::2] for entry in gated)
     return modes.get(tool)
@@ -128,7 +128,7 @@ def _why_not_refused(reading: Reading, gate: str, *, verified: bool) -> str:
     return "window unverified" if verified and not reading.window.is_verified else ""
 
 
-def _ceiling_band(used: int, ceiling: Ceiling) -> int:
+def _band_over_ceiling(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
@@ -138,7 +138,7 @@ def _load_text(
     """Advice on a load over the ceiling, or the refusal, in the words of the preset."""
     words, reading = turn.policy.preset["ceiling"], turn.reading
     source = reading.window.source
-    fields = monitor.template_figures(reading) | {
+    fields = monitor.template_fields_of_reading(reading) | {
         "load": load.label,
         "ceiling": ceiling.tokens,
         "bound": ceiling.bound,
@@ -148,7 +148,7 @@ def _load_text(
         "skills": " and ".join(sorted(turn.values["guard.recovery_skills"], key=len)[:2]),
     }
     fields["diagnostic"] = words["diagnostic"].format_map(fields)
-    band = _ceiling_band(reading.occupancy_tokens or 0, ceiling)
+    band = _band_over_ceiling(reading.occupancy_tokens or 0, ceiling)
     note: str = words["notes"][band - 1].format_map(fields)
     return words["refusal"].format_map(fields | {"note": note}) if refused else note
 
@@ -162,15 +162,15 @@ def _record_block(turn: Turn, load: Load, reason: str) -> None:
     turn.attempt("audit", logs.record_pressure, turn.home, session, figures, fields)
 
 
-def _claim_advice(state: SessionState, bucket: int, band: int) -> bool:
+def _claim_advice_in_bucket(state: SessionState, bucket: int, band: int) -> bool:
     """Whether this advice is due; of all parallel hooks exactly one gets to give it."""
-    known = _list_given_advice(state)
+    known = _buckets_and_bands_advised(state)
     news = all(bucket > old or (band > worn and bucket >= old) for old, worn in known)
-    forget_advice(state, above=bucket)
+    forget_advice_in_buckets_above(state, above=bucket)
     return io.create_exclusively(f"{state.folder}/{CEILING_MARK}{bucket}.{band}", b"") and news
 
 
-def _list_given_advice(state: SessionState) -> list[tuple[int, int]]:
+def _buckets_and_bands_advised(state: SessionState) -> list[tuple[int, int]]:
     """Bucket and band of every advice that still counts."""
     found = []
     for name in state.names:

@@ -35,7 +35,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         from brimline.guard import prompts
 
         answers.append(turn.attempt("reminder", prompts.remind_with_prompt, turn))
-        answers.append(turn.attempt("limits", prompts.tell_limits, turn, limits))
+        answers.append(turn.attempt("limits", prompts.tell_rate_limits_in_new_band, turn, limits))
     notes = [decision for decision in answers if decision]
     if notes:
         turn.spool_event("Told", notes=len(notes))
@@ -69,6 +69,6 @@ def post_compact(turn: Turn) -> None:
     if any(name.startswith(CEILING_MARK) for name in turn.state.names):
         from brimline.guard import ceiling
 
-        ceiling.forget_advice(turn.state)
+        ceiling.forget_advice_in_buckets_above(turn.state)
     for level in turn.state.spoken_levels():
         turn.state.release_level(level)

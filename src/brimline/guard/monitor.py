@@ -33,16 +33,16 @@ def decide(turn: Turn) -> Decision | None:
     _rearm_left_tiers(turn)
     if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
-    return _announce(turn)
+    return _announce_tier_if_due(turn)
 
 
-def _announce(turn: Turn) -> Decision | None:
+def _announce_tier_if_due(turn: Turn) -> Decision | None:
     """Announce the tier a reading is in, unless that was done and is not to be repeated."""
     preset, reading = turn.policy.preset, turn.reading
     lasting = preset["persistent"] and reading.tier == reading.tier_count > 1
     if lasting and not turn.state.claim_request(reading.offset):
         return None  # a parallel call of the same request has spoken
-    won = _claim_tiers(turn)
+    won = _claim_tier_and_those_below(turn)
     if won:
         _record_tier_and_checkpoint(turn)
     if not (won or lasting or preset["repeats"]):
@@ -56,7 +56,7 @@ def _announce(turn: Turn) -> Decision | None:
     return Decision(model_notes=(text,))
 
 
-def template_figures(reading: Reading) -> dict[str, Any]:
+def template_fields_of_reading(reading: Reading) -> dict[str, Any]:
     """What any template may name."""
     occupancy, window = reading.occupancy_tokens or 0, reading.window.tokens
     return {
@@ -70,7 +70,7 @@ def template_figures(reading: Reading) -> dict[str, Any]:
 
 def _announcement_text(preset: dict[str, Any], reading: Reading, *, first: bool) -> str:
     """The text for a tier when it is entered, or while it lasts."""
-    from brimline.gauge.wording import distance_text
+    from brimline.gauge.wording import distance_to_end_text
 
     words: dict[str, str] = preset["tiers"]
     level = reading.tier or 0
@@ -79,11 +79,11 @@ def _announcement_text(preset: dict[str, Any], reading: Reading, *, first: bool)
     name = preset["names"].get(f"L{level}", f"L{level}")
     steep = " (raised one level because the context is filling fast)" if reading.raised else ""
     return (template if first else words.get("again", template)).format_map(
-        template_figures(reading)
+        template_fields_of_reading(reading)
         | {
             "head": f"[brimline] Context tier {name}{steep}.",
             "thinking": THINKING if reading.known_model.binds_thinking else "",
-            "distance": distance_text(reading.document()),
+            "distance": distance_to_end_text(reading.document()),
         }
     )
 
@@ -109,7 +109,7 @@ def _rearm_left_tiers(turn: Turn) -> None:
             turn.state.release_level(level)
 
 
-def _claim_tiers(turn: Turn) -> bool:
+def _claim_tier_and_those_below(turn: Turn) -> bool:
     """Take this tier and, silently, the ones below it, which a steep climb has skipped."""
     level, offset = turn.reading.tier or 0, turn.reading.offset
     won = turn.state.claim_level(level, offset)

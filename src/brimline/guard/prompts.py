@@ -48,7 +48,7 @@ def remind_with_prompt(turn: Turn) -> Decision | None:
     text = _read_reminder_file(turn)
     if not text:
         return None
-    fingerprint, prompts = _last_fingerprint_and_prompts(turn.state)
+    fingerprint, prompts = _last_reminder_and_prompts_since(turn.state)
     every = turn.values["reminder.every"]
     if paths.fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
         _note_reminder(turn.state, fingerprint, prompts + 1)
@@ -73,7 +73,7 @@ def _read_reminder_file(turn: Turn) -> str:
 
 def _reminder_text(turn: Turn, text: str) -> str:
     head = f"[brimline] Reminder from {turn.values['reminder.file']} (`reminder.file`):\n"
-    plan = _active_plan(turn.state)
+    plan = _plan_file_of_session(turn.state)
     active = f"\nActive plan: {flatten(plan)}" if plan else ""
     room = _LARGEST_CHARACTERS - len(head) - len(active)
     if len(text) > room:
@@ -81,7 +81,7 @@ def _reminder_text(turn: Turn, text: str) -> str:
     return f"{head}{text}{active}"
 
 
-def _active_plan(state: SessionState) -> str | None:
+def _plan_file_of_session(state: SessionState) -> str | None:
     """The plan file that was written last, if that was since this session began."""
     begun = state.begun_at()
     plans = glob.glob(f"{glob.escape(paths.client_config_dir())}/plans/*.md")
@@ -89,7 +89,7 @@ def _active_plan(state: SessionState) -> str | None:
     return max(recent, key=modified_at, default=None)
 
 
-def _last_fingerprint_and_prompts(state: SessionState) -> tuple[str, int]:
+def _last_reminder_and_prompts_since(state: SessionState) -> tuple[str, int]:
     try:
         text = io.read_file(f"{state.folder}/{_REMINDED}", 64).decode("ascii", "replace")
     except OSError:
@@ -102,18 +102,18 @@ def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
     io.replace_file(f"{state.folder}/{_REMINDED}", f"{fingerprint} {prompts}".encode())
 
 
-def tell_limits(turn: Turn, rate_limits: Any) -> Decision | None:
+def tell_rate_limits_in_new_band(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
     known = _limit_shares(rate_limits, now)
-    entered = [_claim_band(turn.state, name, band) for name, band, *_ in known]
-    return Decision(model_notes=(limits_line(rate_limits, now),)) if any(entered) else None
+    entered = [_claim_band_of_limit(turn.state, name, band) for name, band, *_ in known]
+    return Decision(model_notes=(rate_limits_line(rate_limits, now),)) if any(entered) else None
 
 
-def limits_line(rate_limits: Any, now: float) -> str:
+def rate_limits_line(rate_limits: Any, now: float) -> str:
     """All known limits that were not reset since, in one line."""
     parts = [
-        f"{name}: {percent:.0f}%{_MARKS[band]}{_reset_text(resets, now)}"
+        f"{name}: {percent:.0f}%{_MARKS[band]}{_time_to_reset_text(resets, now)}"
         for name, band, percent, resets in _limit_shares(rate_limits, now)
         if resets is None or resets > now
     ]
@@ -134,7 +134,7 @@ def _limit_shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, floa
             yield name, reached if resets is None or resets > now else 0, percent, resets
 
 
-def _reset_text(resets: float | None, now: float) -> str:
+def _time_to_reset_text(resets: float | None, now: float) -> str:
     if resets is None:
         return ""
     minutes = int((resets - now) // 60)
@@ -151,7 +151,7 @@ def _reset_time(limit: Any) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _claim_band(state: SessionState, limit: str, band: int) -> bool:
+def _claim_band_of_limit(state: SessionState, limit: str, band: int) -> bool:
     """Whether a band of a limit is entered just now; leaving it lets it be told again."""
     for higher in range(band + 1, len(_MARKS)):
         io.remove(f"{state.folder}/{_TOLD}{limit}.{higher}")

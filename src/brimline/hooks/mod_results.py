@@ -34,15 +34,15 @@ def respond(turn: Turn) -> bytes:
     if MOD_JUDGED in state.names:
         judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
     if event.call_id not in judged.splitlines():
-        turn.attempt("results", _count_unseen_results, turn, told.get("results"))
+        turn.attempt("results", _age_offers_by_unseen_results, turn, told.get("results"))
         decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
             document = json.load_object(wire.render(event.name, decision).encode())
-    document[entry.MOD_KEY] = turn.attempt("gate", gate_for_mod, turn) or {}
+    document[entry.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
     return json.dumps(document).encode()
 
 
-def _count_unseen_results(turn: Turn, number: object) -> None:
+def _age_offers_by_unseen_results(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
     from brimline.offload import hook
 
@@ -50,7 +50,7 @@ def _count_unseen_results(turn: Turn, number: object) -> None:
         hook.age_repeat_offers(turn, number - 1)
 
 
-def gate_for_mod(turn: Turn) -> dict[str, Any]:
+def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:
     """Say up to where a call needs nothing; what is missing is never reached.
 
     - `bytes`: the largest event whose result is not looked at; `reads`: whether a Read is, whatever
@@ -71,10 +71,10 @@ def gate_for_mod(turn: Turn) -> dict[str, Any]:
         answer["reads"] = PAST not in names or any(name.startswith(PREVIEWED) for name in names)
     if PINS_WAIT in names:
         answer["all"] = True
-    return answer | _tier_gate(turn, turn.reading)
+    return answer | _tier_limits_for_mod(turn, turn.reading)
 
 
-def _tier_gate(turn: Turn, reading: Reading) -> dict[str, int]:
+def _tier_limits_for_mod(turn: Turn, reading: Reading) -> dict[str, int]:
     from brimline.gauge import window
 
     occupancy, tier = reading.occupancy_tokens, reading.tier

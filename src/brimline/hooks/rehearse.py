@@ -99,14 +99,14 @@ class Rehearsal:
         if is_new and compacts and is_more and tokens >= self.brim:
             happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
             self._play_compaction(row.make_auto_boundary(tokens))
-            tokens = min(self._tokens_after_compaction(), tokens)
+            tokens = min(self._usual_tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
         if is_new:
             happenings.append(self._happening("request", "", tokens) | {"recorded": recorded})
         self._append_row(row.with_prompt_tokens(value, tokens))
         return happenings
 
-    def _tokens_after_compaction(self) -> int:
+    def _usual_tokens_after_compaction(self) -> int:
         """What a compaction leaves: as much as the one before it in this session, or as usual."""
         posts = [each.post_tokens for each in self.scan.compactions if each.post_tokens]
         return [_USUAL_POST_TOKENS, *posts][-1]
@@ -143,9 +143,9 @@ class Rehearsal:
         decision = ask_rooms(turn)
         self.point = turn.reading.compaction
         self.is_chosen = "config" in (self.point.source, turn.reading.window.source)
-        return self._happenings_of(decision, turn, fields) if decision else []
+        return self._happenings_of_decision(decision, turn, fields) if decision else []
 
-    def _happenings_of(
+    def _happenings_of_decision(
         self, made: Decision, turn: Turn, fields: dict[str, Any]
     ) -> list[dict[str, Any]]:
         happenings = []
@@ -158,7 +158,7 @@ class Rehearsal:
             before, after = [len(result.text) if result else 0 for result in results]
             saved = (before - after) / turn.reading.known_model.characters_per_token
             self.shift -= round(saved)
-            subject = " ".join(clienttools.subject_of(arguments).split())
+            subject = " ".join(clienttools.subject_of_call(arguments).split())
             happenings.append(self._happening("offloaded", f"{tool} {subject}", round(saved)))
         if made.permission == "deny":
             happenings.append(

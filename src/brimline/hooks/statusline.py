@@ -43,39 +43,39 @@ def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
         except Exception as error:  # noqa: BLE001 - the other line must still be shown
             log_failure(home_dir, "statusline", error)
     # After ours: it may take its time, or be cut off by the next redraw.
-    return ours + (_run_wrapped(wrapped, raw) if wrapped else b"")
+    return ours + (_run_wrapped_status_line(wrapped, raw) if wrapped else b"")
 
 
 def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     """What a status-line payload tells about the session; zero and null are unknown."""
     context = _as_dict(payload.get("context_window"))
     usage = _as_dict(context.get("current_usage"))
-    parts = [_as_token_count(usage.get(name)) for name in PROMPT_FIELDS]
+    parts = [_token_count_or_none(usage.get(name)) for name in PROMPT_FIELDS]
     known = [part for part in parts if part is not None]
     model = _as_dict(payload.get("model")).get("id")
     return Snapshot(
         at=at,
-        window_tokens=_as_token_count(context.get("context_window_size")) or None,
+        window_tokens=_token_count_or_none(context.get("context_window_size")) or None,
         occupancy_tokens=sum(known) or None if len(known) == len(parts) else None,
-        output_tokens=_as_token_count(usage.get("output_tokens")) or None,
+        output_tokens=_token_count_or_none(usage.get("output_tokens")) or None,
         model=model if isinstance(model, str) else None,
         rate_limits=_as_dict(payload.get("rate_limits")) or None,
-        cost_usd=_as_number(_as_dict(payload.get("cost")).get("total_cost_usd")),
+        cost_usd=_number_or_none(_as_dict(payload.get("cost")).get("total_cost_usd")),
     )
 
 
 def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
-    snapshot = snapshot_of(payload, round(clock.now(), 3))
-    _count_silent_requests(snapshot, state)
+    snapshot = snapshot_of(payload, round(clock.now_s(), 3))
+    _count_requests_without_hooks(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
         except OSError as error:
             log_failure(home_dir, "statusline", error)
     reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
-    errors = len(logs.recent_failures(home_dir, clock.now() - _ERROR_WINDOW_S))
-    fields = wording.status_line_parts(reading.document()) | _client_parts(
+    errors = len(logs.recent_failures(home_dir, clock.now_s() - _ERROR_WINDOW_S))
+    fields = wording.status_line_parts_by_name(reading.document()) | _parts_told_by_client(
         payload, snapshot.cost_usd
     )
     names = list(dict.fromkeys(["distance", *rules.values["statusline.format"]]))
@@ -83,11 +83,11 @@ def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> 
         fields["errors"] = f"{errors} hook error{'s' * (errors > 1)}: doctor"
         names.insert(names.index("tier") + 1 if "tier" in names else 1, "errors")
     parts = [fields[name] for name in names if fields.get(name)]
-    parts[1:1] = _parts_about_us(state, snapshot, reading)
-    return _in_tier_colour(_fit_terminal(parts, fields.get("tier")), reading)
+    parts[1:1] = _parts_about_brimline(state, snapshot, reading)
+    return _in_tier_colour(_join_parts_that_fit(parts, fields.get("tier")), reading)
 
 
-def _parts_about_us(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
+def _parts_about_brimline(state: SessionState, snapshot: Snapshot, reading: Reading) -> list[str]:
     """What we have to say of ourselves: switched off, not heard of, at work in a gateway."""
     parts = []
     if state.is_off:
@@ -112,7 +112,7 @@ def _measure(
         return measure(None, state, rules, snapshot=snapshot)
 
 
-def _count_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
+def _count_requests_without_hooks(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
     heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
@@ -123,13 +123,13 @@ def _count_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
     snapshot.silence = [heard_at, requests]
 
 
-def _client_parts(payload: dict[str, Any], cost: float | None) -> dict[str, str]:
+def _parts_told_by_client(payload: dict[str, Any], cost: float | None) -> dict[str, str]:
     """What the client tells besides, each where it does."""
     model = _as_dict(payload.get("model"))
     limits = _as_dict(payload.get("rate_limits"))
     shares = [(name, _as_dict(limits.get(key)).get("used_percentage")) for key, name in _LIMITS]
     return {
-        "model": _printable(model.get("display_name") or model.get("id")),
+        "model": _short_printable_text(model.get("display_name") or model.get("id")),
         "cost": f"${cost:.2f}" if cost is not None else "",
         "branch": _git_branch(_project_dir(payload)),
         "limits": " ".join(
@@ -143,16 +143,16 @@ def _git_branch(project_dir: str) -> str:
         head = io.read_file(f"{project_dir}/.git/HEAD", _LONGEST_HEAD).decode("utf-8", "replace")
     except OSError:
         return ""
-    return _printable(head.strip().partition("refs/heads/")[2])
+    return _short_printable_text(head.strip().partition("refs/heads/")[2])
 
 
-def _printable(text: Any) -> str:
+def _short_printable_text(text: Any) -> str:
     """Foreign text for a terminal: short, and without control characters."""
     known = text[:_LONGEST_NAME] if isinstance(text, str) else ""
     return "".join([letter for letter in known if letter.isprintable()])
 
 
-def _fit_terminal(parts: list[str], tier: str | None) -> str:
+def _join_parts_that_fit(parts: list[str], tier: str | None) -> str:
     """What the terminal has room for: the first part always, then the tier, then one by one."""
     columns = io.positive_number(io.env("COLUMNS") or "")
     kept = parts[:1]
@@ -182,7 +182,7 @@ def _project_dir(payload: dict[str, Any]) -> str:
     return folder if isinstance(folder, str) and folder else "/"
 
 
-def _run_wrapped(command: str, raw: bytes) -> bytes:
+def _run_wrapped_status_line(command: str, raw: bytes) -> bytes:
     """The status line that was there before ours, fed with the same input; ended if it hangs."""
     import contextlib
     import os
@@ -204,7 +204,7 @@ def _run_wrapped(command: str, raw: bytes) -> bytes:
         return b""
 
 
-def _as_number(value: Any) -> float | None:
+def _number_or_none(value: Any) -> float | None:
     return value if isinstance(value, int | float) else None
 
 
@@ -212,7 +212,7 @@ def _as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _as_token_count(value: Any) -> int | None:
+def _token_count_or_none(value: Any) -> int | None:
     """A plausible number of tokens, 0 included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

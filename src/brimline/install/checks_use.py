@@ -12,7 +12,7 @@ from brimline import clock, output
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
 from brimline.gauge.reading import Reading, measure
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, describe_ending, idle_tokens
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
@@ -73,12 +73,12 @@ def _mode_of(path: str) -> int:
 
 
 def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
-    recent = logs.recent_failures(home_dir, clock.now() - _RECENT_S)
+    recent = logs.recent_failures(home_dir, clock.now_s() - _RECENT_S)
     if not recent:
         return [("no-hook-errors", {})]
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
-    count, log = output.count(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
+    count, log = output.counted(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
     return [("hook-errors", {"count": count, "told": told, "log": log})]
 
 
@@ -104,7 +104,7 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
     said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
-    said["outputs"] = output.count(len(kept), "output")
+    said["outputs"] = output.counted(len(kept), "output")
     if used_mb <= limit_mb:
         return [("store", said)]
     moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
@@ -134,7 +134,7 @@ def _check_compaction(home_dir: str, project_dir: str) -> Iterator[Said]:
     known, point, window = rules.client, reading.compaction, reading.window
     least = max(window.tokens, LEAST_WINDOW_TOKENS)
     sources = f"(from: {point.source}; window from: {window.source})"
-    about = f"{describe_ending(point.ending, point.tokens)} of {window.tokens:,} tokens {sources}"
+    about = f"{ending_at_text(point.ending, point.tokens)} of {window.tokens:,} tokens {sources}"
     if known["autocompact_enabled"] is False:
         yield "compaction-off", {"wall": f"{point.tokens:,}"}
     else:

@@ -84,7 +84,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
         return
     if shown:
         output.say("\n".join(shown), err=as_json)
-        output.consent("Go ahead?", yes=yes)
+        output.ask_consent("Go ahead?", yes=yes)
     remarks.warnings += _make_ready(wired, project_dir)
     done = Plan.joined([*_install_parts(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
@@ -101,7 +101,7 @@ def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     state = hits.reading_progress(home_dir)
     if state is None:
         return
-    sessions = output.count(state["sessions"] - state["read"], "past session")
+    sessions = output.counted(state["sessions"] - state["read"], "past session")
     question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
         output.note(hits.progress_text(state))
@@ -159,7 +159,7 @@ def _ask_to_remove(
     question = [f"Take brimline out: {', '.join(affected)}."] if affected else []
     question += data.question_lines() if data else []
     if question:
-        output.consent("\n".join([*question, "Go ahead?"]), yes=yes)
+        output.ask_consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
 
 def _delete_data(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _file_lines(part: Part, plan: Plan) -> list[str]:
         files = [change for change in files if change.path.endswith(".md")] or files
     named = [(change.path, [change]) for change in files]
     if isinstance(part, parts.Commands | Mod) and files:
-        named = [(f"{part.subject} ({output.count(len(files), 'file')})", files)]
+        named = [(f"{part.subject} ({output.counted(len(files), 'file')})", files)]
     return [f"{_verb(changes)}  {name}" for name, changes in named]
 
 
@@ -358,7 +358,7 @@ def _data_lines(report: dict[str, Any], home_dir: str) -> list[str]:
     if report["data_deleted"] or os.path.isdir(home_dir):
         lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")
     if report["backups_deleted"]:
-        count = output.count(len(report["backups_deleted"]), "backup")
+        count = output.counted(len(report["backups_deleted"]), "backup")
         lines.append(f"Deleted {count} beside sessions.")
     if report["left"]:
         lines.append(f"Left in there, as brimline did not write it: {', '.join(report['left'])}")

@@ -106,11 +106,11 @@ class Stored:
         """What deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:
-            lines.append(f"Restore {output.count(len(self._keys), 'purged session')} first.")
+            lines.append(f"Restore {output.counted(len(self._keys), 'purged session')} first.")
         lines.append(f"Delete everything brimline has stored in {self.home_dir}.")
         lines.append("Keys that previews and compactions left in sessions then lead nowhere.")
         if self.backups:
-            lines.append(f"Delete {output.count(len(self.backups), 'backup')} beside sessions.")
+            lines.append(f"Delete {output.counted(len(self.backups), 'backup')} beside sessions.")
         return lines
 
     def restore_sessions(self) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from brimline.hooks import table
-from brimline.launch import LAUNCHER, bootstrap, is_bootstrap, is_launcher
+from brimline.launch import LAUNCHER, bootstrap_code, is_bootstrap, is_launcher
 from brimline.settings import clientsettings
 
 _STATUSLINE = "statusline"
@@ -41,11 +41,11 @@ class Wiring(NamedTuple):
         """What the client starts at an event."""
         if self.launcher:
             return [self.launcher, event]
-        return [self.interpreter, "-I", "-S", "-c", bootstrap(self.root, self.home), event]
+        return [self.interpreter, "-I", "-S", "-c", bootstrap_code(self.root, self.home), event]
 
     def launcher_bytes(self) -> bytes:
         """The launcher as a file."""
-        code = bootstrap(self.root, self.home)
+        code = bootstrap_code(self.root, self.home)
         return os.fsencode(f"#!{self.interpreter} {_OPTIONS}\n{code}\n")
 
 

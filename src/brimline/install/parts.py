@@ -304,7 +304,7 @@ class Commands:
     def install(self, *, do: bool) -> Plan:
         """The files that are missing or out of date."""
         line = self.started.shell_line
-        plan = self._plan(slashcommands.files(line, has_mod=self.has_mod), line())
+        plan = self._plan(slashcommands.markdown_files(line, has_mod=self.has_mod), line())
         if line(*slashcommands.CARD.words) is None:
             why = f"the client cannot check a line that starts {self.started.interpreter} here"
             plan.warnings.append(f"/brim:card left out: {why}")
@@ -326,7 +326,7 @@ class Commands:
         for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
             before = records.read_plain_file(path)
-            ours = before is not None and slashcommands.is_ours(before)
+            ours = before is not None and slashcommands.is_unchanged_file_of_ours(before)
             if not os.path.lexists(path) or ours:
                 plan.files.append(Change(path, before, after))
             elif before != after and name in slashcommands.NAMES:

@@ -30,8 +30,8 @@ from brimline.fast.bundle import build
 compileall.compile_dir({package!r}, quiet=2)
 build()
 """
-_CHECK = """from brimline.launch import is_current, read_bundle
-assert all(is_current(entry) for entry in read_bundle())
+_CHECK = """from brimline.launch import is_source_unchanged, read_bundle
+assert all(is_source_unchanged(entry) for entry in read_bundle())
 """
 _SDK_MAJOR = 2
 # What was seen to work in a permission rule of the client, and nothing that a shell would act on.

@@ -15,7 +15,7 @@ from brimline.errors import StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.mcp import remembered
-from brimline.output import minute
+from brimline.output import to_minute
 from brimline.search import stored
 from brimline.session import originals
 from brimline.store import contents, layout
@@ -254,7 +254,7 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     described = contents.meta(home_dir, key)
     parts, made = [_key_and_origin(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
-        parts.append(minute(clock.format_utc(made)))
+        parts.append(to_minute(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     # The search knows words by their stems; lines are found by the words as they are written.

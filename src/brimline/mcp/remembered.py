@@ -149,7 +149,7 @@ def _origin_text(hit: turns.Hit) -> str:
 
 
 def _age_text(at: float) -> str:
-    seconds = clock.now() - at
+    seconds = clock.now_s() - at
     for size, unit in _AGES:
         if at and seconds >= size:
             return f"{int(seconds // size):,} {unit} ago"

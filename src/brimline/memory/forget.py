@@ -64,10 +64,10 @@ def forget(home_dir: str, asked: forgotten.Asked, *, dry_run: bool = False) -> d
 
 def _note_forgotten(home_dir: str, asked: forgotten.Asked) -> None:
     if asked.project:
-        forgotten.note_forgotten(home_dir, clock.now(), {"project": asked.project})
+        forgotten.note_forgotten(home_dir, clock.now_s(), {"project": asked.project})
     if asked.before:
-        forgotten.note_forgotten(home_dir, clock.now(), {"before": asked.before})
+        forgotten.note_forgotten(home_dir, clock.now_s(), {"before": asked.before})
     for name in asked.sessions:
         transcript = session_record.session_by_id(name).transcript
         about = {"session": name, "cursor": fold.cursor_at_end(transcript)}
-        forgotten.note_forgotten(home_dir, clock.now(), about)
+        forgotten.note_forgotten(home_dir, clock.now_s(), about)

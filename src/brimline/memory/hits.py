@@ -64,7 +64,7 @@ def _hit_text(hit: dict[str, Any], query: str) -> str:
 def _origin_parts(hit: dict[str, Any]) -> list[str]:
     """Who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
-    when = output.minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
+    when = output.to_minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
     group = hit["group"]
     place = hit["id"] if group.startswith("/") else group.partition("/")[0][:8]
     project = os.path.basename(hit["project"]) or "no project"
@@ -100,7 +100,7 @@ def _mark_words(line: str, query: str) -> str:
     """A line with the query's words marked, for a terminal."""
     stems = "|".join(map(re.escape, _stems(query)))
     words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
-    return words.sub(lambda word: output.strong(word[0]), line) if words else line
+    return words.sub(lambda word: output.mark_strong(word[0]), line) if words else line
 
 
 def is_key(text: str) -> bool:
@@ -144,7 +144,7 @@ def reading_progress(home_dir: str) -> dict[str, int] | None:
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
-    seconds = -(-output.total_bytes(unread) // _BYTES_PER_S)
+    seconds = -(-output.total_file_bytes(unread) // _BYTES_PER_S)
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 

@@ -47,7 +47,7 @@ def status(home_dir: str, folder: str) -> dict[str, Any]:
     document: dict[str, Any] = {
         "folder": folder,
         "topics": len(hot.topics(folder)),
-        "index_bytes": output.total_bytes([f"{folder}/{hot.INDEX}"]),
+        "index_bytes": output.total_file_bytes([f"{folder}/{hot.INDEX}"]),
         "entries": {},
         "sessions": 0,
     }
@@ -61,7 +61,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
-        ("search", f"{kinds or 'nothing yet'}; {output.count(document['sessions'], 'session')}"),
+        ("search", f"{kinds or 'nothing yet'}; {output.counted(document['sessions'], 'session')}"),
         ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
     ]
 

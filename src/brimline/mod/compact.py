@@ -102,7 +102,7 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
 
     aged = enumerate(calls)
     long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
-    return [*filter(may_go, cold.cold_results(calls))], [*filter(may_go, long)]
+    return [*filter(may_go, cold.calls_with_cold_results(calls))], [*filter(may_go, long)]
 
 
 def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
@@ -130,7 +130,7 @@ def _add_call(found: Conversation, use: dict[str, Any]) -> None:
     arguments = arguments if isinstance(arguments, dict) else {}
     found.tokens += _input_tokens(arguments) + _CALL_TOKENS
     found.inputs[call_id] = arguments
-    found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of(arguments))
+    found.calls[call_id] = Call(call_id, use["tool"], clienttools.subject_of_call(arguments))
 
 
 def _add_result(found: Conversation, result: dict[str, Any]) -> None:
@@ -181,7 +181,7 @@ class _Mover:
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short_key(key)}] … "
-        short = cold.shorten_input(arguments, mark)
+        short = cold.cut_long_strings(arguments, mark)
         self.moved.inputs[call.id], self.moved.input_keys[call.id] = short, key
         self.freed_tokens += _input_tokens(arguments) - _input_tokens(short)
 

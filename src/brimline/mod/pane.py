@@ -48,7 +48,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """
     session = request["session"]
     path = next(iter(find.beginning_with(f"{session}.jsonl")), None)
-    with output.narrowed(request["columns"]):
+    with output.with_columns(request["columns"]):
         if path is None:
             return {"rows": _plain_rows(output.wrapped(wording.headline(None)))}
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
@@ -61,18 +61,18 @@ def _draw_session(
     scan, context = _read_session(path)
     now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _now_pairs(now) + _past_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _plain_rows(output.pairs(pairs)), _occupancies(scan, now)
+    head, tokens = _plain_rows(output.name_value_lines(pairs)), _occupancies(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
         report["parts"] = []
-    columns, room = output.width(), request["rows"] - len(head) - 1
+    columns, room = output.terminal_columns(), request["rows"] - len(head) - 1
     if columns < _PARTS + _LEAST_COLUMNS:
         parts = _part_rows(report, room - _LEAST_ROWS - 4)
         chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
-        with output.narrowed(_PARTS):
+        with output.with_columns(_PARTS):
             parts = _part_rows(report, room)
         left = columns - _PARTS
         body = _put_beside(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
@@ -108,7 +108,7 @@ def _now_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     pairs = [
         ("in use", f"{wording.in_use_text(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request_text(document)),
-        ("the brim", f"{wording.ending_text(document)}, {wording.margin_text(document)}"),
+        ("the brim", f"{wording.ending_text(document)}, {wording.margin_left_text(document)}"),
         ("forecast", wording.requests_left_text(document)),
     ]
     return [pair for pair in pairs if pair[1]]
@@ -135,7 +135,7 @@ def _compaction_text(last: Compaction, now: reading.Reading) -> str:
         if last.summary_characters is not None:
             how += f" of {last.summary_characters:,} characters"
     else:
-        how = f"without a model, {output.count(last.moved_out, 'result')} moved out"
+        how = f"without a model, {output.counted(last.moved_out, 'result')} moved out"
     if last.pre_tokens is None:
         return how
     is_known = now.occupancy_tokens is not None and last.post_tokens is not None
@@ -162,12 +162,12 @@ def _draw_chart(
     if not tokens:
         return []
     columns = max(1, size[0] - _LABEL)
-    shown = output.peaks(tokens, columns)
+    shown = output.share_peaks(tokens, columns)
     wide = min(_WIDEST_BAR, columns // len(shown))
     cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)
     if brim > _FAR * peak:
-        far = f"{window.goal_of(now.compaction.ending)}, at {brim:,}, is far above"
+        far = f"{window.goal_text_of_ending(now.compaction.ending)}, at {brim:,}, is far above"
         top, rows = peak, [[(f"How it filled; {far}", "bold")]]
     else:
         edge = f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}"
@@ -179,7 +179,7 @@ def _draw_chart(
     height = min(_MOST_ROWS, max(_LEAST_ROWS, size[1] - len(rows) - 1))
     rows += [
         [(_height_label(at, height, top), "dim"), *_cut_by_colour(line, colours)]
-        for at, line in enumerate(output.bars(cells, top, height))
+        for at, line in enumerate(output.bar_chart_rows(cells, top, height))
     ]
     return [*rows, [(f"{'':{_LABEL}}{_request_numbers(len(tokens), len(cells))}", "dim")]]
 
@@ -245,4 +245,4 @@ def _merge_last_parts(parts: list[dict[str, Any]], tools: list[dict[str, Any]], 
 
 
 def _plain_rows(text: str) -> list[Row]:
-    return [[(output.printable(line), "")] for line in text.split("\n")]
+    return [[(output.without_control_characters(line), "")] for line in text.split("\n")]

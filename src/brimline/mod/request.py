@@ -106,7 +106,7 @@ def _compact(
 
 def _keeps_thinking_as_text(model: Any, rows: list[dict[str, Any]]) -> bool:
     """Tell whether a model's readable thinking is what older ones say as text between calls."""
-    return isinstance(model, str) and models.lookup_in(model, rows).binds_thinking
+    return isinstance(model, str) and models.lookup_model_in_rows(model, rows).binds_thinking
 
 
 class ModError(Exception):
@@ -126,7 +126,7 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     transcript = next(filter(None, files), None)
     record = ledger.load(home_dir, session)
     try:
-        if fold.bring_up_to_date(record, transcript, most_bytes=_MOST_BYTES):
+        if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
         checkpoint.save(
             home_dir,

@@ -42,7 +42,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
     if any(name.startswith(OFFER) for name in turn.state.names):
         age_repeat_offers(turn)
     is_edit = turn.event.tool in clienttools.EDITING
-    if is_edit and (path := clienttools.file_of(turn.event.tool_input)):
+    if is_edit and (path := clienttools.file_of_call(turn.event.tool_input)):
         note_edit(turn, path)
     if not _is_worth_a_look(turn):
         return None
@@ -56,7 +56,7 @@ def post_tool_use(turn: Turn) -> Decision | None:
 def post_tool_use_failure(turn: Turn) -> Decision | None:
     """A note where the client threw away the end of what a failing command printed."""
     error = turn.event.payload.get("error")
-    if not isinstance(error, str) or not clienttools.has_lost_its_end(error):
+    if not isinstance(error, str) or not clienttools.has_failed_output_lost_its_end(error):
         return None
     from brimline.decision import Decision
 
@@ -131,7 +131,7 @@ def _is_worth_a_look(turn: Turn) -> bool:
         return False
     sent_bytes = event.payload_bytes
     if event.tool == "Read":
-        sent_bytes += clienttools.numbering_bytes(event.tool_response)
+        sent_bytes += clienttools.count_line_number_bytes(event.tool_response)
     if sent_bytes > min(values["offload.inline_bytes"], values["offload.read_bytes"]):
         return True
     # Only a call that names us can have fetched a stored output.

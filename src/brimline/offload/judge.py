@@ -105,7 +105,7 @@ def is_on_users_list(
     """Tell whether a list of the user's holds the tool, the file or a command of a call."""
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
     line = line or shell.read(command)
-    texts = [tool, command, clienttools.file_of(arguments), *line.files]
+    texts = [tool, command, clienttools.file_of_call(arguments), *line.files]
     commands = []
     for each in line.commands:
         commands += [each.words, each.own, (each.program, *each.own[1:])]
@@ -131,7 +131,7 @@ def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool
 def _why_large_result_stays(case: Case, rules: Rules, was_edited: Callable[[str], bool]) -> str:
     """Return why a large result stays all the same; empty where it is previewed."""
     is_fresh = not case.was_read
-    if case.tool == "Read" and is_fresh and clienttools.asks_for_page(case.arguments):
+    if case.tool == "Read" and is_fresh and clienttools.asks_for_part_of_file(case.arguments):
         return PAGE
     if any(map(was_edited, case.files)):
         return EDITED
@@ -170,7 +170,7 @@ def files_shown_by(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
     if tool == "Bash":
         return shell.read(str(arguments.get("command") or "")).files
-    path = clienttools.file_of(arguments) if tool == "Read" else ""
+    path = clienttools.file_of_call(arguments) if tool == "Read" else ""
     return [path] if path else []
 
 

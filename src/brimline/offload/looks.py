@@ -215,7 +215,7 @@ def _replay_transcript(turn: Turn) -> None:
 def _note_answer(turn: Turn, answer: _Answer) -> None:
     """Mark what one answer changed, showed as a preview, or showed of what was previewed."""
     tool, arguments = answer.tool, answer.arguments
-    path = paths.normalised_path(clienttools.file_of(arguments), answer.cwd)
+    path = paths.normalised_path(clienttools.file_of_call(arguments), answer.cwd)
     if tool in clienttools.EDITING:
         # The past may be read again and again until the call at hand is in it.
         if not intercept.was_edited(turn, path):

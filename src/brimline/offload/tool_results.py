@@ -115,7 +115,7 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
         str(tool_input.get("file_path") or file["filePath"]),
         note=f"{_CUT}{count} of {total}." if lines and lines[1] < total else "",
         lines=lines,
-        numbering_bytes=clienttools.numbering_bytes(response),
+        numbering_bytes=clienttools.count_line_number_bytes(response),
     )
 
 

@@ -387,7 +387,7 @@ def _scope_patterns(front: list[str]) -> list[str]:
     for item in [value.strip("[]")] if value else _list_items(front[at + 1 :]):
         # Commas part patterns, but not the choices in braces.
         item = item[:_MOST_ENTRIES]  # noqa: PLW2901
-        for choice in patterns.alternatives(item) or [item]:
+        for choice in patterns.expand_braces(item) or [item]:
             listed += [part.strip(" \t\"'").removesuffix("/**") for part in choice.split(",")]
     return list(dict.fromkeys(listed))[:_MOST_EXCLUDES]
 
@@ -451,7 +451,7 @@ def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
     """Say where the client leaves a file out; ours a project's settings cannot hide."""
     names = source.path.strip("/").split("/")
     if source.level in (ORGANISATION, PRIVATE) or not any(
-        p.matches_exactly(names) for p in excludes
+        p.matches_whole_path(names) for p in excludes
     ):
         return source
     return source._replace(client=NEVER, client_note=_EXCLUDED)

@@ -166,7 +166,7 @@ def findings_text(document: dict[str, Any]) -> str:
         paragraphs.append((finding["severity"], f"{place}: {finding['text']}"))
     paragraphs += [("note", note) for note in document["notes"]]
     lines = [output.wrapped(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
-    files = output.count(document["files"], "instruction file")
+    files = output.counted(document["files"], "instruction file")
     lines.append(f"{files}: {document['broken']} broken, {document['doubtful']} doubtful.")
     return "\n".join(lines)
 

@@ -114,7 +114,7 @@ class _Scene:
     def find_bulk(self, path: str, base: str = "") -> Iterator[Finding]:
         """The first of a path's brace alternatives that a pattern names."""
         whole = self._absolute(path[:_LONGEST_PATH], base[:_LONGEST_PATH])
-        for choice in patterns.alternatives(whole):
+        for choice in patterns.expand_braces(whole):
             inside, is_file = self._path_inside(choice), os.path.isfile(choice)
             pattern = self.ignored.pattern_for(inside, folder=not is_file) if inside else None
             if pattern:

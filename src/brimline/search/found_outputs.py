@@ -65,6 +65,6 @@ def text(document: dict[str, Any]) -> str:
 
 def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
     """Say that no output holds the words."""
-    outputs = output.count(document["searched"], "stored output")
+    outputs = output.counted(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"
     return f"none of {outputs} holds {output.one_line(query)}{more}"

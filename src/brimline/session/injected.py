@@ -42,7 +42,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
 
 def text(document: dict[str, Any]) -> str:
     """The sources for a person."""
-    sessions = output.count(document["sessions"], "session")
+    sessions = output.counted(document["sessions"], "session")
     if not document["injections"]:
         return f"Neither hooks nor the client injected anything in {sessions}."
     rows = [

@@ -83,7 +83,7 @@ def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
             data = text.encode("utf-8", "surrogatepass")
             if put.sha256(data).startswith(digits):
                 call = calls.get(call_id) or row.Call(call_id, "", {})
-                meta = {"tool": call.name, "source": clienttools.subject_of(call.arguments)}
+                meta = {"tool": call.name, "source": clienttools.subject_of_call(call.arguments)}
                 meta |= {"session": find.session_id_of(path), "cwd": row.cwd_of(fields) or ""}
                 known = {name: value for name, value in meta.items() if value}
                 put.put(home_dir, data, known, is_last=False)

@@ -112,7 +112,7 @@ class Plan:
         return {call: self._tokens_in(count) for call, count in self.characters_of.items()}
 
     def _tokens_in(self, characters: int) -> int:
-        return int(characters / models.lookup(self.survey.model).characters_per_token)
+        return int(characters / models.lookup_model(self.survey.model).characters_per_token)
 
 
 def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = None) -> Plan:
@@ -151,7 +151,7 @@ def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] 
         if strategy in options.strategies and not reason:
             item.strategy = strategy
             _add_to_plan(plan, item)
-    if models.lookup(survey.model).binds_thinking:
+    if models.lookup_model(survey.model).binds_thinking:
         plan.lost_thoughts = _lost_thoughts(plan)
     return plan
 
@@ -223,7 +223,7 @@ def _cold_calls(survey: Survey, options: Options) -> set[str]:
     if options.keep_requests is not None:
         last_old = survey.requests - options.keep_requests
         kept = sum(survey.request_of[call.id] > last_old for call in calls)
-    return {call.id for call in cold.cold_results(calls, kept, options.threshold_bytes)}
+    return {call.id for call in cold.calls_with_cold_results(calls, kept, options.threshold_bytes)}
 
 
 def _add_to_plan(plan: Plan, item: Item) -> None:

@@ -33,23 +33,23 @@ _ROOM = 120
 
 def inspection(document: dict[str, Any]) -> str:
     """One session in full."""
-    lines = [f"Session {document['session_id']}", output.pairs(_head_rows(document))]
+    lines = [f"Session {document['session_id']}", output.name_value_lines(_head_rows(document))]
     lines += _context_lines(document["context"]) + _disk_lines(document) + _largest_lines(document)
     return "\n".join([*lines, "", *_structure_lines(document)])
 
 
 def _head_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
-    counted = [output.count(document[f"{noun}s"], noun) for noun in ("turn", "request")]
-    counted.append(output.count(document["compactions"], "compaction"))
-    size, lines = output.size(document["size_bytes"]), output.count(document["lines"], "line")
+    counted = [output.counted(document[f"{noun}s"], noun) for noun in ("turn", "request")]
+    counted.append(output.counted(document["compactions"], "compaction"))
+    size, lines = output.size(document["size_bytes"]), output.counted(document["lines"], "line")
     rows = [
         ("file", output.one_line(document["transcript"], _PATH_CHARACTERS)),
         ("size", f"{size}, {lines}"),
-        ("active", output.span(document["first_at"], document["last_at"])),
+        ("active", output.time_span_text(document["first_at"], document["last_at"])),
         ("went on for", ", ".join(counted)),
     ]
     for model, requests in document["models"].items():
-        rows.append(("model", f"{output.one_line(model)} ({output.count(requests, 'request')})"))
+        rows.append(("model", f"{output.one_line(model)} ({output.counted(requests, 'request')})"))
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
@@ -116,7 +116,7 @@ def _largest_lines(document: dict[str, Any]) -> list[str]:
             f"request {result['request']:,}",
             _whereabouts(result),
             output.one_line(result["tool"] or "unknown", 24),
-            output.tool_subject(result["tool"], result["source"]),
+            output.subject_as_path_or_text(result["tool"], result["source"]),
         ]
         for result in document["largest_results"]
     ]
@@ -134,7 +134,7 @@ def _structure_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
     faults = document["faults"]
     mendable = sum(fault["mend"] is not None for fault in faults)
-    summary = f"Structure: {output.count(len(faults), 'fault') if faults else 'sound'}"
+    summary = f"Structure: {output.counted(len(faults), 'fault') if faults else 'sound'}"
     lines = [f"{summary}; `brimline session repair` mends {mendable}" if mendable else summary]
     lines += _fault_lines(faults)
     for note in document["notes"]:
@@ -178,8 +178,8 @@ def purge(document: dict[str, Any]) -> str:
     saved = f"~{document['context_tokens_saved_estimated']:,}"
     rows.append(["total", "", output.size(document["disk_bytes_saved"]), saved, ""])
     kept = [f"{_KEPT[why]} ({count:,})" for why, count in document["kept"].items() if count]
-    size, lines = output.size(document["bytes"]), output.count(document["lines"], "line")
-    requests = output.count(document["requests"], "request")
+    size, lines = output.size(document["bytes"]), output.counted(document["lines"], "line")
+    requests = output.counted(document["requests"], "request")
     told = [
         document["path"],
         f"{size} in {lines}, {requests}, the last one {fill} tokens",
@@ -192,7 +192,7 @@ def purge(document: dict[str, Any]) -> str:
     told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
         loss = (
-            f"{lost:,} of {output.count(document['thoughts'], 'thought')} behind the first "
+            f"{lost:,} of {output.counted(document['thoughts'], 'thought')} behind the first "
             "replaced result will not be sent again "
             f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): "
             "the model takes its thinking back only if "
@@ -222,7 +222,7 @@ def purged_results(results: list[dict[str, Any]]) -> str:
             output.size(result["bytes"]),
             result["strategy"],
             output.one_line(result["tool"] or "a tool", 24),
-            output.tool_subject(result["tool"], result["source"]),
+            output.subject_as_path_or_text(result["tool"], result["source"]),
         ]
         for result in results[:_SHOWN_CHANGES]
     ]
@@ -240,7 +240,7 @@ def purge_done(document: dict[str, Any]) -> str:
     lines = [output.wrapped(told), *_way_back_lines(document["path"], document["backup"])]
     lines.append("Prune:  brimline session backups --prune DAYS")
     if late := document["appended_lines"]:
-        lines.append(f"Added what came meanwhile: {output.count(late, 'line')}.")
+        lines.append(f"Added what came meanwhile: {output.counted(late, 'line')}.")
     return "\n".join([*lines, *_still_written_lines(document)])
 
 
@@ -274,11 +274,11 @@ def found_fault_lines(document: dict[str, Any]) -> list[str]:
 def repair_done(document: dict[str, Any]) -> str:
     """What a repair found and did."""
     lines = found_fault_lines(document)
-    amount = output.count(len(document["mended"]), "fault")
+    amount = output.counted(len(document["mended"]), "fault")
     if document["after"] is not None:
         left = document["after"]["faults"]
         lines.append(f"Mended {amount}.")
-        lines.append(f"After: {output.count(len(left), 'fault')}" + ("" if left else ", sound"))
+        lines.append(f"After: {output.counted(len(left), 'fault')}" + ("" if left else ", sound"))
         lines += [*_fault_lines(left), *_way_back_lines(document["transcript"], document["backup"])]
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
@@ -299,7 +299,7 @@ def restoration(found: Restoration) -> str:
     is_bound = any(note.lost_thoughts for note in found.undone)
     loss = " Thinking of turns made since will not be sent again." if is_bound else ""
     return output.wrapped(
-        f"{found.path}: {output.count(len(found.undone), 'rewrite')} to undo{back}, "
+        f"{found.path}: {output.counted(len(found.undone), 'rewrite')} to undo{back}, "
         f"byte for byte; what was appended since stays.{loss}"
     )
 
@@ -311,7 +311,7 @@ def undoing(found: Undoing) -> str:
     again = "" if found.start else f" Run `{mend}` first, or that sends everything again."
     return output.wrapped(
         f"{found.path}: back to before the compaction without a model of"
-        f" {output.minute(found.at or None)}. What came after it is saved as a second session:"
+        f" {output.to_minute(found.at or None)}. What came after it is saved as a second session:"
         f" `claude --resume {second}`.{again}"
     )
 
@@ -322,8 +322,8 @@ def backups(document: dict[str, Any]) -> str:
     if not copies:
         return "There are no backups."
     lines = [
-        f"{output.size(copy['size_bytes']):>9}  {output.minute(copy['made_at'])}  {copy['path']}"
+        f"{output.size(copy['size_bytes']):>9}  {output.to_minute(copy['made_at'])}  {copy['path']}"
         for copy in copies
     ]
-    total = f"{output.count(len(copies), 'backup')}, {output.size(document['size_bytes'])}."
+    total = f"{output.counted(len(copies), 'backup')}, {output.size(document['size_bytes'])}."
     return "\n".join([*lines, total])

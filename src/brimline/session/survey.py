@@ -62,7 +62,7 @@ class Thought(NamedTuple):
 def calls_in_reply(value: dict[str, Any]) -> list[Call]:
     """The tool calls in a reply."""
     return [
-        Call(call.id, call.name, clienttools.subject_of(call.arguments))
+        Call(call.id, call.name, clienttools.subject_of_call(call.arguments))
         for call in row.any_thread_calls(value)
     ]
 

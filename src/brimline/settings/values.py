@@ -130,7 +130,7 @@ def complete_model(entry: Any) -> dict[str, Any]:
         if key not in models.UNKNOWN or not _fits(key, value):
             raise ValueError(f"cannot have {key} = {value!r}")
     versions = entry.get("versions", [])
-    taken_for = models.lookup(" ".join([*entry["families"][:1], *versions[:1]])).row
+    taken_for = models.lookup_model(" ".join([*entry["families"][:1], *versions[:1]])).row
     return models.UNKNOWN | taken_for | entry | {"versions": list(map(models.version_of, versions))}
 
 

@@ -46,7 +46,7 @@ def answer_to_prompt(turn: Turn) -> Decision | None:
     if match is None or command is None:
         return None
     arguments = match[2].strip()
-    with output.narrowed(_COLUMNS):
+    with output.with_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
@@ -65,7 +65,7 @@ def _answer_in_time(turn: Turn, command: SlashCommand, arguments: str) -> str:
             raise TimeoutError
 
     try:
-        text = output.printable(_ANSWERS[command.name](turn, arguments, watch))
+        text = output.without_control_characters(_ANSWERS[command.name](turn, arguments, watch))
     except TimeoutError:
         return f"brimline: no answer here (it took longer than {TIMEOUT_S:g} s); in a shell: {line}"
     except BrimlineError as error:
@@ -139,7 +139,7 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
         parts.append(f"note: {hits.progress_text(said['reading'])}")
     if said["problem"]:
         parts.insert(0, f"note: from this machine alone: {said['problem']}")
-    return output.unmarked("\n\n".join(parts))
+    return output.without_strong_marks("\n\n".join(parts))
 
 
 def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:

@@ -87,7 +87,7 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
 
 def _break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
-        f"  {output.minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
+        f"  {output.to_minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
         for each in session["breaks"][-_LAST_BREAKS:]
     ]
     if session["gateway_saved_tokens"]:

@@ -23,7 +23,7 @@ def record_failure(home_dir: str, event: str, error: BaseException, session: str
     """Append one failure. The previous log is kept as `.old` once the current one is full."""
     path = paths.error_log(home_dir)
     line = {
-        "at": round(clock.now(), 3),
+        "at": round(clock.now_s(), 3),
         "event": event[:40],
         "error": type(error).__name__,
         "message": str(error)[:_MESSAGE_LENGTH],
@@ -50,7 +50,7 @@ def record_pressure(
     home_dir: str, session_id: str, figures: dict[str, Any], fields: dict[str, Any]
 ) -> None:
     """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""
-    head = {"event": PRESSURE, "at": round(clock.now(), 3), "session": session_id}
+    head = {"event": PRESSURE, "at": round(clock.now_s(), 3), "session": session_id}
     io.rotate(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
     json.append_line(paths.audit_log(home_dir), head | fields | {"reading": figures})
 

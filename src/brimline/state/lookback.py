@@ -99,7 +99,7 @@ def transcripts(session_id: str | None) -> list[str]:
 
 def _damage_notes(sessions: Any) -> list[str]:
     damaged = sum(session.damaged for session in sessions)
-    pieces = output.count(damaged, "piece")
+    pieces = output.counted(damaged, "piece")
     return [f"{pieces} of spool files: damaged, without an event"] if damaged else []
 
 
@@ -198,7 +198,7 @@ def _overview_text(document: dict[str, Any]) -> str:
     if shown:
         rows = [
             [
-                output.minute(session["last_at"]),
+                output.to_minute(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
                 _with_share(session["peak_occupancy_tokens"], session["window_tokens"]),
@@ -219,13 +219,13 @@ def _compactions_text(document: dict[str, Any]) -> str:
     shares, without = document["summary_characters"], document["compactions_without_a_model"]
     lines = []
     if without:
-        of_all = output.count(document["compaction_count"], "compaction")
-        moved = output.count(document["results_moved_out"], "result")
+        of_all = output.counted(document["compaction_count"], "compaction")
+        moved = output.counted(document["results_moved_out"], "result")
         text = f"{without:,} of {of_all} without a model: nothing was summarised, {moved} moved out"
         lines.append(output.wrapped(text))
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
-        counted = output.count(shares["count"], "compaction")
+        counted = output.counted(shares["count"], "compaction")
         lines.append(output.wrapped(f"Summary size in characters, over {counted}: {sizes}"))
     return "\n".join(lines) or "Summary size: no compaction with a summary is known."
 
@@ -234,7 +234,7 @@ def kept_out_text(saved: dict[str, int]) -> str:
     """Say what was kept out of the window, and by whom."""
     parts = []
     if saved["references"]:
-        replaced = output.count(saved["references"], "result")
+        replaced = output.counted(saved["references"], "result")
         tokens = kept_out_tokens_text(saved["tokens_estimated"])
         parts.append(f"{tokens}, {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
@@ -253,14 +253,14 @@ def _session_text(document: dict[str, Any]) -> str:
     rows = [
         ("project", output.one_line(document["project"] or "unknown", 200)),
         ("model", output.one_line(document["model"] or "unknown")),
-        ("active", output.span(document["first_at"], document["last_at"])),
+        ("active", output.time_span_text(document["first_at"], document["last_at"])),
         ("requests", str(document["requests"])),
         ("fullest", _with_share(document["peak_occupancy_tokens"], document["window_tokens"])),
         ("kept out", kept_out_text(document["kept_out"])),
     ]
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, document["window_tokens"])))
-    lines = [f"Session {document['session_id']}", output.pairs(rows)]
+    lines = [f"Session {document['session_id']}", output.name_value_lines(rows)]
     lines += [*_turn_table(document["turns"]), *_notice_lines(document)]
     return "\n".join([*lines, *_compaction_table(document["compactions"])])
 
@@ -271,7 +271,7 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
     rows = [
         [
             str(turn["number"]),
-            output.minute(turn["at"]),
+            output.to_minute(turn["at"]),
             output.figure(turn["occupancy_tokens"]),
             f"+{turn['growth_tokens']:,}",
             str(turn["requests"]),
@@ -290,7 +290,7 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
     notices = [(each, f"L{each['tier']} announced") for each in document["messages"]]
     notices += [(each, f"{each['tool'] or each['event']} refused") for each in document["blocks"]]
     lines = [
-        f"  {output.minute(each['at'])}  {what} at {output.figure(each['occupancy_tokens'])}"
+        f"  {output.to_minute(each['at'])}  {what} at {output.figure(each['occupancy_tokens'])}"
         for each, what in notices
     ]
     return ["Messages and blocks", *sorted(lines)] if lines else []
@@ -309,23 +309,23 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
     )
     table = output.table(head, list(map(_compaction_cells, shown)), right=range(3, len(head)))
     accounts = [
-        f"  {output.minute(each['at'])}  {each['account']}" for each in shown if each["account"]
+        f"  {output.to_minute(each['at'])}  {each['account']}" for each in shown if each["account"]
     ]
     title = f"Compactions{_last_of(shown, compactions)}"
     return [title, table, *accounts, output.wrapped(legend)]
 
 
 def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
-    skipped = len("2026-") if output.width() < _YEAR_FITS else 0
+    skipped = len("2026-") if output.terminal_columns() < _YEAR_FITS else 0
     dollars = compaction["dollars"]
     return [
-        output.minute(compaction["at"])[skipped:],
+        output.to_minute(compaction["at"])[skipped:],
         compaction["session_id"][:_SHORT_ID],
         output.one_line(compaction["trigger"] or "unknown", 8),
         output.figure(compaction["pre_tokens"]),
         output.figure(compaction["post_tokens"]),
         _held_text(compaction),
-        output.duration(compaction["seconds"]),
+        output.duration_text(compaction["seconds"]),
         "" if dollars is None else f"${dollars:.2f}",
     ]
 

@@ -71,7 +71,7 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
     rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
     head = ["key", "size", "lines", "last used", "pin", *(["why"] if reasons else ["tool", "what"])]
     lines = [output.table(head, rows, right={1, 2})] if rows else []
-    blobs, disk = output.count(document["blobs"], "output"), output.size(document["disk_bytes"])
+    blobs, disk = output.counted(document["blobs"], "output"), output.size(document["disk_bytes"])
     held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
     lines.append(f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}")
     if len(rows) == limit < document["blobs"]:
@@ -86,13 +86,13 @@ def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
         digits_to_type(row["key"]),
         "?" if row["bytes"] is None else output.size(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
-        output.minute(row["used"]),
+        output.to_minute(row["used"]),
         row["pin"].removeprefix(pins.NONE),
     ]
     if reasons:
         return [*cells, row["reason"] or ""]
     tool = output.one_line(row["tool"] or "", _TOOL_CHARACTERS)
-    return [*cells, tool, output.tool_subject(row["tool"], row["source"])]
+    return [*cells, tool, output.subject_as_path_or_text(row["tool"], row["source"])]
 
 
 def digits_to_type(key: str) -> str:

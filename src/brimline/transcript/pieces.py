@@ -148,8 +148,8 @@ def _call_piece(block: dict[str, Any]) -> Piece:
         row.content_characters([block]),
         name,
         call_id=row.as_text(block.get("id")),
-        file=clienttools.file_of(call),
-        lines=clienttools.lines_asked_for(call) if name == "Read" else None,
+        file=clienttools.file_of_call(call),
+        lines=clienttools.line_range_asked_for(call) if name == "Read" else None,
     )
 
 
