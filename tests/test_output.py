@@ -80,6 +80,7 @@ def test_the_line_of_occupancy_is_scaled_to_the_window() -> None:
     sparkline = output.sparkline
     assert sparkline([0, 25_000, 100_000, 199_999, 200_000], 200_000) == "▁▂▅██"
     assert sparkline([50, 100], None) == "▅█"
+    assert sparkline([0, 0], None) == "▁▁"
     long = sparkline([10_000] * 500 + [200_000] + [10_000] * 499, 200_000)
     assert (len(long), long.count("█")) == (60, 1)
 

@@ -198,7 +198,7 @@ def marks_if_encodable(marks: str, plain: str) -> str:
 def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
     blocks = marks_if_encodable(_BLOCKS, _PLAIN_BLOCKS)
-    top = max(full or 0, *values)
+    top = max(full or 1, *values)
     largest = share_peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
 

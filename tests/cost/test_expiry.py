@@ -23,7 +23,7 @@ def resume(
 ) -> Any:
     """The session starts again so long after its last row."""
     moment = talk.session.now + after_s
-    monkeypatch.setattr(clock, "now", lambda: moment)
+    monkeypatch.setattr(clock, "now_s", lambda: moment)
     return talk.at_start(source)
 
 

@@ -298,7 +298,7 @@ def test_a_sign_of_life_counts_for_a_day(
     home_dir: str, age_s: int, is_young: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever clock is ahead."""
-    monkeypatch.setattr(clock, "now", lambda: 1_800_000_000.0)
+    monkeypatch.setattr(clock, "now_s", lambda: 1_800_000_000.0)
     sign = {"at": 1_800_000_000.0 - age_s, "inside": "full"}
     SessionState(home_dir, "s1").save_document(MOD_ALIVE, sign)
 
@@ -487,3 +487,15 @@ def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
     assert passing.outcome
     assert not passing.outcome.is_changed
     assert conversations._stickiness.last_requests("s1/") == []
+
+
+def test_counting_adopts_nothing_of_another_conversation(conversations: Conversations) -> None:
+    """What is only counted was never sent."""
+    sent = conversations.prepare(raw_of(bulky()), _session(1), time.time())
+
+    counted = conversations.prepare_to_count(raw_of(bulky(1)), _session(2), time.time())
+
+    adopted = conversations._stickiness.sent_stand_ins(sent.names, "s2/")
+    assert len(counted) < len(raw_of(bulky(1)))
+    assert adopted == {}
+    assert conversations._stickiness.sent_stand_ins(sent.names, "s1/")

@@ -165,7 +165,7 @@ def test_a_replayed_request_has_the_time_it_was_recorded_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What has none, or a wrong one, is of now."""
-    monkeypatch.setattr(clock, "now", lambda: 7.0)
+    monkeypatch.setattr(clock, "now_s", lambda: 7.0)
 
     assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
     assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0

@@ -21,7 +21,7 @@ HIT = Hit("id", "The otter\nplan.", "0a1b2c3d-0000", NOW - 60, "user", "/p", 7, 
 @pytest.fixture(autouse=True)
 def _standing_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing gets older while a test runs."""
-    monkeypatch.setattr(clock, "now", lambda: NOW)
+    monkeypatch.setattr(clock, "now_s", lambda: NOW)
 
 
 @pytest.mark.parametrize(

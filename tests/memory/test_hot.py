@@ -337,7 +337,7 @@ def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
         ("- [a](a.md) — x\n" + "x\n" * 199, []),
         (
             "- [a](a.md) — x\n" + "x\n" * 200,
-            [(201, "the client loads 200 lines: 1 more are not seen")],
+            [(201, "the client loads 200 lines of 201")],
         ),
         ("- [a](a.md) — " + "x" * 24_984, []),
         ("- [a](a.md) — " + "x" * 24_985, [(1, "the client loads 25,000 bytes of 25,001")]),

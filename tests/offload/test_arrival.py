@@ -11,7 +11,7 @@ import pytest
 
 from brimline.fast import paths
 from brimline.offload import hook, intercept, judge
-from brimline.store import contents, put
+from brimline.store import contents, pins, put
 
 from .conftest import LOG, SOURCE, Player
 
@@ -302,7 +302,7 @@ def test_a_change_is_noted_by_the_file_that_it_names(player: Player, asked: dict
     assert not intercept.was_edited(player.turn("Stop"), "/p/b.py")
 
 
-@pytest.mark.parametrize(("size", "is_put_aside"), [(1_000, False), (300_000, True)])
+@pytest.mark.parametrize(("size", "is_put_aside"), [(256 << 10, False), ((256 << 10) + 1, True)])
 def test_what_was_learned_is_put_aside_where_it_grew_large(
     player: Player, size: int, *, is_put_aside: bool
 ) -> None:
@@ -346,3 +346,14 @@ def test_of_twins_that_began_together_the_second_shows_the_whole(player: Player)
     assert [turn.state.names for turn in turns] == [[hook.PAST]] * 3
 
     assert [hook.post_tool_use(turn) is None for turn in turns] == [False, True, False]
+
+
+def test_where_replacing_is_off_a_result_stays_though_a_pin_waits_for_it(player: Player) -> None:
+    """It is stored and pinned, and that is all."""
+    player.values = {"offload.preset": "off"}
+    player.say("brim:pin next")
+
+    assert player.bash("make all", BUILD) is None
+
+    assert [blob.key for blob in contents.blobs(player.home_dir)] == [KEY]
+    assert pins.pin_level_of(player.home_dir, KEY[7:]) == "soft"

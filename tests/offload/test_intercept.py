@@ -47,6 +47,8 @@ def test_a_command_whose_references_come_back_passes_in_its_project(player: Play
         ("......", "...", True),
         ("......", ".. . ", True),
         (".......", "..", False),
+        ("......", ".   ..", False),
+        ("......", " .  ..", True),
     ],
 )
 def test_three_of_the_last_five_references_have_to_come_back(

@@ -578,3 +578,14 @@ def test_a_reason_that_is_no_text_is_none(home_dir: str) -> None:
     assert pins.read_pin(home_dir, key[7:]) == ("hard", "the pin is damaged", None)
     path.unlink()
     assert pins.read_pin(home_dir, key[7:]) is None
+
+
+def test_a_session_is_known_by_its_sidecars_where_the_trail_is_lost(home_dir: str) -> None:
+    """What it stored is still there."""
+    key = stored(home_dir, text(1), session="one")
+    stored(home_dir, text(2))
+    pins.pin(home_dir, key)
+    os.unlink(home_dir + layout.INDEX)
+
+    assert removal.sessions_in_store(home_dir) == {"one"}
+    assert removal.keys_stored_by_session(home_dir, "one") == ([key], [])

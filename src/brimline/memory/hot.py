@@ -319,9 +319,9 @@ def _find_index_too_long(path: str) -> Iterator[Problem]:
         raw = textfile.read_whole(path)
     except StateError:
         return
-    over = len(textfile.decode_lines(raw)) - hotindex.MOST_LINES
-    if over > 0:
-        told = f"the client loads {hotindex.MOST_LINES} lines: {over} more are not seen"
+    lines = len(textfile.decode_lines(raw))
+    if lines > hotindex.MOST_LINES:
+        told = f"the client loads {hotindex.MOST_LINES} lines of {lines:,}"
         yield Problem(path, hotindex.MOST_LINES + 1, told)
     if len(raw) > hotindex.MOST_BYTES:
         told = f"the client loads {hotindex.MOST_BYTES:,} bytes of {len(raw):,}"

@@ -238,7 +238,9 @@ def kept_out_text(saved: dict[str, int]) -> str:
         tokens = kept_out_tokens_text(saved["tokens_estimated"])
         parts.append(f"{tokens}, {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
-        parts.append(f"by the gateway up to {saved['gateway_tokens']:,} tokens of a request")
+        parts.append(
+            f"by the gateway up to {output.counted(saved['gateway_tokens'], 'token')} of a request"
+        )
     return "; ".join(parts) or "nothing yet"
 
 
