@@ -43,7 +43,7 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
     monkeypatch.setattr(clock, "now_s", lambda: moment)
     monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
     if is_off:
-        SessionState(talk.home_dir, talk.session.session_id).switch(off=True)
+        SessionState(talk.home_dir, talk.session.session_id).switch_off_or_on(off=True)
 
     def ask() -> dict[str, Any]:
         question = {"session": talk.session.session_id, "cwd": "/"}
