@@ -36,7 +36,7 @@ def short_lived(transcript):
     at = cache.at if mark.exists() else clock.now_s()
     mark.touch()
     return cache._replace(at=at, lifetime_s=1)
-expiry.last_cache = short_lived
+expiry.cache_of_last_request = short_lived
 answer = request.respond(sys.argv[1], sys.stdin.buffer.read(), {data!r})
 with (folder / "answers").open("a") as file:
     file.write(sys.argv[1] + " " + json.dumps(answer) + "\\n")
