@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -251,7 +252,7 @@ def test_a_second_name_is_given_where_the_system_can(
     assert not (world / "third").exists()
 
 
-@pytest.mark.skipif(not hasattr(os, "pread"), reason="Linux only")
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who has a file open")
 def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opened) -> None:
     """Where it can tell at all."""
     file = opened(path, b"x")
