@@ -167,7 +167,7 @@ def repair_command(
     """
     path, home_dir = _find_and_recover_session_file(file, session_id), paths.home()
     with _make_reading_progress(path) as bar:
-        report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
+        report = repair.Report(os.path.realpath(path), repair.examine(path, bar.update))
     if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
