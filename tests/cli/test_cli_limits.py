@@ -176,7 +176,7 @@ def test_the_parts_of_a_record_have_their_widths() -> None:
     record = Ledger("s1")
     record.plan = "/" + "p" * 90 + "/plan.md"
     record.pulls = ["https://" + "h" * 71]
-    record.changed = ["/" + "c" * 77]
+    record.changed = {"/" + "c" * 77: 1}
     record.checks = {"a": {"command": "make", "result": "r" * 15}}
     record.notes = {"n": {"id": "n", "kind": "keep", "text": "t", "done": True}}
 
@@ -185,7 +185,7 @@ def test_the_parts_of_a_record_have_their_widths() -> None:
     assert parts["Plan"][0].endswith("/plan.md")
     assert len(parts["Plan"][0]) == 78
     assert parts["Pull requests"] == ["https://" + "h" * 69 + "…"]
-    assert parts["Files changed"] == record.changed
+    assert parts["Files changed"] == [*record.changed]
     assert parts["Checks"] == ["make: " + "r" * 13 + "…"]
     assert parts["Notes"] == ["n  keep: t (done)"]
 
