@@ -328,6 +328,23 @@ def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Sig
     asked.close()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_ends_it_is_not_told_of_answers_that_are_cut_off(
+    served: Served, number: signal.Signals
+) -> None:
+    """A form that never comes keeps an answer waiting until the end."""
+    host, port = served.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        head = f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 9\r\n\r\n"
+        connection.sendall(head.encode())
+        served.get("/health")  # by now the form is waited for
+        served.process.send_signal(number)
+        served.process.wait(timeout=PATIENCE_S)
+
+    served.complaints.seek(0)
+    assert served.complaints.read() == b""
+
+
 def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played) -> None:
     """A module of ours may have a namesake in its folder."""
     for name in ("click", "json", "secrets"):
