@@ -228,7 +228,7 @@ def restore_command(
     if plan.undone and not dry_run:
         in_use.require_idle(plan.path)
         output.ask_consent("Put it back? A backup of the present state is kept.", yes=yes)
-        with output.Progress("Restoring", os.path.getsize(path)) as bar:
+        with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
             made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
