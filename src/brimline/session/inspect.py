@@ -103,7 +103,7 @@ def read_injections(path: str, progress: Progress = None) -> Injections:
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.count_injected(shares))
+    reader = ContextReader(lambda _, shares, __: found.count_new_injections(shares))
     for line in read.lines_of_file(path, progress):
         for record in line.records:
             reader.read_row(record.value)
