@@ -53,9 +53,8 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
     boundary, at, has_rows = boundaries[-1]
     if not has_rows:
-        raise RewriteError(
-            f"{session} no longer has the rows from before its compaction: nothing was changed"
-        )
+        told = f"{session} no longer has the rows from before its compaction: nothing was changed"
+        raise RewriteError(told)
     notes, _ = restore.read_notes(home_dir, find.session_id_of(session))
     if any(note.path == session and note.after.length > boundary for note in notes):
         raise RewriteError(
