@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from brimline import output
-from brimline.memory import hits, overview
-from brimline.search.turns import Hit
+from brimline.errors import StoreError
+from brimline.memory import hits
+from brimline.search.turns import Entry, Hit
 
 LONG = "x" * 200
 
@@ -106,29 +107,20 @@ def test_how_much_was_read_is_a_sentence() -> None:
     )
 
 
-def test_the_state_of_memory_says_whether_meaning_is_searched(home_dir: str) -> None:
-    """And what there is of each source."""
-    document = {"folder": "/f", "topics": 1_200, "index_bytes": 10, "sessions": 1}
+def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
+    """Without a score: nobody searched."""
+    memory = hits.open_memory(home_dir)
+    memory.put([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
-    rows = dict(overview.status_rows(document | {"entries": {"user": 3_000}, "vectors": True}))
-    bare = dict(overview.status_rows(document | {"entries": {}, "vectors": False}))
+    document = hits.entry_and_nearby(home_dir, "m3")
 
-    assert rows["search"] == "3,000 user; 1 session"
-    assert rows["topics"].startswith("1,200; index ")
-    assert bare["search"] == "nothing yet; 1 session"
-    assert rows["meaning"] == "searched too"
-    assert bare["meaning"].startswith("by words alone; `")
+    assert [entry["key"] for entry in document["entries"]] == ["m2", "m3", "m4"]
+    assert {entry["score"] for entry in document["entries"]} == {0.0}
+    assert hits.is_key("m3") is True
+    assert hits.is_key("m") is False
 
 
-def test_topics_are_a_table_with_what_is_wrong_where_nothing_is_described() -> None:
-    """Or a sentence where there are none."""
-    sound = {"path": "/m/a.md", "name": "Alpha", "type": "note", "description": "d", "problem": ""}
-    broken = {"path": "/m/b.md", "name": "", "type": "", "description": "", "problem": "no head"}
-
-    shown = overview.topics_text({"folder": "/m", "topics": [sound, broken]})
-
-    assert [line.split() for line in shown.splitlines()[-2:]] == [
-        ["Alpha", "note", "d"],
-        ["b.md", "no", "head"],
-    ]
-    assert overview.topics_text({"folder": "/m", "topics": []}) == "/m has none."
+def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
+    """The first forty characters."""
+    with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
+        hits.entry_and_nearby(home_dir, "x" * 50)
