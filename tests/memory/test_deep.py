@@ -18,7 +18,7 @@ from tests.memory.worlds import ANSWER, QUESTION, SESSION, recorded, talked
 from brimline.carry import ledger, notes
 from brimline.fast import paths
 from brimline.hooks import entry
-from brimline.memory import deep, hits
+from brimline.memory import deep, hits, hot
 from brimline.search import stored, vectors
 from brimline.search.turns import Entry
 from brimline.state import forgotten
@@ -560,3 +560,136 @@ def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
 
     assert lacking(0.0) == 6
     assert lacking(float("inf")) == (0 if vectors.load() else 6)
+
+
+@pytest.mark.parametrize(("second", "texts"), [(750, 1), (751, 2)])
+def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
+    project_dir: str, home_dir: str, second: int, texts: int
+) -> None:
+    """Of both together 1,500 characters; what is longer stands alone."""
+    session = recorded(project_dir)
+    session.prompt(QUESTION)
+    for text in ("a" * 750, "b" * second):
+        session.reply(5_000, text_block(text))
+        session.tool_result(session.tool_call(5_000, command="ls"), "output")
+    deep.index_sources(home_dir, project_dir)
+
+    asked = "SELECT text, before FROM entries WHERE source = 'step'"
+    rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+    assert len(rows) == texts
+    assert {before for _, before in rows} == {QUESTION}
+
+
+def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
+    home_dir: str, project_dir: str
+) -> None:
+    """By itself: nothing else is read; the project is that of the sessions beside it."""
+    talked(project_dir)
+    here = Path(hot.folder(project_dir))
+    other = Path(paths.client_config_dir(), "projects", "-home-dev-other", "memory")
+    for folder in (here, other):
+        hot.add(str(folder), "deploys", "project", "How we deploy", f"From {folder.parent.name}.")
+    deep.index_topic(home_dir, project_dir, str(here / "deploys.md"))
+    deep.index_topic(home_dir, project_dir, str(other / "deploys.md"))
+    asked = "SELECT ref, project, text, source FROM entries ORDER BY id"
+
+    def rows() -> list[Any]:
+        found: list[Any] = hits.open_memory(home_dir).use(
+            lambda base: base.execute(asked).fetchall()
+        )
+        return found
+
+    assert rows() == [
+        (
+            str(here / "deploys.md"),
+            os.path.realpath(project_dir),
+            f"deploys: How we deploy\nFrom {here.parent.name}.",
+            "topic",
+        ),
+        (
+            str(other / "deploys.md"),
+            "",
+            "deploys: How we deploy\nFrom -home-dev-other.",
+            "topic",
+        ),
+    ]
+    (here / "deploys.md").unlink()
+    deep.index_topic(home_dir, project_dir, str(here / "deploys.md"))
+    assert [row[0] for row in rows()] == [str(other / "deploys.md")]
+    assert "deploys.md" not in str(
+        hits.open_memory(home_dir).use(
+            lambda base: base.execute(
+                "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
+            ).fetchall()
+        )
+    )
+
+
+def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> None:
+    """So that what was said a moment ago is found, however much there is."""
+    for number in (1, 2, 3):
+        session = recorded(project_dir, f"{SESSION[:-1]}{number}")
+        session.prompt(f"Wish {number}")
+        os.utime(session.path, (1_000 + (number * 7) % 10,) * 2)
+
+    deep.index_sources(home_dir, project_dir)
+
+    asked = "SELECT text FROM entries ORDER BY id"
+    rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+    assert rows == [("Wish 1",), ("Wish 2",), ("Wish 3",)]
+
+
+def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
+    """A checkpoint the same; what cannot be read is as if it were not there."""
+    folder = Path(hot.folder(project_dir))
+    folder.mkdir(parents=True)
+    head = "---\nname: a\ndescription: b\ntype: user\n---\n\n"
+    blanks = " " * ((1 << 20) - len(head) - 3)
+    (folder / "a.md").write_text(f"{head}x{blanks}yz!")
+
+    assert deep.index_sources(home_dir, project_dir).added == 12
+    path = str(folder / "a.md")
+    (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
+    assert deep._topic_entry(source, project_dir).text.endswith(" yz")
+    assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
+    assert deep._size_bytes(source) == (1 << 20) + 1
+
+
+def test_a_file_that_was_rewritten_is_read_from_its_beginning(
+    home_dir: str, project_dir: str
+) -> None:
+    """It is known by what stands before the place that was reached: the end of a line."""
+    session = recorded(project_dir)
+    for text in ("First wish", "Second wish"):
+        session.prompt(text)
+    whole = Path(session.path).read_bytes()
+    place = whole.index(b"\n") + 1
+
+    def texts(start: int) -> list[str]:
+        return [one.text for one in deep._session_entries(session.path, start, float("inf"))[0]]
+
+    assert texts(0) == ["First wish", "Second wish"]
+    assert texts(place) == ["Second wish"]
+    assert texts(place - 1) == texts(place + 1) == ["First wish", "Second wish"]
+    entries, offset, is_whole = deep._session_entries(session.path, 0, float("inf"))
+    assert (offset, is_whole) == (place, True)
+    assert {(one.group, one.project) for one in entries} == {
+        (SESSION, os.path.realpath(project_dir))
+    }
+
+
+def test_what_a_file_begins_with_behind_a_boundary_is_its_own_unless_another_has_it(
+    session: SessionBuilder,
+) -> None:
+    """A fork begins with copies of what was said in the session that it is from."""
+    session.prompt("Before it")
+    session.compact(150_000)
+    session.prompt("After it")
+    lines = Path(session.path).read_text(encoding="utf-8").splitlines()
+    before, boundary, *_, after = [(at, json.loads(line)) for at, line in enumerate(lines)]
+    rows = [boundary, before, after]
+
+    own = [entry.text for _, entry in deep.spoken_entries(rows)]
+    fork = [entry.text for _, entry in deep.spoken_entries(rows, goes_on=True)]
+
+    assert (own, fork) == (["Before it", "After it"], ["After it"])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from brimline.memory import hits, traces
+from tests.memory.worlds import SESSION, recorded
+
+from brimline.memory import deep, hits, traces
 from brimline.search.turns import Entry
 from brimline.state.forgotten import Asked
+
+OTHER = "0a1b2c3d-0000-4000-8000-000000000002"
 
 
 def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, project_dir: str) -> None:
@@ -37,3 +41,26 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     ]
     assert traces.forget(home_dir, Asked((), "/p"), dry_run=False) == {"entries": 2}
     assert would(("s",)) == {"entries": 1}
+
+
+def test_how_far_a_forgotten_session_was_read_is_forgotten_too(
+    home_dir: str, project_dir: str
+) -> None:
+    """Its name is nowhere in the search; of another session it stays."""
+    for session_id in (SESSION, OTHER):
+        recorded(project_dir, session_id).prompt("The otter swims.")
+    deep.index_sources(home_dir, project_dir)
+
+    def names() -> list[str]:
+        asked = "SELECT name FROM facts WHERE name GLOB 'file:*' ORDER BY name"
+        rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+        return [name.rpartition("/")[2] for (name,) in rows]
+
+    before = names()
+    traces.forget(home_dir, Asked((SESSION,)), dry_run=True)
+    rehearsed = names()
+    assert traces.forget(home_dir, Asked((SESSION,)), dry_run=False) == {"entries": 1}
+
+    assert before == rehearsed == [f"{SESSION}.jsonl", f"{OTHER}.jsonl"]
+    assert names() == [f"{OTHER}.jsonl"]
+    assert traces.forget(home_dir, Asked((SESSION,)), dry_run=False) == {"entries": 0}
