@@ -95,7 +95,7 @@ def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
     for tokens in (None, 2_000, 100_000, 166_000, 260_000):
         if tokens:
             player.session.reply(tokens, output_tokens=0)
-        found = reading.measure(player.session.path, state, rules)
+        found = reading.measure_session(player.session.path, state, rules)
         bars.append(str(demo._window_bar(found)))
 
     assert [len(bar[:50].rstrip()) for bar in bars] == [50] * 5

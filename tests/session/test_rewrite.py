@@ -599,3 +599,24 @@ def test_a_disk_that_is_full_at_recovery_is_told_and_loses_nothing(
 def _full_for_writes(_number: int, name: str) -> None:
     if name == "write":
         raise OSError(28, "No space left on device")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
+def test_no_file_stays_open(path: Path, home_dir: str) -> None:
+    """Whether it works, is refused, or comes late."""
+    open_before = len(os.listdir("/proc/self/fd"))
+
+    machines.run(path, home_dir)
+    with path.open("ab", buffering=0) as held:
+        _replacing(path, home_dir, line(0), b"longer\n" + line(0))
+        held.write(line(40))
+    recovery.recover(str(path))
+    assert machines.restore(path, home_dir)
+    path.with_name("link").hardlink_to(path)
+    with pytest.raises(RewriteError):
+        machines.run(path, home_dir)
+    with pytest.raises(RewriteError):
+        machines.run(path.parent, home_dir)
+
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert machines.ours(path) == []

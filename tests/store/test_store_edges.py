@@ -682,3 +682,29 @@ def test_what_a_prune_leaves_out_is_none_of_its_figures() -> None:
 def test_a_figure_in_a_reference_has_up_to_eighteen_digits(digits: str, count: int | None) -> None:
     """More are none that anybody counted."""
     assert stub._count_or_none(digits) == count
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
+def test_no_file_stays_open(home_dir: str, world: Path) -> None:
+    """A server puts and gets for days."""
+    key = stored(home_dir, text(1), LONG_AGO)
+    folder = world / "folder"
+    folder.mkdir()
+    open_before = len(os.listdir("/proc/self/fd"))
+
+    for number in range(3):
+        stored(home_dir, text(number + 2))
+        contents.get(home_dir, key)
+        contents.content_bytes(home_dir, key[7:])
+        pins.pin(home_dir, key)
+        pins.read_pin(home_dir, key[7:])
+        list(contents.trail_rows(home_dir))
+        with pytest.raises(OSError, match="not a regular file"):
+            layout.read_file(str(folder))
+        transcript(f"{key}\n")
+        prune(home_dir, GARBAGE, Pass())
+        with pytest.raises(OSError, match="directory"):
+            layout.write_atomically(home_dir, str(folder), b"x")
+
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert os.listdir(home_dir + layout.TMP) == []
