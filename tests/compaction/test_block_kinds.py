@@ -258,7 +258,7 @@ def test_other_fields_are_put_over_those_of_a_block_and_the_rest_is_shared() -> 
         ],
     }
 
-    made = blocks.rebuild(body, {(1, 0): {"content": "line"}})
+    made = blocks.body_with_fields(body, {(1, 0): {"content": "line"}})
 
     assert made["messages"][0] is body["messages"][0]
     assert made["messages"][1]["content"] == [{**RESULT, **MARKER, "content": "line"}, text("b")]
@@ -274,10 +274,10 @@ def test_a_stand_in_says_it_in_the_field_of_its_kind() -> None:
     ]
     call, prose, result = blocks.read_blocks({"messages": told}) or []
 
-    assert blocks.stand_in_fields_of(call, "x", {"a": 1}) == {"input": {"a": 1}}
-    assert blocks.stand_in_fields_of(call, "x") == {"input": {}}
-    assert blocks.stand_in_fields_of(prose, "x") == {"text": "x"}
-    assert blocks.stand_in_fields_of(result, "x") == {"content": "x"}
+    assert blocks.fields_of_stand_in(call, "x", {"a": 1}) == {"input": {"a": 1}}
+    assert blocks.fields_of_stand_in(call, "x") == {"input": {}}
+    assert blocks.fields_of_stand_in(prose, "x") == {"text": "x"}
+    assert blocks.fields_of_stand_in(result, "x") == {"content": "x"}
 
 
 def test_the_same_words_are_another_block_elsewhere_and_a_call_is_the_same_anywhere() -> None:

@@ -51,9 +51,9 @@ def test_what_stands_in_is_estimated_as_what_it_stands_for() -> None:
     call, prose, shown = blocks.read_blocks({"messages": said}) or []
 
     taken = [
-        blocks.estimate_block_tokens(call, {"input": CALL["input"]}),
-        blocks.estimate_block_tokens(prose, {"text": TEXT}),
-        blocks.estimate_block_tokens(shown, {"content": "x" * 285}),
+        blocks.estimate_block_tokens_with_fields(call, {"input": CALL["input"]}),
+        blocks.estimate_block_tokens_with_fields(prose, {"text": TEXT}),
+        blocks.estimate_block_tokens_with_fields(shown, {"content": "x" * 285}),
     ]
 
     assert taken == pytest.approx([125, 104, 112])
@@ -109,7 +109,7 @@ def test_a_request_without_tools_or_with_one_it_must_call_is_a_helpers(
     fields: dict[str, Any], is_helper: bool
 ) -> None:
     """A title, a page to sum up, a search: none of the conversation."""
-    assert blocks.is_outside_conversation(fields) is is_helper
+    assert blocks.is_request_outside_conversation(fields) is is_helper
 
 
 def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
@@ -125,20 +125,20 @@ def test_a_request_names_its_session_or_is_known_by_its_beginning() -> None:
     ]
     first, later = [said("user", "a")], [said("user", "a"), said("assistant", "b")]
 
-    assert blocks.session_of_request(named) == "s1"
-    assert len({blocks.session_of_request({**one, "messages": first}) for one in nameless}) == 1
-    assert blocks.session_of_request({"messages": later}) == blocks.session_of_request(
+    assert blocks.session_id_of_request(named) == "s1"
+    assert len({blocks.session_id_of_request({**one, "messages": first}) for one in nameless}) == 1
+    assert blocks.session_id_of_request({"messages": later}) == blocks.session_id_of_request(
         {"messages": first}
     )
-    assert blocks.session_of_request(
+    assert blocks.session_id_of_request(
         {"messages": [said("user", "c")]}
-    ) != blocks.session_of_request(named)
-    assert blocks.session_of_request({"messages": []}) != blocks.session_of_request(
+    ) != blocks.session_id_of_request(named)
+    assert blocks.session_id_of_request({"messages": []}) != blocks.session_id_of_request(
         {"messages": first}
     )
-    assert blocks.session_of_request(
+    assert blocks.session_id_of_request(
         {"system": "x", "messages": first}
-    ) != blocks.session_of_request({"messages": first})
+    ) != blocks.session_id_of_request({"messages": first})
 
 
 def test_the_last_round_begins_with_a_call_or_the_users_words() -> None:
@@ -168,8 +168,10 @@ def test_a_request_that_begins_with_a_summary_keeps_its_roles_in_turn() -> None:
     """It goes before the user's words, or is a message of its own before the model's."""
     messages = [said("user", "a"), said("assistant", "b"), {"role": "user", "content": "c"}]
 
-    before_model = blocks.replace_first_messages({"messages": messages, "model": "m"}, 1, "sum")
-    before_user = blocks.replace_first_messages({"messages": messages}, 2, "sum")
+    before_model = blocks.body_with_beginning_replaced(
+        {"messages": messages, "model": "m"}, 1, "sum"
+    )
+    before_user = blocks.body_with_beginning_replaced({"messages": messages}, 2, "sum")
 
     assert before_model["messages"] == [said("user", "sum"), *messages[1:]]
     assert before_model["model"] == "m"
@@ -184,7 +186,7 @@ def test_a_message_of_which_all_thinking_goes_is_not_empty() -> None:
     body = {"messages": [said("user", "a"), only, said("user", "c"), mixed]}
     thoughts = [block for block in blocks.read_blocks(body) or [] if block.is_thinking]
 
-    left = blocks.drop_thoughts(body, thoughts)["messages"]
+    left = blocks.body_without_thoughts(body, thoughts)["messages"]
 
     assert [block.message for block in thoughts] == [1, 3]
     assert left == [
@@ -334,7 +336,7 @@ def test_a_break_is_marked_at_the_block_before_it_where_that_can_be(
     body = {"messages": messages}
     read = blocks.read_blocks(body) or []
 
-    after = blocks.add_marker_before(body, read, len(read) - 1)
+    after = blocks.body_with_cache_marker(body, read, len(read) - 1)
 
     if marked is None:
         assert after is body

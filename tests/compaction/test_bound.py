@@ -185,7 +185,7 @@ def test_without_thinking_there_is_no_other_request_to_make() -> None:
     outcome = compactor.compact(talk.body(), state, Settings(), now=0.0)
     found = blocks.read_blocks(talk.body()) or []
 
-    made = compactor.request_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
+    made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
 
     assert outcome.is_changed
     assert made is None
@@ -201,7 +201,7 @@ def test_the_request_without_thinking_keeps_its_edits_and_its_marker() -> None:
     outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000), now=1.0)
     found = blocks.read_blocks(talk.body()) or []
 
-    made = compactor.request_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
+    made = compactor.outcome_without_thinking(talk.body(), found, state, outcome, all_of_it=True)
 
     assert outcome.marked is not None
     assert made

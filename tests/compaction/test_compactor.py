@@ -398,7 +398,7 @@ def test_a_marker_of_ours_is_valid_where_it_stands(
     found = blocks.read_blocks(body)
     assert found is not None
 
-    marked = blocks.add_marker_before(body, found, 4)
+    marked = blocks.body_with_cache_marker(body, found, 4)
 
     assert marked["messages"][2]["content"][0].get("cache_control") is None
     assert marked["messages"][3]["content"][0].get("cache_control") == expected
@@ -771,7 +771,7 @@ def test_thinking_goes_behind_the_first_edit_or_all_of_it() -> None:
         state = State(standing={**fresh})
         outcome = compactor.rebuild_sent_request(body, found, state.standing, None)
         outcome.fresh = fresh
-        made = compactor.request_without_thinking(body, found, state, outcome, all_of_it=all_of_it)
+        made = compactor.outcome_without_thinking(body, found, state, outcome, all_of_it=all_of_it)
         if made is None:
             return None
         return [thoughts.index(name) for name in made.fresh if name in thoughts]
@@ -803,7 +803,7 @@ def test_a_conversation_that_parts_from_another_keeps_its_figures_and_no_state_o
     cooled(state, 12)
     compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
 
-    parted = compactor.branch_state(state)
+    parted = compactor.state_of_branch(state)
 
     assert parted.standing == {}
     assert (parted.sent, parted.prompt_tokens) == (state.sent, 9_000)

@@ -28,7 +28,9 @@ def result_of(text: str, tool: str = "Bash", **call: Any) -> blocks.Block:
 
 def prose_line(text: str) -> str:
     """The line for words of the model's, without its mark."""
-    made = stand_ins.line_of(block_of("assistant", {"type": "text", "text": text}), Clock(), 5)
+    made = stand_ins.line_stand_in(
+        block_of("assistant", {"type": "text", "text": text}), Clock(), 5
+    )
     assert made
     return str(made.fields["text"]).partition(" [brimline: ")[0]
 
@@ -63,7 +65,7 @@ def test_names_take_a_tenth_of_what_they_stand_for_within_limits(
 ) -> None:
     """A hundred characters at least, five hundred at most; each name with a space before it."""
     text = "".join(f"name_{n:04} " for n in range(characters // 10 + 1))[:characters]
-    line = stand_ins.line_of(result_of(text), Clock(), 2)
+    line = stand_ins.line_stand_in(result_of(text), Clock(), 2)
     assert line
 
     appended = line.fields["content"].partition("]")[2]
@@ -78,7 +80,7 @@ def test_a_name_that_was_used_is_kept_if_it_fits_to_the_character(
     """With the space before it."""
     name = "n" * (room - 3) + "_" + "ab"
 
-    appended = stand_ins._names_to_append(f"short {name}", [name])
+    appended = stand_ins._names_to_append_text(f"short {name}", [name])
 
     assert appended == (f" {name}" if is_kept else "")
 
@@ -87,20 +89,20 @@ def test_of_names_that_hold_each_other_the_one_that_was_used_last_is_told() -> N
     """A part of it says nothing more; each takes its room from the next."""
     used = ["parse_line_of_file", "parse_line", "other_name"]
 
-    assert stand_ins._names_to_append("x", used) == " parse_line_of_file other_name"
+    assert stand_ins._names_to_append_text("x", used) == " parse_line_of_file other_name"
     many = [letter * 8 + "_" for letter in "abcdefghijkl"]
-    assert stand_ins._names_to_append("x", many) == " " + " ".join(many[:10])
-    assert stand_ins._names_to_append("x", []) == ""
+    assert stand_ins._names_to_append_text("x", many) == " " + " ".join(many[:10])
+    assert stand_ins._names_to_append_text("x", []) == ""
 
 
 def test_a_line_that_saves_exactly_sixty_tokens_is_made() -> None:
     """By whatever a block is estimated at."""
     block = result_of("x " * 400)
-    line = stand_ins.line_of(block, Clock(), 5)
+    line = stand_ins.line_stand_in(block, Clock(), 5)
     assert line
 
-    enough = stand_ins.line_of(block._replace(tokens=line.tokens + 60.0), Clock(), 5)
-    little = stand_ins.line_of(block._replace(tokens=line.tokens + 59.5), Clock(), 5)
+    enough = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 60.0), Clock(), 5)
+    little = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 59.5), Clock(), 5)
 
     assert enough == line
     assert little is None
@@ -153,7 +155,7 @@ def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
     assert made
     assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
     assert made.key == stand_ins.store_key_of_text(LOG)
-    assert made.tokens == blocks.estimate_block_tokens(block, made.fields)
+    assert made.tokens == blocks.estimate_block_tokens_with_fields(block, made.fields)
 
 
 def test_a_preview_that_would_save_little_is_none() -> None:

@@ -21,13 +21,13 @@ def read_of(role: str, block: dict[str, Any], *before: dict[str, Any]) -> tuple[
     said = [{"role": "user", "content": [{"type": "text", "text": "Go."}]}, *before]
     found = blocks.read_blocks({"messages": [*said, {"role": role, "content": [block]}]}) or []
     clock = Clock()
-    clock.follow_conversation(found)
+    clock.note_references_in_conversation(found)
     return found[-1], clock
 
 
 def line_for(role: str, block: dict[str, Any], *before: dict[str, Any]) -> Any:
     """The fields of the line in its place; None where it stays."""
-    stand_in = stand_ins.line_of(*read_of(role, block, *before), 5)
+    stand_in = stand_ins.line_stand_in(*read_of(role, block, *before), 5)
     return stand_in.fields if stand_in else None
 
 
@@ -93,9 +93,11 @@ def test_of_a_result_the_call_the_size_and_the_names_that_were_used_are_said() -
         "content": [{"type": "text", "text": "So `part_number_77` it is"}],
     }
     answer = {"role": "user", "content": [result]}
-    clock.follow_conversation(blocks.read_blocks({"messages": [before, answer, later]}) or [])
+    clock.note_references_in_conversation(
+        blocks.read_blocks({"messages": [before, answer, later]}) or []
+    )
 
-    stand_in = stand_ins.line_of(block, clock, 2)
+    stand_in = stand_ins.line_stand_in(block, clock, 2)
 
     assert stand_in
     said = stand_in.fields["content"]

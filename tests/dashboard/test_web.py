@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
-import http.client
 import json
 import os
 import random
 import re
-import signal
 import socket
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,14 +26,15 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
-from brimline.dashboard import index, page_commands, story, web
+from brimline.dashboard import index, story, web
 from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
-from brimline.memory import deep, hot
+from brimline.memory import deep, hits, hot
+from brimline.search.turns import Entry
 from brimline.settings import config
-from brimline.store import contents, pins
+from brimline.store import contents, layout, pins
 from brimline.store.put import put
 from brimline.testing import SessionBuilder
 
@@ -105,14 +102,6 @@ def test_a_long_form_is_not_read_however_its_length_is_written(served: Served) -
         connection.sendall(head.encode())  # and nothing of the form itself
 
         assert connection.recv(4_096).startswith(b"HTTP/1.1 403 ")
-
-
-def test_nothing_is_left_of_it_when_it_ends(served: Served) -> None:
-    """Neither is the file that opened the browser."""
-    served.process.terminate()
-    served.process.wait(60)
-
-    assert not os.path.exists(served.file)
 
 
 @pytest.mark.row("S2-48")
@@ -299,50 +288,6 @@ def test_random_requests_never_break_it(served: Served) -> None:
         body = "token=x&sure=yes" if method != "GET" else None
         status = served.ask(method, path + query, body, Origin=f"http://{served.host}").status
         assert status < 500, (method, path, query)
-
-
-def test_a_port_that_is_taken_is_named(served: Served) -> None:
-    """In a sentence, with a code."""
-    port = served.host.partition(":")[2]
-    command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--port", port]
-
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
-
-    assert done.returncode == 1
-    assert f"port {port} cannot be used" in done.stderr.decode()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Signals) -> None:
-    """With a connection that a browser keeps, and an answer that is still being made."""
-    kept = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
-    kept.request("GET", f"/session/{NAME}", headers={"Cookie": served.cookie})
-    kept.getresponse().read()
-    asked = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
-    asked.request("GET", "/health", headers={"Cookie": served.cookie})
-
-    served.process.send_signal(number)
-
-    assert served.process.wait(timeout=PATIENCE_S) in (0, -number)
-    kept.close()
-    asked.close()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_ends_it_is_not_told_of_answers_that_are_cut_off(
-    served: Served, number: signal.Signals
-) -> None:
-    """A form that never comes keeps an answer waiting until the end."""
-    host, port = served.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
-        head = f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 9\r\n\r\n"
-        connection.sendall(head.encode())
-        served.get("/health")  # by now the form is waited for
-        served.process.send_signal(number)
-        served.process.wait(timeout=PATIENCE_S)
-
-    served.complaints.seek(0)
-    assert served.complaints.read() == b""
 
 
 def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played) -> None:
@@ -559,15 +504,6 @@ def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
     assert pages.sessions(asked(stamp="empty")).status_code == 200
 
 
-@pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_port_that_cannot_be_is_refused(port: str) -> None:
-    """Before anything is started."""
-    done = CliRunner().invoke(program, ["dashboard", "--port", port])
-
-    assert done.exit_code == 2
-    assert "--port" in done.output
-
-
 def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
     world: Path, home_dir: str
 ) -> None:
@@ -699,12 +635,127 @@ def test_what_is_no_number_is_none(text: str, number: int) -> None:
     assert web._number_or_zero(text) == number
 
 
-def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
-    """With the key in a form, so that it is in no address."""
-    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
+@pytest.mark.parametrize(("count", "pages"), [(50, 1), (51, 2)])
+def test_a_page_of_the_list_has_fifty_sessions(
+    world: Path, home_dir: str, count: int, pages: int
+) -> None:
+    """What is left is on the next one, which leads back."""
+    for number in range(count):
+        placed(world, f"{number:08}-s").reply(5_000)
+    dashboard = web.Dashboard(home_dir)
+    dashboard.index.refresh()
 
-    assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
-    assert file.stat().st_mode & 0o777 == 0o600
-    text = file.read_text()
-    assert '<form method="post" action="http://127.0.0.1:1/enter">' in text
-    assert 'name="key" value="the-key"' in text
+    first = text_of(dashboard.sessions(asked("page=1")))
+    assert first.count('<a href="/session/') == 50
+    assert ("more →" in first, f"page 1 of {pages}" in first) == (pages > 1, pages > 1)
+    beyond = dashboard.sessions(asked("page=3&q="))
+    assert beyond.headers["location"] == f"/?page={pages}"
+    if pages > 1:
+        last = text_of(dashboard.sessions(asked("page=2")))
+        assert last.count('<a href="/session/') == 1
+        assert ("← newer" in last, "more →" in last) == (True, False)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(200, 200), (201, 200)])
+def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown: int) -> None:
+    """All of them are counted."""
+    for number in range(count):
+        put(home_dir, f"output {number}".encode(), {}, is_synced=False)
+
+    page = text_of(web.Dashboard(home_dir).stored(asked()))
+
+    assert page.count('<a href="/stored/') == shown
+    assert f"{count} outputs" in page
+
+
+@pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 20)])
+def test_memory_shows_twenty_hits_of_whatever_project(
+    world: Path, home_dir: str, count: int, shown: int
+) -> None:
+    """The first of them open; a question is at most 200 characters long."""
+    entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
+    hits.open_memory(home_dir).put(entries)
+    pages = web.Dashboard(home_dir)
+
+    page = text_of(pages.memory(asked("q=+otter+")))
+
+    assert page.count("<pre tabindex") == shown
+    assert page.count("<details open>") == 1
+    assert "Found for “otter”" in page
+    assert "Found for" not in text_of(pages.memory(asked("q=++")))
+    assert "No matches." in text_of(pages.memory(asked(f"q={'x' * 201}")))
+    assert f'value="{"x" * 200}"' in text_of(pages.memory(asked(f"q={'x' * 201}")))
+
+
+def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
+    """What was used longest ago is dropped first; a look is no use."""
+    key = put(home_dir, b"otter", {})
+    (before,) = contents.blobs(home_dir)
+    path = layout.file_path(home_dir, layout.digest_of(key))
+    os.utime(path, ns=(before.used_ns - 10**12,) * 2)
+    (early,) = contents.blobs(home_dir)
+
+    web.Dashboard(home_dir).output(asked(digest=key))
+
+    assert contents.blobs(home_dir) == [early]
+    assert early.used_ns < before.used_ns
+
+
+def test_the_last_two_sessions_that_were_looked_at_are_not_read_again(
+    world: Path, home_dir: str
+) -> None:
+    """A third one takes the place of the first; one that has grown is read again."""
+    builders = [placed(world, f"{number:08}-s") for number in range(3)]
+    for one in builders:
+        one.reply(5_000)
+    pages = web.Dashboard(home_dir)
+
+    def told(number: int) -> story.Story:
+        path = builders[number].path
+        return pages._cached_story(path, index.session_stamp(home_dir, path))
+
+    first, second = told(0), told(1)
+    assert (told(0) is first, told(1) is second) == (True, True)
+    told(2)
+    assert (told(1) is second, told(0) is first) == (True, False)
+    builders[1].reply(6_000)
+    assert len(told(1).moments) == 2
+
+
+def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, home_dir: str) -> None:
+    """As a page that was not found."""
+    session = placed(world)
+    for number in range(1_001):
+        session.reply(5_000 + number)
+
+    with pytest.raises(HTTPException) as told:
+        web.Dashboard(home_dir).request(asked(name=NAME, number=1_002))
+
+    assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
+
+
+def test_the_gates_secret_cannot_be_guessed() -> None:
+    """24 random bytes, others for every start; each host by its name and number."""
+    gates = [web.Gate(_inside, 8_000, []) for _ in range(2)]
+
+    assert [len(gate.secret) for gate in gates] == [32, 32]
+    assert gates[0].secret != gates[1].secret
+    assert gates[0].hosts == {"127.0.0.1:8000", "localhost:8000"}
+    assert gates[0].cookie == "brimline_8000"
+
+
+def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
+    world: Path, home_dir: str
+) -> None:
+    """Of what is no page of its own, none of the ways is marked."""
+    pages = web.Dashboard(home_dir)
+    placed(world).reply(5_000)
+
+    list_page, one = text_of(pages.sessions(asked())), text_of(pages.session(asked(name=NAME)))
+
+    marked = re.compile(r'<a href="([^"]+)" aria-current="page"')
+    assert marked.findall(list_page) == ["/"]
+    assert marked.findall(one) == []
+    assert "data-busy" not in list_page
+    pages.index.busy = (1, 4)
+    assert "data-busy" in text_of(pages.sessions(asked()))

@@ -269,3 +269,18 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
     apart, together = scores(*far), scores(far[0], far[1]._replace(before="x"))
     assert together["x"] == pytest.approx(apart["x"] + 0.15 * apart["y"])
     assert together["y"] == pytest.approx(apart["y"] + 0.15 * apart["x"])
+
+
+def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> None:
+    """It is begun anew either way."""
+    for place, settings in (("own", {}), ("copy", {"derived": True})):
+        store = Memory(str(world / place), **settings)
+        store.put([Entry("a", "otter")])
+        (file,) = (world / place).glob("*.sqlite3")
+        file.write_bytes(b"no database" * 999)
+        if settings:
+            assert store.search("otter") == []
+        else:
+            with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
+                store.search("otter")
+        assert store.put([Entry("a", "otter")]) == 1

@@ -208,10 +208,8 @@ class _Chooser:
         found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
         needed: set[str | None] = set()
         for name, item in found.items():
-            current = name
             is_kept = self._is_recent(item) or self.why_kept(item)
-            if name not in survey.referenced and not is_kept:
-                continue
+            current = name if is_kept or name in survey.referenced else None
             while current in found and current not in needed:
                 needed.add(current)
                 current = survey.parents.get(current or "")

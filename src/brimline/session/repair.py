@@ -188,21 +188,19 @@ class _MendedCopy:
 def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     """What is to be done to the rows of each line."""
     mends: dict[int, dict[int, list[Mend]]] = {}
-    for fault in findings.mendable:
-        mend = fault.mend
-        if mend is not None:
-            moved = Mend(faults.RELINK, mend.parent)
-            places = [(fault.place, mend), *[(place, moved) for place in mend.moves]]
-            places += [
-                (copy, change)  # a row that stands there twice stays the same row
-                for place, change in places
-                for copy in findings.copies.get(place, ())
-                if change.action in (faults.RELINK, faults.STUB)
-            ]
-            if mend.after:  # to be looked at when its turn comes
-                places.append((mend.after, Mend(faults.SPLIT)))
-            for place, change in places:
-                mends.setdefault(place.line, {}).setdefault(place.nth, []).append(change)
+    for first, mend in [(fault.place, fault.mend) for fault in findings.faults if fault.mend]:
+        moved = Mend(faults.RELINK, mend.parent)
+        places = [(first, mend), *[(place, moved) for place in mend.moves]]
+        places += [
+            (copy, change)  # a row that stands there twice stays the same row
+            for place, change in places
+            for copy in findings.copies.get(place, ())
+            if change.action in (faults.RELINK, faults.STUB)
+        ]
+        if mend.after:  # to be looked at when its turn comes
+            places.append((mend.after, Mend(faults.SPLIT)))
+        for place, change in places:
+            mends.setdefault(place.line, {}).setdefault(place.nth, []).append(change)
     return mends
 
 

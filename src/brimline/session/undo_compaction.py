@@ -91,10 +91,9 @@ def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, 
 
 def _second_session_path(session: str, start: int, length: int) -> str:
     """The file of the second session, by its content."""
-    hashed = sha256(find.session_id_of(session).encode())
     with open(session, "rb") as file:
-        for block in disk.read_blocks(file.fileno(), start, length):
-            hashed.update(block)
+        content = disk.fingerprint_of(file.fileno(), length)
+    hashed = sha256(f"{find.session_id_of(session)} {start} {content.digest}".encode())
     name = uuid.UUID(bytes=hashed.digest()[:16], version=4)
     return f"{os.path.dirname(session)}/{name}.jsonl"
 

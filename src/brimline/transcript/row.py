@@ -55,11 +55,6 @@ class Call:
 class Spent:
     """What one request cost, by how each part of it was billed."""
 
-    __slots__ = (
-        *("cache_read_tokens", "cache_written_tokens", "input_tokens", "output_tokens"),
-        "written_for_an_hour_tokens",
-    )
-
     def __init__(self, row: Any) -> None:
         counts = as_fields(message_of(row).get("usage"))
         fresh, read, written = [as_count(counts.get(field)) or 0 for field in PROMPT_FIELDS]
