@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cli.conftest import PROGRAM
+from tests.team.answers import name_server, say
 from tests.team.conftest import KEY
 from tests.team.homes import SESSIONS
 from tests.team.servers import Node
 
 from brimline.mcp import tools
+from brimline.team import together
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tests.team.conftest import Answering
     from tests.team.homes import Homes
 
 
@@ -195,3 +199,30 @@ def test_status_and_doctor_tell_how_it_is(team: Homes, node: Node, collection: s
         said = team(*command.split()).out
         assert told in " ".join(said.split())
         assert KEY not in said
+
+
+def test_a_search_asks_the_server_and_goes_on_without_it(
+    home_dir: str, project_dir: str, answering: Callable[..., Answering], patient: None
+) -> None:
+    """With what a teammate said, else with why that is missing."""
+    say(home_dir, "otter here")
+    payload = {"text": "otter there", "previous": "", "project": "shop", "session": "s2"}
+    payload |= {"source": "user", "author": "ben"}
+    point = {"id": "p1", "score": 0.9, "payload": payload | {"at": 5.0}}
+    found = [{"points": [point]}, {"points": []}, {"points": []}]
+    server = answering((200, {"result": found}), (403, {}))
+    name_server(home_dir, f"qdrant+http://mia@{server.host}/team")
+
+    def search() -> tuple[set[str], str]:
+        told = together.document(home_dir, project_dir, "otter", 5, everywhere=True)
+        return {hit["text"] for hit in told["hits"]}, told["problem"]
+
+    assert search() == ({"otter here", "otter there"}, "")
+    texts, problem = search()
+    assert texts == {"otter here"}
+    assert problem.endswith("says 403: it refuses the key: is BRIMLINE_QDRANT_API_KEY right?")
+    assert server.asked[0][1] == "/collections/team/points/query/batch"
+    name_server(home_dir, "qdrant+http://mia:key@a.example/team")
+    texts, problem = search()
+    assert texts == {"otter here"}
+    assert problem.startswith("memory.url holds a key")
