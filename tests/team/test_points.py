@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline.search import turns
+from brimline.errors import TeamError
+from brimline.search import turns, vectors
 from brimline.team import points
 from brimline.team.points import Item
 
@@ -171,3 +173,60 @@ def test_a_project_is_called_by_what_it_is_cloned_from(
     (folder / ".git" / "config").write_text(f"[core]\n\tbare = false\n{config}")
 
     assert points.project_label(f"{folder}/", "before") == label
+
+
+def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
+    """A hundred thousand million and what its name makes of it; a score comes later."""
+    (other,) = points.read_search_answers(answered(0.5), "otter", None)
+
+    assert other.hit.number == 100_000_000_000 + zlib.crc32(b"p1")
+    assert other.hit == turns.Hit(
+        "p1",
+        "The otter plan.",
+        "s1",
+        1_767_225_600.0,
+        "user",
+        "example.com/shop",
+        other.hit.number,
+        0.0,
+        "mia",
+    )
+
+
+def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
+    """Of its vector and of its words."""
+    (point,) = points.to_points([item("otter beaver otter", "elk")], points.load_table(), HOME)
+    meaning = point["vector"][points.vector_name(points.load_table())]
+    figures = [*meaning, *point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
+
+    assert figures == [round(figure, 5) for figure in figures]
+    assert figures != [round(figure, 4) for figure in figures]
+    assert points.points_schema(points.load_table())["sparse_vectors"] == {
+        "words": {"modifier": "idf"},
+        "pair": {"modifier": "idf"},
+    }
+
+
+def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said what is missing."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+
+    with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
+        points.load_table()
+
+
+@pytest.mark.parametrize("name", ["session", "project"])
+def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
+    """On one line."""
+    long = {name: "a\n" + "b" * 200}
+    (other,) = points.read_search_answers(answered(0.5, **long), "otter", None)
+
+    label = {"session": other.hit.group, "project": other.hit.project}[name]
+    assert label == "a " + "b" * 97 + "…"
+
+
+def test_a_folder_that_git_says_nothing_of_is_called_by_its_name_or_its_last_label() -> None:
+    """A folder of no repository has its own name."""
+    assert points.project_label("/gone/shop/", "example.com/shop") == "example.com/shop"
+    assert points.project_label("/gone/shop/") == "shop"
+    assert points.project_label("shop") == "shop"

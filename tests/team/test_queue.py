@@ -8,7 +8,7 @@ import re
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from tests.team.answers import DONE, READY, counted, listed, queue_for, say, states
@@ -332,3 +332,68 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
         http.server_close()
 
     assert len(coming) == (0 if is_made else 1)
+
+
+class Endless:
+    """A server whose pages do not end."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def ask_collection(self, *question: Any) -> dict[str, Any]:
+        """One point, and where the next one is."""
+        self.asked.append(question[2].get("offset"))
+        return {"points": [{"id": len(self.asked)}], "next_page_offset": len(self.asked)}
+
+
+def test_pages_without_an_end_are_not_read_for_ever() -> None:
+    """Of a thousand pages."""
+    server = Endless()
+
+    ids = queue._fetch_point_ids(cast("qdrant.Server", server), {})
+
+    assert len(ids) == len(server.asked) == 1_000
+    assert server.asked[:3] == [None, 1, 2]
+
+
+def test_a_model_with_a_long_name_is_named_by_its_beginning() -> None:
+    """A hundred characters of all that there are."""
+    there = made_with({"words": {}, "pair": {}}, "m" * 60, "n" * 60)
+
+    with pytest.raises(TeamError) as told:
+        queue.check_collection(there, PLACE)
+
+    assert f"({'m' * 60}, {'n' * 38}) than this brimline's (meaning-" in str(told.value)
+    assert str(told.value).endswith("name another collection in memory.url; nothing was written")
+
+
+def test_what_is_known_of_a_point_is_what_was_sent_beside_its_text(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """By sixteen digits: the entry before it and the author change them, another home does not."""
+    say(home_dir, "otter", "elk")
+    own = queue_for(home_dir, answering()).find_waiting().sends
+    others = queue_for(home_dir, answering(), "ben").find_waiting().sends
+
+    assert {len(state) for _, state in own.values()} == {16}
+    assert own.keys() == others.keys()
+    assert not {state for _, state in own.values()} & {state for _, state in others.values()}
+    assert len({state for _, state in own.values()}) == 2
+    assert sorted(number for number, _ in own.values()) == [1, 2]
+
+
+def test_more_than_one_batch_is_sent_and_counted(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Each is told of when it is done; what is deleted, too."""
+    say(home_dir, *[f"otter {number}" for number in range(65)])
+    own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
+    steps: list[int] = []
+    sent = own.drain(own.find_waiting(), progress=steps.append)
+    hits.open_memory(home_dir).use(lambda base: base.execute("DELETE FROM entries"))
+    deleted = own.drain(own.find_waiting(), progress=steps.append)
+
+    assert (sent["sent"], sent["waiting"]) == (65, 0)
+    assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (65, 0, 0)
+    assert steps == [64, 1, 64, 1]
+    assert states(home_dir) == {}

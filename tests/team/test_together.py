@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
 import time
 from typing import TYPE_CHECKING, Any
@@ -226,3 +227,58 @@ def test_a_search_asks_the_server_and_goes_on_without_it(
     texts, problem = search()
     assert texts == {"otter here"}
     assert problem.startswith("memory.url holds a key")
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ({}, "a.example/team, Qdrant 1.2: 7 points"),
+        ({"waiting": 0}, "a.example/team, Qdrant 1.2: 7 points; 0 waiting here"),
+        ({"waiting": 1_200}, "a.example/team, Qdrant 1.2: 7 points; 1,200 waiting here"),
+        ({"problem": "It is away"}, "It is away"),
+        ({"problem": "It is away", "waiting": 3}, "It is away; 3 waiting here"),
+    ],
+)
+def test_how_it_is_with_a_server_is_one_line(told: dict[str, Any], text: str) -> None:
+    """What is wrong, else what it has; and what waits for it, where that is known."""
+    usual = {"server": "a.example/team", "version": "1.2", "points": 7}
+
+    assert together.status_text({"waiting": None, "problem": ""} | usual | told) == text
+
+
+def test_where_no_server_is_named_nothing_is_asked(home_dir: str, project_dir: str) -> None:
+    """A setting without the beginning of an address names none; an empty one neither."""
+    assert together.status(home_dir, project_dir) is None
+    assert together.open_queue(home_dir, project_dir) is None
+    name_server(home_dir, "")
+    assert not together.is_server_named(home_dir)
+    name_server(home_dir, "qdrant+http://mia@127.0.0.1:1/team")
+    assert together.is_server_named(home_dir)
+    queue = together.open_queue(home_dir, project_dir)
+    assert queue
+    assert queue.place.name == "127.0.0.1:1/team"
+    say(home_dir, "otter")
+    told = together.status(home_dir, project_dir)
+    assert told
+    assert (told["server"], told["waiting"], told["points"]) == ("127.0.0.1:1/team", 1, None)
+    assert told["problem"] == "127.0.0.1:1 cannot be reached (ConnectError)"
+
+
+def test_an_answer_that_takes_too_long_is_told_and_the_rest_is_shown(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is here is found all the same; only the project at hand, unless everywhere."""
+    monkeypatch.setattr(together, "WAIT_S", 0.0)
+    say(home_dir, "otter here")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        name_server(home_dir, f"qdrant+http://mia@127.0.0.1:{port}/team")
+        everywhere, here = [
+            together.document(home_dir, project_dir, "otter", 5, everywhere=is_all)
+            for is_all in (True, False)
+        ]
+        together._shared_server.cache_clear()
+
+    assert [hit["text"] for hit in everywhere["hits"]] == ["otter here"]
+    assert here["hits"] == []
+    assert everywhere["problem"] == here["problem"] == "the team's server did not answer in time"
