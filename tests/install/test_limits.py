@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -13,7 +14,8 @@ import pytest
 
 from brimline.errors import InstallError
 from brimline.fast import paths
-from brimline.install import client, pythons, records, settingsfile, switches
+from brimline.install import client as clients
+from brimline.install import jsontext, parts, pythons, records, settingsfile, switches
 from brimline.install.datafolder import Stored
 from brimline.install.records import Change, Record
 from brimline.settings import clientsettings, config
@@ -251,10 +253,10 @@ def test_a_registered_server_is_ours_by_its_last_words(
     servers = {} if noted is None else {"brimline": noted}
     (home.config / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
 
-    server = client.registered_mcp_server()
+    server = clients.registered_mcp_server()
 
     assert (server is not None) is found
-    assert bool(server and client.is_our_server(server)) is is_ours
+    assert bool(server and clients.is_our_server(server)) is is_ours
     assert server is None or server["env"] == {}
 
 
@@ -276,9 +278,9 @@ def test_the_strongest_settings_that_name_the_plugin_decide(
     files = clientsettings.settings_files(home.project)
     for scope, value in scopes.items():
         Path(files[scope]).parent.mkdir(parents=True, exist_ok=True)
-        Path(files[scope]).write_text(json.dumps({"enabledPlugins": {client.PLUGIN_ID: value}}))
+        Path(files[scope]).write_text(json.dumps({"enabledPlugins": {clients.PLUGIN_ID: value}}))
 
-    assert client.plugin_is_on(home.project) is is_on
+    assert clients.plugin_is_on(home.project) is is_on
 
 
 def test_what_deleting_means_is_told_even_where_there_is_little(home: Home) -> None:
@@ -296,3 +298,43 @@ def test_what_deleting_means_is_told_even_where_there_is_little(home: Home) -> N
     assert data.lines_on_what_deleting_means()[-1] == "Delete 1 backup beside sessions."
     data.backups = ["/a", "/b"]
     assert data.lines_on_what_deleting_means()[-1] == "Delete 2 backups beside sessions."
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("{\r\n}\r\n", "\r\n"),
+        ("{\n}\n", "\n"),
+        ("{\r\n}\n", "\n"),
+        ("{\r\n\r\n}\n", "\r\n"),
+        ("{}", "\n"),
+    ],
+)
+def test_a_file_of_two_kinds_of_line_breaks_goes_on_with_the_more_frequent(
+    text: str, mark: str
+) -> None:
+    """Of as many of both with the plain one."""
+    assert jsontext._line_break_used_in(text) == mark
+
+
+def test_a_path_that_settings_cannot_hold_is_refused(home: Home) -> None:
+    """They are UTF-8, and paths need not be."""
+    with pytest.raises(InstallError, match=r"a path is not UTF-8, as settings must be"):
+        parts.wiring_for_interpreter("/usr/bin/python\udcff", home.data)
+    assert parts.wiring_for_interpreter("/usr/bin/python", home.data).home == home.data
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_is_told_what_the_client_is_asked_for(
+    is_terminal: bool, client: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take its time; a program is told nothing of it."""
+    told = io.StringIO()
+    monkeypatch.setattr(told, "isatty", lambda: is_terminal)
+    monkeypatch.setattr("sys.stderr", told)
+    server = parts.McpServer(pythons.program_of_this_process(client.data))
+
+    server.install(do=True)
+
+    assert (told.getvalue().startswith("asking the client: claude mcp add -s user ")) is is_terminal
+    assert told.getvalue().count("\n") == is_terminal

@@ -187,3 +187,35 @@ def test_tokens_that_no_call_took_are_what_is_left(
     note = Note("/f", "/s", 1.0, NOTHING, NOTHING, tokens, 0, by_call)
 
     assert note.tokens_by_call == by_call | {"": others}
+
+
+@pytest.mark.parametrize("why", ["no backup", "another backup", "changed", "moved"])
+def test_why_a_rewrite_cannot_be_undone_is_told(
+    path: Path, home_dir: str, world: Path, why: str
+) -> None:
+    """The backup is gone, or somebody else wrote since; what is another file has no way back."""
+    before = path.stat().st_size
+    backup = Path(str(machines.run(path, home_dir).backup))
+    session = path
+    if why == "no backup":
+        backup.unlink()
+    elif why == "another backup":
+        backup.write_bytes(b"x" * before)
+    elif why == "changed":
+        path.write_bytes(b"{}\n")
+    else:
+        session = world / "elsewhere" / "s.jsonl"
+        session.parent.mkdir()
+        session.write_bytes(b"{}\n")
+
+    if why == "moved":
+        found = restore.plan_restore(str(session), home_dir)
+        assert (found.undone, found.problems) == ([], [])
+        return
+    with pytest.raises(RewriteError) as raised:
+        restore.plan_restore(str(session), home_dir)
+
+    gone = f"the backup of {path} with {before:,} bytes is gone, or not what it was"
+    changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"
+    told = f"{changed} ({before:,} bytes)" if why == "changed" else gone
+    assert str(raised.value) == told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import FrozenInstanceError
@@ -187,3 +188,25 @@ def test_a_project_is_named_by_200_characters(project: str, shown: str) -> None:
 
     line = next(line for line in text.split("\n") if line.strip().startswith("project"))
     assert line.split()[1] == shown + ("" if shown == project else "…")
+
+
+def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it(
+    home_dir: str,
+) -> None:
+    """No finer: nobody reads more digits."""
+    state = SessionState(home_dir, "s1")
+    for _ in range(20):
+        state.spool_event("Stop", {})
+        logs.record_failure(home_dir, "Stop", ValueError("x"))
+        logs.record_pressure(home_dir, "s1", {}, {"kind": "block"})
+    state.save_telemetry({"window_tokens": 5})
+    told = SessionState(home_dir, "s1").read_document("telemetry.json")
+    lines = history.read_spool(home_dir, "s1")
+    audit = Path(paths.audit_log(home_dir)).read_text().splitlines()
+    times = [told["at"], *[line["at"] for line in (*lines, *map(json.loads, audit))]]
+    times += [line["at"] for line in logs.recent_failures(home_dir, 0)]
+
+    assert len(times) == 61
+    assert {len(str(at).partition(".")[2]) for at in times} <= {1, 2, 3}
+    assert {len(str(line["ms"]).partition(".")[2]) for line in lines} == {1}
+    assert (told["session_id"], told["window_tokens"]) == ("s1", 5)
