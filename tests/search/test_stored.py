@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import StoreError
-from brimline.search import documents, found_outputs, hook, stored, traces
+from brimline.search import documents, hook, stored, traces
 from brimline.state.forgotten import Asked
-from brimline.store import layout, listing, put
+from brimline.store import layout, put
 from brimline.store.contents import Span
 
 if TYPE_CHECKING:
@@ -104,28 +104,6 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
     assert inside == [True, True, True, False, False, False]
     assert stored.is_within("/anything", "/")
     assert stored.real_folder("/a\0b") == ""
-
-
-def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
-    home_dir: str,
-) -> None:
-    """A long line by the part that fits."""
-    lines = [f"line {number}" for number in range(1, 4)]
-    lines += [f"otter {number}" for number in range(4, 10)]
-    lines[3] = "x" * 300 + "otter 4"
-    put.put(home_dir, "\n".join(lines).encode(), {"tool": "Bash", "source": "cat a"})
-
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
-
-    (shown,) = found["outputs"]
-    assert [line.partition(":")[0] for line in shown["lines"]] == ["4", "5", "6", "7", "8"]
-    assert shown["lines"][0].startswith("4: …xxx")
-    assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
-    assert shown["title"] == "Bash cat a"
-    none = found_outputs.document(home_dir, "whale", None, 10, math.inf)
-    told = found_outputs.none_found_text(none, "whale", everywhere=False)
-    assert told == "none of 1 stored output holds whale; --everywhere asks all projects"
-    assert found_outputs.none_found_text(none, "whale", everywhere=True).endswith("holds whale")
 
 
 def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
@@ -278,22 +256,6 @@ def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> 
         stored.search_folder(home_dir), lambda base: documents.states_by_ref(base, "output")
     )
     assert list(known.values()) == [stored.WHOLE]
-
-
-def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str) -> None:
-    """One block for each; nothing where there is nothing."""
-    first = put.put(home_dir, b"otter one\nelk", {"tool": "Bash", "source": "cat a\nb"})
-    put.put(home_dir, b"otter otter two", {"tool": "Read"})
-
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
-    few = found_outputs.document(home_dir, "otter", None, 1, math.inf)
-
-    lines = found_outputs.text(found).split("\n")
-    assert len(lines) == 4
-    assert f"{listing.digits_to_type(first)}  Bash cat a b" in lines
-    assert "  1: otter one" in lines
-    assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
-    assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""
 
 
 @pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])
