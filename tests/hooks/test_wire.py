@@ -171,10 +171,10 @@ def test_an_event_has_what_the_client_sent() -> None:
     raw = json.dumps(sent).encode()
     event = Event("Stop", raw)
 
-    found = (event.session_id, event.transcript, event.cwd, event.agent_id, event.tool)
-    found += (event.tool_input, event.tool_response, event.call_id, event.prompt, event.source)
-    found += (event.model, event.reason, event.trigger, event.summary)
-    assert found == tuple(sent.values())
+    found = [event.session_id, event.transcript, event.cwd, event.agent_id, event.tool]
+    found += [event.tool_input, event.tool_response, event.call_id, event.prompt, event.source]
+    found += [event.model, event.reason, event.trigger, event.summary]
+    assert found == list(sent.values())
     assert (event.name, event.payload_bytes, event.payload) == ("Stop", len(raw), sent)
 
 
