@@ -1,6 +1,6 @@
 """What brimline adds to a tool call in the real client: bare, with hooks only, with the mod.
 
-    python benchmarks/calls.py [--calls 60] [--session 20]
+    python benchmarks/calls.py [--calls 600] [--session 60]
 
 Sessions of each kind take turns, against a service on loopback that answers at once. A call's time
 is from one request's arrival to the next one's; the window fills by 600 tokens with each, as in
@@ -49,8 +49,8 @@ class TimedApi(StubApi):
 def main() -> None:
     """Run the sessions in turn and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--calls", type=int, default=60, help="calls of each kind")
-    parser.add_argument("--session", type=int, default=20, help="calls of a session")
+    parser.add_argument("--calls", type=int, default=600, help="calls of each kind")
+    parser.add_argument("--session", type=int, default=60, help="calls of a session")
     arguments = parser.parse_args()
     calls, of_session = arguments.calls, arguments.session
     fetched = fetch(cache_dir(dict(os.environ)))
