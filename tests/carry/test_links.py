@@ -31,10 +31,10 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     home_dir: str, project_dir: str
 ) -> None:
     """What another session of the project left open stays."""
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(SECOND))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(SECOND))
     still = links.last_unfinished_session(home_dir, project_dir)
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
@@ -57,7 +57,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.link_and_tell_session_before_clear(home_dir, SECOND, FIRST)
+    text = links.link_and_describe_cleared_session(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -73,7 +73,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.link_and_tell_session_before_clear(home_dir, session, previous))
+        bool(links.link_and_describe_cleared_session(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -123,7 +123,7 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     record.tasks = {"1": ["completed", "a task"]}
     origin.plan, origin.pulls, record.pulls = "the plan", ["one", "two"], ["two", "three"]
 
-    links.add_origins_record_to_ledger(record, origin)
+    links.merge_origins_ledger_into(record, origin)
 
     texts = [message["text"] for message in record.messages]
     assert texts == [f"Work of {FIRST}", "said in both", "said later"]
@@ -143,7 +143,7 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     for number, name in enumerate((FIRST, SECOND), 1):
         ledger.save(home_dir, left_open(name, tasks=1))
         links.note_session_of_client(home_dir, str(number), name)
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
     before = {name for name, _, _ in traces.sessions(home_dir)}
 
     counted = [
@@ -173,7 +173,7 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     home_dir: str, project_dir: str, kept: str
 ) -> None:
     """Another format, another shape, no session."""
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
     [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
     path.write_text(kept, encoding="utf-8")
 
@@ -185,7 +185,7 @@ def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_di
     for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
         record = left_open(FIRST, tasks=1)
         ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
-        links.note_or_drop_unfinished(home_dir, project_dir, record)
+        links.note_or_drop_unfinished_session(home_dir, project_dir, record)
 
         assert (links.last_unfinished_session(home_dir, project_dir) or {})["message"] == shown
 
@@ -220,11 +220,11 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     fresh, done = ledger.Ledger(FIRST), ledger.Ledger(FIRST)
     done.forked_from, done.adopted = SECOND, "-"
 
-    assert links.adopt_origin_of_fork(home_dir, fresh, "/no/such.jsonl") is False
-    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is False
+    assert links.merge_origin_into_fork(home_dir, fresh, "/no/such.jsonl") is False
+    assert links.merge_origin_into_fork(home_dir, done, "/no/such.jsonl") is False
     done.adopted = ""
-    assert links.adopt_origin_of_fork(home_dir, done, None) is False
-    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is True
+    assert links.merge_origin_into_fork(home_dir, done, None) is False
+    assert links.merge_origin_into_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted
 
 
@@ -238,6 +238,6 @@ def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
     transcript.write_text("{}\n")
 
     for record in (copied, compacted):
-        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is True
+        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is True
         assert (record.previous, record.adopted) == (None, "-")
-        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is False
+        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is False

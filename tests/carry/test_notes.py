@@ -13,7 +13,7 @@ def merged(home_dir: str, *own: tuple[str, str | None]) -> list[tuple[str, bool,
     record = ledger.Ledger(SESSION)
     for text, at in own:
         ledger.add_note(record, ledger.KEEP, text, at)
-    held = notes.merge_notes_into(home_dir, record).notes.values()
+    held = notes.merge_notes_into_ledger(home_dir, record).notes.values()
     return [(note["text"], bool(note.get("done")), note["source"]) for note in held]
 
 
@@ -27,10 +27,10 @@ def test_a_note_is_done_opened_again_or_forgotten_by_its_id(home_dir: str) -> No
     """What was said of it last holds."""
     first = notes.append_note(home_dir, SESSION, ledger.KEEP, " Port 5433 ")
     second = notes.append_note(home_dir, SESSION, ledger.DECIDE, "Signed cookies")
-    notes.append_mark(home_dir, SESSION, first, "done")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, first, "done")
     done = merged(home_dir)
-    notes.append_mark(home_dir, SESSION, first, "reopen")
-    notes.append_mark(home_dir, SESSION, second, "forget")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, first, "reopen")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, second, "forget")
 
     assert done == [("Port 5433", True, "person"), ("Signed cookies", False, "person")]
     assert merged(home_dir) == [("Port 5433", False, "person")]
@@ -57,7 +57,7 @@ def test_lines_that_are_not_ours_add_nothing(home_dir: str) -> None:
     write(home_dir, 1.0, done=["x"], forget={"x": 1})
     for at in (0, 1e11, "soon", 0.5, 1e11 - 1):
         write(home_dir, at, add={"kind": "keep", "text": f"at {at}"})
-    record = notes.merge_notes_into(home_dir, ledger.Ledger(SESSION))
+    record = notes.merge_notes_into_ledger(home_dir, ledger.Ledger(SESSION))
 
     told = [note["at"] for note in record.notes.values()]
     assert [bool(at) for at in told] == [False, False, False, True, True]
@@ -68,8 +68,8 @@ def test_a_message_can_be_forgotten_too(home_dir: str) -> None:
     record = ledger.Ledger(SESSION)
     for text in ("a secret", "a wish"):
         ledger.add_message(record, text, "2026-01-01T00:00:00Z", "prompt")
-    notes.append_mark(home_dir, SESSION, record.messages[0]["id"], "forget")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, record.messages[0]["id"], "forget")
 
-    assert [message["text"] for message in notes.merge_notes_into(home_dir, record).messages] == [
-        "a wish"
-    ]
+    assert [
+        message["text"] for message in notes.merge_notes_into_ledger(home_dir, record).messages
+    ] == ["a wish"]

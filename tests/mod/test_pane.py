@@ -49,7 +49,9 @@ def text(made: list[Any]) -> list[str]:
 def test_the_figures_are_those_of_status(home_dir: str, project_dir: str) -> None:
     """In its words; what the window holds adds up to the same figure."""
     built = session(project_dir, 40_000, 90_000, 140_000)
-    found = session_status.read_status(built.path, home_dir, policy.load(home_dir, project_dir))
+    found = session_status.read_status_document(
+        built.path, home_dir, policy.load(home_dir, project_dir)
+    )
 
     shown = " ".join(" ".join(text(rows(home_dir, project_dir))).split())
 

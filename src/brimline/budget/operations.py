@@ -197,7 +197,7 @@ def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
         transcript = find.transcript_with_id(session_id)
-        found = composition.compose_entries(pieces.entries_of_file(transcript))
+        found = composition.composition_of(pieces.entries_of_file(transcript))
     except (SessionError, OSError):
         return {}
     return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}
