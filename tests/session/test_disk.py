@@ -266,7 +266,7 @@ def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opene
 
 def test_locks_and_drafts_are_the_users_alone(path: Path) -> None:
     """A session may hold anything."""
-    with disk.locked(str(path)), disk.Draft(disk.path_beside(str(path), "new")) as draft:
+    with disk.hold_session_lock(str(path)), disk.Draft(disk.path_beside(str(path), "new")) as draft:
         made = [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.")]
         modes = {stat.S_IMODE(each.stat().st_mode) for each in made}
         assert draft.length == 0

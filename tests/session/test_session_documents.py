@@ -150,7 +150,7 @@ def test_backups_are_listed_and_added_up() -> None:
 
 def test_shares_have_four_digits(recorded: Recorded) -> None:
     """And add up to the whole, but for what is rounded."""
-    entries = session_documents.inspection(recorded.path, recorded.home_dir)["disk_bytes"]
+    entries = session_documents.inspection_document(recorded.path, recorded.home_dir)["disk_bytes"]
     size = os.path.getsize(recorded.path)
 
     assert [one["share"] for one in entries] == [round(one["bytes"] / size, 4) for one in entries]

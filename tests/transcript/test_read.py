@@ -171,7 +171,7 @@ def test_a_line_of_8_mb_is_parsed(more: int, parts: list[int | None]) -> None:
     size = (8 << 20) + more
     line = b'{"a":"' + b"x" * (size - 9) + b'"}\n'
 
-    found = list(read.lines(io.BytesIO(line)))
+    found = list(read.lines_of_stream(io.BytesIO(line)))
 
     assert [one.part for one in found] == parts
     assert [one.problem for one in found] == [None if more == 0 else "too long"]
@@ -182,7 +182,7 @@ def test_of_a_line_that_is_too_long_the_parts_have_a_megabyte() -> None:
     """Behind the first, which has one byte more than is parsed."""
     long = b"x" * ((8 << 20) + 1 + (1 << 20) + 5)
 
-    sizes = [len(line.raw) for line in read.lines(io.BytesIO(long))]
+    sizes = [len(line.raw) for line in read.lines_of_stream(io.BytesIO(long))]
 
     assert sizes == [(8 << 20) + 1, 1 << 20, 5]
 
