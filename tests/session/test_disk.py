@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -261,3 +262,27 @@ def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opene
         assert disk.has_no_writer(file) is (False if free else None)
 
     assert disk.has_no_writer(file) is free
+
+
+def test_locks_and_drafts_are_the_users_alone(path: Path) -> None:
+    """A session may hold anything."""
+    with disk.locked(str(path)), disk.Draft(disk.path_beside(str(path), "new")) as draft:
+        made = [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.")]
+        modes = {stat.S_IMODE(each.stat().st_mode) for each in made}
+        assert draft.length == 0
+
+    assert (len(made), modes) == (2, {0o600})
+
+
+def test_a_lock_that_was_left_behind_names_its_new_owner(path: Path) -> None:
+    """However long the number of the last one was."""
+    lock = Path(disk.path_beside(str(path), "lock"))
+    lock.write_text("9" * 30 + "\n")
+
+    with disk.locked(str(path)):
+        assert lock.read_text() == f"{os.getpid()}\n"
+        with pytest.raises(BusyError) as raised, disk.locked(str(path)):
+            pass
+
+    assert f"another brimline command (process {os.getpid()}): try again" in str(raised.value)
+    assert not lock.exists()
