@@ -272,3 +272,17 @@ def test_locks_and_drafts_are_the_users_alone(path: Path) -> None:
         assert draft.length == 0
 
     assert (len(made), modes) == (2, {0o600})
+
+
+def test_a_lock_that_was_left_behind_names_its_new_owner(path: Path) -> None:
+    """However long the number of the last one was."""
+    lock = Path(disk.path_beside(str(path), "lock"))
+    lock.write_text("9" * 30 + "\n")
+
+    with disk.locked(str(path)):
+        assert lock.read_text() == f"{os.getpid()}\n"
+        with pytest.raises(BusyError) as raised, disk.locked(str(path)):
+            pass
+
+    assert f"another brimline command (process {os.getpid()}): try again" in str(raised.value)
+    assert not lock.exists()

@@ -438,3 +438,15 @@ def test_why_a_rewrite_cannot_be_undone_is_told(
     changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"
     told = f"{changed} ({before:,} bytes)" if why == "changed" else gone
     assert str(raised.value) == told
+
+
+def test_with_the_last_note_goes_what_was_left_beside_it(path: Path, home_dir: str) -> None:
+    """A note that was cut short while it was written."""
+    machines.run(path, home_dir)
+    (note,) = restore.read_notes(home_dir, "s")[0]
+    folder = Path(note.file).parent
+    (folder / "unfinished").write_text("half")
+
+    restore.forget_note(note)
+
+    assert not folder.exists()

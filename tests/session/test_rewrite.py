@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import stat
@@ -604,6 +605,7 @@ def _full_for_writes(_number: int, name: str) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
 def test_no_file_stays_open(path: Path, home_dir: str) -> None:
     """Whether it works, is refused, or comes late."""
+    gc.collect()
     open_before = len(os.listdir("/proc/self/fd"))
 
     machines.run(path, home_dir)
@@ -618,5 +620,5 @@ def test_no_file_stays_open(path: Path, home_dir: str) -> None:
     with pytest.raises(RewriteError):
         machines.run(path.parent, home_dir)
 
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert len(os.listdir("/proc/self/fd")) <= open_before
     assert machines.ours(path) == []
