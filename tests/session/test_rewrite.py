@@ -19,7 +19,7 @@ from brimline.session.disk import BusyError, InUseError, RewriteError
 from brimline.session.rewrite import (
     Order,
     Rewritten,
-    _after_swap_error,
+    _failed_after_swap_error,
     _snapshot_length,
     rewrite,
 )
@@ -189,7 +189,7 @@ def test_what_is_no_session_file_is_refused(kind: str, world: Path, home_dir: st
 def test_a_second_command_on_the_same_session_is_told_to_wait(path: Path, home_dir: str) -> None:
     """It names the process that is at work; the lock of one that died is free."""
     code = "import os; from brimline.session import disk\n"
-    code += f"with disk.locked({str(path)!r}): os._exit(9)"
+    code += f"with disk.hold_session_lock({str(path)!r}): os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert machines.ours(path) == ["s.jsonl.brimline-lock"]
 
@@ -340,7 +340,7 @@ def test_what_fails_after_the_swap_says_how_to_undo_it(
     if has_note:
         order.write_note = lambda _: "/note"
 
-    text = str(_after_swap_error(order, error))
+    text = str(_failed_after_swap_error(order, error))
 
     assert text.startswith(f"/a b/s.jsonl was rewritten, but then: {told}")
     undo = "undo it with `brimline session restore '/a b/s.jsonl'`"
