@@ -135,13 +135,13 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
             home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
         )
         headers = {b"x-claude-code-session-id": NAME.encode()}
-        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        passing = known.prepare_request(raw_of(bulky()), headers, time.time())
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.tell_story(played.session.path, home_dir).moments
+    moments = story.read_story(played.session.path, home_dir).moments
 
     page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 
@@ -419,7 +419,7 @@ def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[st
     """What is no number is none, a page is the first at least, and no text is endless."""
     scope = {"type": "http", "query_string": query.encode(), "headers": []}
 
-    assert web._read_filter(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
+    assert web._parse_filter_query(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
 
 
 @pytest.mark.parametrize(("length", "key"), [("10000", "k"), ("10001", ""), (None, ""), ("x", "k")])
@@ -432,9 +432,9 @@ def test_a_form_that_is_longer_than_ours_is_not_read(length: str | None, key: st
     async def receive() -> Any:
         return next(parts)
 
-    assert asyncio.run(web._submitted_key(Request(scope, receive))) == key
+    assert asyncio.run(web._key_in_login_request(Request(scope, receive))) == key
     asked = Request(scope | {"method": "GET"}, receive)
-    assert asyncio.run(web._submitted_key(asked)) == "other"
+    assert asyncio.run(web._key_in_login_request(asked)) == "other"
 
 
 def asked(query: str = "", stamp: str = "", **parameters: Any) -> Request:
@@ -463,7 +463,7 @@ def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
     """Whole up to a size, and whether it is pinned."""
     key = put(home_dir, b"y" * size, {"tool": "Bash", "source": "make"})
     name = key.removeprefix("sha256:")
-    page = web.Dashboard(home_dir).output
+    page = web.Dashboard(home_dir).output_page
 
     shown = text_of(page(asked(digest=name)))
 
@@ -488,12 +488,15 @@ def test_a_project_is_one_that_had_a_session_else_where_it_runs(
     pages = web.Dashboard(home_dir)
     pages.index.refresh()
 
-    found = [pages._chosen_project(asked(f"project={quote(str(f))}")) for f in (other, strange)]
+    found = [
+        pages._chosen_and_other_projects(asked(f"project={quote(str(f))}"))
+        for f in (other, strange)
+    ]
 
     assert [place["project"] for place in found] == [str(other), str(here)]
     assert found[0]["projects"] == found[1]["projects"] == [str(here), str(other)]
-    assert pages._session_if_present("s1/agent-7") == "s1"
-    assert pages._session_if_present("s9") == pages._session_if_present("") == ""
+    assert pages._session_id_if_present("s1/agent-7") == "s1"
+    assert pages._session_id_if_present("s9") == pages._session_id_if_present("") == ""
 
 
 @pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
@@ -502,7 +505,7 @@ def test_the_overall_page_is_of_the_days_that_were_chosen(
 ) -> None:
     """Of thirty where it is none of those that can be."""
     assert f'<option value="{days}" selected>' in text_of(
-        web.Dashboard(home_dir).overall(asked(query))
+        web.Dashboard(home_dir).overall_page(asked(query))
     )
 
 
@@ -516,7 +519,7 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     for number in range(5):
         wanted = asked(name=NAME, number=number)
         with contextlib.suppress(HTTPException):
-            shown[number] = text_of(pages.request(wanted))
+            shown[number] = text_of(pages.request_page(wanted))
 
     ways = [("the one before" in text, "the next one" in text) for text in shown.values()]
     assert list(shown) == [1, 2, 3]
@@ -529,17 +532,17 @@ def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
 ) -> None:
     """What else was asked for is kept; an empty list is sent once."""
     pages = web.Dashboard(home_dir)
-    first = text_of(pages.sessions(asked()))
+    first = text_of(pages.sessions_page(asked()))
     assert "Claude Code has no session on this machine yet" in first
-    assert pages.sessions(asked(stamp="empty")).status_code == 204
-    assert pages.sessions(asked("q=x", stamp="empty")).status_code == 200
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 204
+    assert pages.sessions_page(asked("q=x", stamp="empty")).status_code == 200
     placed(world).reply(5_000)
     pages.index.refresh()
 
-    beyond = pages.sessions(asked("page=7&model=&empty=1"))
+    beyond = pages.sessions_page(asked("page=7&model=&empty=1"))
 
     assert beyond.headers["location"] == "/?empty=1&page=1"
-    assert pages.sessions(asked(stamp="empty")).status_code == 200
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 200
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
@@ -558,20 +561,20 @@ def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
     session = placed(world)
     session.reply(5_000)
     pages = web.Dashboard(home_dir)
-    stamp = index.session_stamp(home_dir, session.path)
+    stamp = index.change_stamp_of_session(home_dir, session.path)
 
-    shown = text_of(pages.session(asked(name=NAME)))
+    shown = text_of(pages.session_page(asked(name=NAME)))
     assert f"<title>Session {NAME[:8]} ·" in shown
     assert f'data-address="/session/{NAME}/request/"' in shown
     assert "claude-sonnet-4-6: 1 request<" in shown
     assert re.search(r"last active</dt><dd>[-\d]{10} \d\d:\d\d<", shown)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 204
     session.reply(6_000)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 200
     with pytest.raises(SessionError):
-        pages.session(asked(name="99999999"))
+        pages.session_page(asked(name="99999999"))
     with pytest.raises(SessionError, match="is in elsewhere"):
-        pages.session(asked("in=elsewhere", name=NAME))
+        pages.session_page(asked("in=elsewhere", name=NAME))
 
 
 async def _inside(_scope: Any, _receive: Any, send: Any) -> None:
@@ -657,7 +660,7 @@ def test_a_page_that_is_asked_for_has_the_index_looked_at(world: Path, home_dir:
     """Also where nothing is sent because nothing is there; what fails is a page, too."""
     pages = web.Dashboard(home_dir)
     was = pages.wanted.is_set()
-    pages.sessions(asked(stamp="empty"))
+    pages.sessions_page(asked(stamp="empty"))
     looked = pages.wanted.is_set()
     pages.wanted.clear()
     missing = pages._error_page(asked(), SessionError("no such session"))
@@ -684,7 +687,7 @@ def test_what_is_no_number_is_none(text: str, number: int) -> None:
 
 def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
     """With the key in a form, so that it is in no address."""
-    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
+    file = Path(page_commands._write_login_page("http://127.0.0.1:1/enter", "the-key"))
 
     assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
     assert file.stat().st_mode & 0o777 == 0o600

@@ -31,16 +31,16 @@ from brimline.gateway.proxy import Proxy
 def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bool) -> None:
     """Anything else is told with the name of the setting that says it."""
     if is_service:
-        assert serving.check_service(url, "X") == url.strip()
+        assert serving.checked_url(url, "X") == url.strip()
     else:
         with pytest.raises(BrimlineError, match=r"X is .* which is no URL of a service"):
-            serving.check_service(url, "X")
+            serving.checked_url(url, "X")
 
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.direct_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
-    assert serving.direct_hosts({}) == []
+    assert serving.no_proxy_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
+    assert serving.no_proxy_hosts({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:

@@ -73,7 +73,7 @@ def test_a_body_is_decoded_as_far_as_that_can_be_done(
 def heard(pieces: list[bytes], content_type: str) -> tuple[list[bool], Any, bool]:
     """What the pieces of an answer complete, the usage, and whether thinking was left out."""
     usage = proxy._Usage(answer(content_type=content_type))
-    completed = [usage.feed(piece) for piece in pieces]
+    completed = [usage.add_chunk(piece) for piece in pieces]
     return completed, usage.tokens, usage.has_dropped_thinking
 
 
@@ -140,7 +140,7 @@ def test_an_answer_is_asked_for_in_an_encoding_that_can_be_read(
     """All other headers stay."""
     headers = [(b"accept-encoding", accepted), (b"x", b"gzip, br")]
 
-    scope = proxy._accept_readable_encodings({"headers": headers, "a": 1}, dict(headers))
+    scope = proxy._scope_with_readable_encodings({"headers": headers, "a": 1}, dict(headers))
 
     assert scope == {"headers": [(b"accept-encoding", asked), (b"x", b"gzip, br")], "a": 1}
 
@@ -155,8 +155,8 @@ def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -
                 yield b"x" * size
 
         found = proxy._Answer(httpx2.Response(400, content=chunks()))
-        ahead = await found.read_ahead()
-        return len(ahead), [len(chunk) async for chunk in found.all_chunks()]
+        ahead = await found.read_start_of_body()
+        return len(ahead), [len(chunk) async for chunk in found.chunks_from_first_on()]
 
     assert asyncio.run(read()) == (260 << 10, sizes)
 
@@ -167,32 +167,32 @@ def test_a_replayed_request_has_the_time_it_was_recorded_at(
     """What has none, or a wrong one, is of now."""
     monkeypatch.setattr(clock, "now_s", lambda: 7.0)
 
-    assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
-    assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0
-    assert serving._replayed_time({}) == 7.0
-    assert serving._now({b"x-replay-time": b"12.5"}) == 7.0
+    assert serving._time_in_replay_header({b"x-replay-time": b"12.5"}) == 12.5
+    assert serving._time_in_replay_header({b"x-replay-time": b"soon"}) == 7.0
+    assert serving._time_in_replay_header({}) == 7.0
+    assert serving._time_ignoring_headers({b"x-replay-time": b"12.5"}) == 7.0
 
 
 def test_layers_are_a_list_of_their_numbers_or_off() -> None:
     """What is no layer is told with those that there are."""
     numbers = sorted(str(layer.number) for layer in LAYERS)
 
-    assert gateway_commands._to_layers(None, None, "off") == ()
-    assert {one.number for one in gateway_commands._to_layers(None, None, " 2,1 ")} == {1, 2}
+    assert gateway_commands._parse_layers(None, None, "off") == ()
+    assert {one.number for one in gateway_commands._parse_layers(None, None, " 2,1 ")} == {1, 2}
     with pytest.raises(click.BadParameter, match=f"a list out of {', '.join(numbers)}, or off"):
-        gateway_commands._to_layers(None, None, "1,9")
+        gateway_commands._parse_layers(None, None, "1,9")
 
 
 def test_a_secret_is_made_where_none_is_given() -> None:
     """Of 24 characters that fit a path; a given one has such characters only."""
-    made = {gateway_commands._check_or_make_secret(None) for _ in range(3)}
+    made = {gateway_commands._checked_or_fresh_secret(None) for _ in range(3)}
 
     assert len(made) == 3
     assert {len(secret) for secret in made} == {24}
-    assert gateway_commands._check_or_make_secret("aZ9-_.~") == "aZ9-_.~"
+    assert gateway_commands._checked_or_fresh_secret("aZ9-_.~") == "aZ9-_.~"
     for wrong in ("a/b", "ü", "a b", "٣"):
         with pytest.raises(BrimlineError, match="--path takes letters, digits and"):
-            gateway_commands._check_or_make_secret(wrong)
+            gateway_commands._checked_or_fresh_secret(wrong)
 
 
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
@@ -233,7 +233,7 @@ def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
 ) -> None:
     """Any other failure of the loop is."""
     loop = asyncio.new_event_loop()
-    serving._drop_accept_failures(loop, {"message": message})
+    serving._ignore_accept_errors(loop, {"message": message})
     loop.close()
 
     assert bool(caplog.records) is is_told
@@ -355,6 +355,6 @@ def test_a_refusal_is_read_ahead_up_to_256_kilobytes(sizes: list[int], ahead: in
             for size in sizes:
                 yield b"x" * size
 
-        return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_ahead())
+        return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_start_of_body())
 
     assert asyncio.run(read()) == ahead
