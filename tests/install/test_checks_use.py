@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from brimline import clock
+from brimline.fast import json as fast_json
+from brimline.fast import paths
 from brimline.install import checks_mod, checks_use, client, command, doctor, entries, jsontext
 from brimline.install.parts import Plan
 from brimline.install.records import Change
-from brimline.settings import clientsettings
+from brimline.settings import clientsettings, config
 from brimline.state import logs
+from brimline.store import contents, put, retention
+from brimline.testing import SessionBuilder
 
 from . import fake_claude
 
@@ -128,7 +134,7 @@ def test_a_new_file_is_shown_in_a_patch_up_to_8000_bytes(size: int, is_shown: bo
         ([], []),
     ],
 )
-def test_foreign_commands_before_a_compaction_are_found_in_settings_of_any_shape(
+def test_foreign_commands_before_a_compaction_are_found_in_chosenof_any_shape(
     hooks: Any, commands: list[str]
 ) -> None:
     """Ours are not foreign; what the client does not understand says nothing."""
@@ -187,3 +193,106 @@ def test_the_data_folder_is_new_private_loose_or_in_the_way(home_dir: str) -> No
     folder.rmdir()
     folder.write_text("a file")
     assert name() == "data-unwritable"
+
+
+def test_what_is_gone_or_points_nowhere_is_open_to_nobody(home_dir: str) -> None:
+    """A link of our name without a file behind it is no finding."""
+    folder = Path(home_dir)
+    folder.mkdir(mode=0o700)
+    (folder / "config.toml").symlink_to("nowhere")
+
+    ((name, _),) = checks_use._check_data_folder(home_dir, "")
+
+    assert name == "data-folder"
+
+
+@pytest.mark.parametrize(
+    ("age_s", "name"), [(24 * 3_600 - 20, "hook-errors"), (24 * 3_600 + 1, "no-hook-errors")]
+)
+def test_a_failure_is_told_for_a_day(age_s: int, name: str, home_dir: str) -> None:
+    """Older ones are in the log only."""
+    line = {"at": clock.now_s() - age_s, "event": "Stop", "error": "ValueError"}
+    fast_json.append_line(paths.error_log(home_dir), line)
+
+    ((found, said),) = checks_use._check_own_errors(home_dir, "")
+
+    assert found == name
+    assert said.get("told") == ("Stop: ValueError: None (None)" if said else None)
+
+
+@pytest.mark.parametrize(("more_bytes", "name"), [(0, "store"), (-1, "store-full")])
+def test_a_store_is_full_beyond_its_limit(
+    more_bytes: int, name: str, home_dir: str, project_dir: str
+) -> None:
+    """Not at it; what compactions moved out is told with it."""
+    assert checks_use._check_store(home_dir, project_dir) == []
+    put.put(home_dir, os.urandom(1_200_000), {"moved_out": True})
+    used_bytes = sum(blob.disk_bytes for blob in contents.blobs(home_dir))
+    limit = repr((used_bytes + more_bytes) / retention.MEGABYTE)
+    config.change_setting(paths.user_config(home_dir), "store.max_mb", limit, project=False)
+
+    ((found, said),) = checks_use._check_store(home_dir, project_dir)
+
+    assert found == name
+    assert (said["used"], said["outputs"]) == ("1.2", "1 output")
+    assert said.get("moved") == (None if name == "store" else "1.2")
+    put.put(home_dir, b"another", {})
+    ((_, said),) = checks_use._check_store(home_dir, project_dir)
+    assert said["outputs"] == "2 outputs"
+
+
+@pytest.mark.parametrize(
+    ("version", "tokens", "is_told"),
+    [("2.1.325", 200_000, False), ("2.1.325", 200_001, True), ("2.1.298", 300_000, False)],
+)
+def test_a_client_that_compacts_sooner_while_nobody_is_there_is_told(
+    version: str, tokens: int, is_told: bool, home_dir: str, project_dir: str
+) -> None:
+    """From 200,000 tokens on, where the context would not have ended by then."""
+    session = Path(paths.project_transcripts_dir(project_dir), "s1.jsonl")
+    session.parent.mkdir(parents=True)
+    SessionBuilder(str(session), version=version).reply(1_000)
+    for key, value in (("context_window", 1_000_000), ("compaction_tokens", tokens)):
+        config.change_setting(paths.user_config(home_dir), key, str(value), project=False)
+
+    said = dict(checks_use._check_where_client_compacts(home_dir, project_dir))
+
+    assert said.get("compaction-idle") == ({"tokens": "200,000"} if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name", "chain", "usual"),
+    [
+        ({"guard.tiers": "80000,160000"}, "out-of-order", "ceiling 80,000, L1 80,000", "167000"),
+        ({"guard.tiers": "80001,160000"}, "ordering", "ceiling 80,000, L1 80,001", "167000"),
+        ({"guard.tiers": "90000,167000"}, "out-of-order", "L2 167,000, compaction 167,000", ""),
+        ({"guard.tiers": "90000,166999"}, "ordering", "L2 166,999, compaction 167,000", ""),
+        ({"guard.tiers": "90000"}, "ordering", "ceiling 80,000, L1 90,000, compaction", ""),
+        ({"guard.tiers": "9,6,3", "guard.ceiling": "off"}, "ordering", "L1 3, L3 9, comp", ""),
+        ({"guard.tiers": "1", "guard.ceiling": "off"}, "ordering", "L1 1, compaction", ""),
+        ({"guard.tiers": "0", "guard.ceiling": "off"}, "out-of-order", "L1 0, compaction", ""),
+        ({"compaction_tokens": "200000"}, "ordering", "compaction 200,000", "167000"),
+        ({"compaction_tokens": "200001"}, "point-beyond-window", "", "167000"),
+        ({"context_window": "33002", "compaction_tokens": "40000"}, "point-beyond-window", "", "2"),
+        ({"context_window": "33000", "compaction_tokens": "40000"}, "point-beyond-window", "", "1"),
+        (
+            {"guard.preset": "off", "guard.ceiling": "warn"},
+            "ordering",
+            "g 80,000, compaction 167,",
+            "",
+        ),
+        ({"guard.preset": "off", "guard.ceiling": "off"}, "warnings-off", "compaction", ""),
+    ],
+)
+def test_ceiling_tiers_and_compaction_are_in_order_where_each_comes_after_the_one_before(
+    chosen: dict[str, str], name: str, chain: str, usual: str, home_dir: str, project_dir: str
+) -> None:
+    """Not where two fall together; the first and the last tier stand for all of them."""
+    values = {"guard.tier_unit": "tokens", "guard.tiers": "90000,160000"} | chosen
+    for key, value in values.items():
+        config.change_setting(paths.user_config(home_dir), key, value, project=False)
+
+    *_, (found, said) = checks_use._check_where_client_compacts(home_dir, project_dir)
+
+    assert (found, chain in said["chain"]) == (name, True), (found, said)
+    assert usual in said["usual"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import memory
-from brimline.search import stored, turns, vectors
+from brimline.search import stored, turns
 from brimline.search.documents import Within
 from brimline.store import contents, put
 
@@ -95,19 +95,3 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
     assert len(store.search("otter", 3)) == 3
     assert len(store.search("otter", 99, Within("/p1"))) == 12
     assert store.search("") == []
-
-
-def test_a_word_is_rarer_the_later_it_is_in_the_vocabulary(world: Path) -> None:
-    """The first thousand are common alike, and from the thirty thousandth on none is rarer."""
-    one = (1).to_bytes(4, "little")
-    count = 31_000
-    (world / "words.txt").write_text("\n".join(f"w{number}" for number in range(count)))
-    head = vectors.MAGIC + count.to_bytes(4, "little") + one
-    (world / "words.bin").write_bytes(head + b"\0\0\x80\x3f" * count + b"\1" * count)
-    table = vectors.read_table(world)
-    assert table
-
-    rarities = [table.rarity(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")]
-
-    assert rarities == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0, 1.0], abs=1e-4)
-    assert table.rarity("w1001") > 0.0

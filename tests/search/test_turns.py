@@ -241,3 +241,46 @@ def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
         store.put([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
 
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
+
+
+def test_an_entry_gets_a_share_of_what_its_neighbours_score(
+    store: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifteen hundredths of each; the same where they are from elsewhere."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
+    store.put([Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()])
+
+    def scores(*others: Other) -> dict[str, float]:
+        return {hit.id: hit.score for hit in store.search("otter", others=lambda: others)}
+
+    linked = scores()
+    store.use(lambda base: base.execute("UPDATE entries SET before_id = NULL"))
+    alone = scores()
+
+    assert linked == pytest.approx(
+        {
+            "a": alone["a"] + 0.15 * alone["b"],
+            "b": alone["b"] + 0.15 * alone["a"],
+            "c": alone["c"],
+        }
+    )
+    far = [other("x", "far otter", words=9.0), other("y", "farther", words=8.0)]
+    apart, together = scores(*far), scores(far[0], far[1]._replace(before="x"))
+    assert together["x"] == pytest.approx(apart["x"] + 0.15 * apart["y"])
+    assert together["y"] == pytest.approx(apart["y"] + 0.15 * apart["x"])
+
+
+def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> None:
+    """It is begun anew either way."""
+    for place, settings in (("own", {}), ("copy", {"derived": True})):
+        store = Memory(str(world / place), **settings)
+        store.put([Entry("a", "otter")])
+        (file,) = (world / place).glob("*.sqlite3")
+        file.write_bytes(b"no database" * 999)
+        if settings:
+            assert store.search("otter") == []
+        else:
+            with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
+                store.search("otter")
+        assert store.put([Entry("a", "otter")]) == 1

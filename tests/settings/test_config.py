@@ -95,6 +95,26 @@ def test_every_setting_can_be_set_in_every_way(
     assert policy.load(home_dir, project_dir).values[setting.key] == value
 
 
+def test_the_variables_of_a_presets_source_change_its_settings(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which settings were changed so is told; without the environment none is."""
+    monkeypatch.setenv("DEV_TEAM_CONTEXT_CEILING_PCT", "35")
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "adr11")
+    config.change_setting(paths.user_config(home_dir), "guard.preset", "adr11", project=False)
+
+    with_it = config.load(home_dir, project_dir)
+    without = config.load(home_dir, project_dir, environment=False)
+
+    own = "environment (the preset's own variables)"
+    assert with_it.values["guard.ceiling_percent"] == 35
+    assert [key for key, source in with_it.sources.items() if source == own] == [
+        "guard.ceiling_percent"
+    ]
+    assert without.values["guard.ceiling_percent"] != 35
+    assert own not in without.sources.values()
+
+
 def test_a_preset_from_the_environment_replaces_the_one_in_the_file(
     home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -346,12 +366,14 @@ def test_what_is_taken_out_leaves_no_empty_table_and_a_project_no_empty_file(
 
 
 def test_a_projects_file_stays_readable_for_others(project_dir: str) -> None:
-    """As it was, or as files of a repository are."""
-    path = Path(paths.project_config(project_dir))
+    """As it was, or as files of a repository are; so is the folder that it is put into."""
+    path, plain = Path(paths.project_config(project_dir)), Path(project_dir, "plain")
+    plain.mkdir()
     for mode in (0o644, 0o664):
         config.change_setting(str(path), "context_window", "6000", project=True)
         assert stat.S_IMODE(path.stat().st_mode) == mode
         path.chmod(0o664)
+    assert path.parent.stat().st_mode == plain.stat().st_mode
 
 
 @pytest.mark.parametrize(

@@ -199,3 +199,45 @@ def test_a_row_of_models_is_completed_by_the_first_family_and_version_that_it_na
     assert check_and_complete_model({"families": ["haiku", "opus"]})["prices"] == haiku["prices"]
     assert check_and_complete_model({"families": ["opus", "haiku"]})["prices"] == opus["prices"]
     assert check_and_complete_model({"families": ["new"]})["prices"] == models.UNKNOWN["prices"]
+
+
+@pytest.mark.parametrize(
+    ("key", "taken", "too_much"),
+    [
+        ("context_window", 10**12 - 1, 10**12),
+        ("compaction_tokens", 999_999_999_999, 1_000_000_000_000),
+        ("guard.velocity_points", 10**12 - 1, 10**12),
+        ("offload.inline_bytes", 10**12 - 1, 10**12),
+        ("guard.tiers", [10**12 - 1], [10**12]),
+        ("guard.tiers", [*range(9)], [*range(10)]),
+        ("guard.tiers", "9,8,7,6,5,4,3,2,1", "9,8,7,6,5,4,3,2,1,0"),
+    ],
+)
+def test_a_number_has_up_to_twelve_digits_and_there_are_nine_tiers(
+    key: str, taken: Any, too_much: Any
+) -> None:
+    """One more is refused."""
+    assert coerce(BY_KEY[key], taken)
+    with pytest.raises(ValueError, match="takes"):
+        coerce(BY_KEY[key], too_much)
+
+
+@pytest.mark.parametrize("field", ["window_tokens", "compacts_up_to_tokens"])
+def test_a_figure_of_a_row_of_models_has_up_to_twelve_digits(field: str) -> None:
+    """And zero is one only where it says that the client compacts nothing by itself."""
+    row = {"families": ["haiku"]}
+    assert check_and_complete_model(row | {field: 10**12 - 1})[field] == 10**12 - 1
+    with pytest.raises(ValueError, match="cannot have"):
+        check_and_complete_model(row | {field: 10**12})
+    if field == "compacts_up_to_tokens":
+        assert check_and_complete_model(row | {field: 0})[field] == 0
+    else:
+        with pytest.raises(ValueError, match="cannot have"):
+            check_and_complete_model(row | {field: 0})
+
+
+def test_a_list_takes_every_word_that_there_is() -> None:
+    """All at once, some, or none."""
+    setting = BY_KEY["statusline.format"]
+    for words in ([*setting.choices], [*setting.choices[:-1]], []):
+        assert coerce(setting, words) == coerce(setting, ",".join(words)) == words

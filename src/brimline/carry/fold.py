@@ -86,7 +86,7 @@ def fold_new_rows(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_to_line_after(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_lines(ledger, read.lines(file, size - start, offset=start), start, until)
+        end = _fold_lines(ledger, read.lines(file, size - start), start, until)
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
