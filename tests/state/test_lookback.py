@@ -359,9 +359,14 @@ def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPat
     turn = {"at": at, "occupancy_tokens": 150_000, "growth_tokens": 1_500, "number": 1}
     turn |= {"requests": 2, "compactions": 0}
     later = turn | {"number": 10, "occupancy_tokens": 900, "growth_tokens": 12, "requests": 15}
-    first = {"pre_tokens": 150_000, "post_tokens": 9_000, "seconds": 90, "dollars": 12.5}
+    first: dict[str, Any] = {
+        "pre_tokens": 150_000,
+        "post_tokens": 9_000,
+        "seconds": 90,
+        "dollars": 12.5,
+    }
     first |= {"messages_of_the_user": 12, "messages_in_summary": 10, "trigger": "auto"}
-    second = {"pre_tokens": 900, "post_tokens": 10, "seconds": 5, "dollars": 0.5}
+    second: dict[str, Any] = {"pre_tokens": 900, "post_tokens": 10, "seconds": 5, "dollars": 0.5}
     second |= {"messages_of_the_user": 1, "messages_in_summary": 1, "trigger": "manual"}
 
     every = lookback.text(overview(sessions=[large, small], session_count=2)).split("\n")
