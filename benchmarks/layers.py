@@ -75,7 +75,7 @@ class _Service:
             self._cleared.update(block.id for block in due)
         cleared = [block for block in found if block.id in self._cleared]
         places = {(block.message, block.place): {"content": _CLEARED} for block in cleared}
-        return blocks.rebuild(body, places) if places else body
+        return blocks.body_with_fields(body, places) if places else body
 
     def observe(self, _body: Any, usage: dict[str, Any]) -> None:
         self._prompt_tokens = blocks.prompt_tokens_of_usage(usage)

@@ -279,9 +279,11 @@ def test_after_a_compaction_without_a_model_the_card_counts_what_was_moved_out()
     ledger.add_note(made, ledger.KEEP, "of the user", None)
     ledger.add_note(made, ledger.KEEP, "Port 5433", None, "person")
 
-    alone = card.card_text_after_moving_out(ledger.Ledger("s"), {"results": 1})
-    both = card.card_text_after_moving_out(made, {"results": 2, "inputs": 1}, pinned=[["a pin"]])
-    inputs = card.card_text_after_moving_out(made, {"inputs": 2})
+    alone = card.card_text_after_lossless_compaction(ledger.Ledger("s"), {"results": 1})
+    both = card.card_text_after_lossless_compaction(
+        made, {"results": 2, "inputs": 1}, pinned=[["a pin"]]
+    )
+    inputs = card.card_text_after_lossless_compaction(made, {"inputs": 2})
 
     assert "Moved out: 1 old result." in alone
     assert len(alone.split("\n")) == 2
@@ -441,9 +443,9 @@ def test_of_what_is_pinned_each_text_has_three_hundred_characters() -> None:
     made = record(plan="x")
     for text, shown in (("p" * 300, "p" * 300), ("p" * 301, "p" * 299 + "…")):
         assert f"\n- {shown}\n" in card.card_text(made, pinned=[[text]])
-        assert card.card_text_after_moving_out(made, {"results": 1}, pinned=[[text]]).endswith(
-            f"- {shown}"
-        )
+        assert card.card_text_after_lossless_compaction(
+            made, {"results": 1}, pinned=[[text]]
+        ).endswith(f"- {shown}")
 
 
 @pytest.mark.parametrize(

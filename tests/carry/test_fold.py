@@ -418,7 +418,7 @@ def test_of_a_long_transcript_the_end_is_read_from_a_line_on(
     texts = [message["text"] for message in record.messages]
     assert texts == (["second"] if unread else ["first", "second"])
     assert record.unread_bytes == (len(first.encode()) + 1 if unread else 0)
-    assert record.cursor == fold.cursor_at_end(session.path)
+    assert record.cursor == fold.cursor_at_end_of_transcript(session.path)
 
 
 def test_where_time_is_up_a_hundred_lines_are_read_and_the_next_look_goes_on(
@@ -441,7 +441,7 @@ def test_what_is_no_transcript_changes_nothing(session: SessionBuilder, project_
     record = ledger.Ledger("s")
     for path in (None, f"{project_dir}/none.jsonl", project_dir):
         assert fold.fold_new_rows(record, path) is False
-        assert fold.cursor_at_end(path) == {}
+        assert fold.cursor_at_end_of_transcript(path) == {}
     session.raw("")
     assert fold.fold_new_rows(record, session.path) is False
     assert record.__dict__ == ledger.Ledger("s").__dict__
@@ -471,7 +471,7 @@ def test_a_place_that_cannot_be_is_the_beginning(session: SessionBuilder, offset
 
     assert fold.fold_new_rows(record, session.path)
     assert [message["text"] for message in record.messages] == ["first"]
-    assert record.cursor == fold.cursor_at_end(session.path)
+    assert record.cursor == fold.cursor_at_end_of_transcript(session.path)
 
 
 def test_plans_subagents_and_compactions_are_counted_or_named(session: SessionBuilder) -> None:
@@ -605,3 +605,26 @@ def test_of_a_note_of_the_model_two_thousand_characters_are_kept(session: Sessio
 
     texts = [note["text"] for note in recorded(session).notes.values()]
     assert texts == ["x" * 2_000, "x" * 2_000 + " (because it is long)"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "progress", "cwd": "/other", "gitBranch": "other"},
+        {"type": "user", "isSidechain": True, "cwd": "/other", "gitBranch": "other"},
+        {"type": "api-request", "kind": "user", "cwd": "/other", "gitBranch": "other"},
+    ],
+    ids=["another kind", "a subagent's", "a copy of a request"],
+)
+def test_rows_that_are_not_of_the_conversation_say_nothing(
+    session: SessionBuilder, row: dict[str, Any]
+) -> None:
+    """Neither a folder nor a branch; one of the conversation says both."""
+    session.raw(json.dumps(row, separators=(",", ":")) + "\n")
+    before = recorded(session)
+    session.prompt("first")
+    record = recorded(session)
+
+    assert (before.folder, before.branch) == ("", "")
+    assert record.folder == session.cwd
+    assert record.branch != "other"

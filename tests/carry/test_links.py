@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from brimline.carry import ledger, links, traces
 from brimline.carry.commands import FAILED
 from brimline.fast import paths
 from brimline.state.forgotten import Asked
+from brimline.testing import SessionBuilder
 
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
 
@@ -31,10 +33,10 @@ def test_a_session_that_is_finished_takes_back_only_what_it_left_itself(
     home_dir: str, project_dir: str
 ) -> None:
     """What another session of the project left open stays."""
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(SECOND))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(SECOND))
     still = links.last_unfinished_session(home_dir, project_dir)
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST))
 
     assert still
     assert (still["session"], still["tasks"], still["checks"]) == (FIRST, 1, 0)
@@ -57,7 +59,7 @@ def test_a_pointer_counts_what_was_left_open(
     """After `/clear`, with the last message and the name of the session before."""
     ledger.save(home_dir, left_open(FIRST, tasks=tasks, checks=checks))
 
-    text = links.link_and_tell_session_before_clear(home_dir, SECOND, FIRST)
+    text = links.link_and_describe_cleared_session(home_dir, SECOND, FIRST)
 
     assert text.startswith(f"[brimline] {opening} before /clear.\n")
     assert f"The user's last message there: Work of {FIRST}\n" in text
@@ -73,7 +75,7 @@ def test_after_clear_a_session_without_a_word_or_the_same_one_is_not_named(home_
     ledger.save(home_dir, noted)
 
     told = [
-        bool(links.link_and_tell_session_before_clear(home_dir, session, previous))
+        bool(links.link_and_describe_cleared_session(home_dir, session, previous))
         for session, previous in (
             (FIRST, FIRST),
             (SECOND, None),
@@ -123,7 +125,7 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     record.tasks = {"1": ["completed", "a task"]}
     origin.plan, origin.pulls, record.pulls = "the plan", ["one", "two"], ["two", "three"]
 
-    links.add_origins_record_to_ledger(record, origin)
+    links.merge_origins_ledger_into(record, origin)
 
     texts = [message["text"] for message in record.messages]
     assert texts == [f"Work of {FIRST}", "said in both", "said later"]
@@ -143,7 +145,7 @@ def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
     for number, name in enumerate((FIRST, SECOND), 1):
         ledger.save(home_dir, left_open(name, tasks=1))
         links.note_session_of_client(home_dir, str(number), name)
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
     before = {name for name, _, _ in traces.sessions(home_dir)}
 
     counted = [
@@ -173,7 +175,7 @@ def test_what_cannot_be_read_of_a_project_says_nothing(
     home_dir: str, project_dir: str, kept: str
 ) -> None:
     """Another format, another shape, no session."""
-    links.note_or_drop_unfinished(home_dir, project_dir, left_open(FIRST, tasks=1))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
     [path] = Path(paths.carry_dir(home_dir), links.PROJECTS).iterdir()
     path.write_text(kept, encoding="utf-8")
 
@@ -185,7 +187,7 @@ def test_the_last_message_of_what_was_left_open_is_cut(home_dir: str, project_di
     for length, shown in ((160, "x" * 160), (161, "x" * 159 + "…")):
         record = left_open(FIRST, tasks=1)
         ledger.add_message(record, "x" * length, "2026-01-01T00:00:01Z", "prompt")
-        links.note_or_drop_unfinished(home_dir, project_dir, record)
+        links.note_or_drop_unfinished_session(home_dir, project_dir, record)
 
         assert (links.last_unfinished_session(home_dir, project_dir) or {})["message"] == shown
 
@@ -220,11 +222,11 @@ def test_where_there_is_nothing_to_go_on_from_nothing_is_looked_for(home_dir: st
     fresh, done = ledger.Ledger(FIRST), ledger.Ledger(FIRST)
     done.forked_from, done.adopted = SECOND, "-"
 
-    assert links.adopt_origin_of_fork(home_dir, fresh, "/no/such.jsonl") is False
-    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is False
+    assert links.merge_origin_into_fork(home_dir, fresh, "/no/such.jsonl") is False
+    assert links.merge_origin_into_fork(home_dir, done, "/no/such.jsonl") is False
     done.adopted = ""
-    assert links.adopt_origin_of_fork(home_dir, done, None) is False
-    assert links.adopt_origin_of_fork(home_dir, done, "/no/such.jsonl") is True
+    assert links.merge_origin_into_fork(home_dir, done, None) is False
+    assert links.merge_origin_into_fork(home_dir, done, "/no/such.jsonl") is True
     assert done.adopted
 
 
@@ -238,6 +240,60 @@ def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
     transcript.write_text("{}\n")
 
     for record in (copied, compacted):
-        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is True
+        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is True
         assert (record.previous, record.adopted) == (None, "-")
-        assert links.adopt_origin_of_fork(home_dir, record, str(transcript)) is False
+        assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is False
+
+
+def test_of_the_session_that_a_client_ran_256_bytes_are_read(home_dir: str) -> None:
+    """A name is no longer than that; blanks around it do not count."""
+    links.note_session_of_client(home_dir, "22", FIRST)
+    file = Path(paths.carry_dir(home_dir), links.CLIENTS, "22")
+    assert file.read_text() == FIRST
+    told = []
+    for size in (256, 257):
+        file.write_text(FIRST.rjust(size))
+        told.append(links.last_session_of_client(home_dir, "22"))
+
+    assert told == [FIRST, FIRST[:-1]]
+
+
+@pytest.mark.parametrize(("more", "is_known"), [(0, True), (1, False)])
+def test_of_the_session_that_a_fork_is_from_eight_megabytes_are_read(
+    home_dir: str, tmp_path: Path, more: int, is_known: bool
+) -> None:
+    """Of a longer one its end."""
+    origin = SessionBuilder(str(tmp_path / f"{FIRST}.jsonl"), FIRST)
+    origin.prompt("Said at its beginning")
+    size = os.path.getsize(origin.path)
+    head, end = b'{"type":"progress","x":"', b'"}\n'
+    origin.raw(head + b"x" * ((8 << 20) + more - size - len(head) - len(end)) + end)
+    fork = ledger.Ledger(SECOND)
+    fork.forked_from = FIRST
+
+    assert links.merge_origin_into_fork(home_dir, fork, str(tmp_path / f"{SECOND}.jsonl"))
+
+    assert [message["text"] for message in fork.messages] == (
+        ["Said at its beginning"] if is_known else []
+    )
+    assert (fork.previous, fork.adopted) == (FIRST, FIRST)
+
+
+@pytest.mark.parametrize(
+    ("left", "opening"),
+    [
+        ({}, "No open tasks were recorded there."),
+        ({"tasks": None, "checks": 1}, "1 failed check was recorded there."),
+        ({"tasks": 1_200}, "1200 open tasks were recorded there."),
+    ],
+)
+def test_what_is_told_of_a_past_session_needs_no_figures(
+    left: dict[str, Any], opening: str
+) -> None:
+    """Nor a message; how to go on from it is told in any case."""
+    told = links.past_session_text("there", {"session": FIRST} | left)
+
+    assert told.startswith(f"[brimline] {opening}\nIf the user wants to go on from there: ")
+    assert told.endswith(f"`brimline carry card --session {FIRST}`.")
+    long = links.past_session_text("there", {"session": FIRST, "message": "x" * 162})
+    assert f"\nThe user's last message there: {'x' * 160}…\n" in long

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brimline import clock
 from brimline.carry import ledger, notes
 from brimline.fast import json, paths
+
+if TYPE_CHECKING:
+    import pytest
 
 SESSION = "11111111-aaaa"
 
@@ -13,7 +20,7 @@ def merged(home_dir: str, *own: tuple[str, str | None]) -> list[tuple[str, bool,
     record = ledger.Ledger(SESSION)
     for text, at in own:
         ledger.add_note(record, ledger.KEEP, text, at)
-    held = notes.merge_notes_into(home_dir, record).notes.values()
+    held = notes.merge_notes_into_ledger(home_dir, record).notes.values()
     return [(note["text"], bool(note.get("done")), note["source"]) for note in held]
 
 
@@ -27,10 +34,10 @@ def test_a_note_is_done_opened_again_or_forgotten_by_its_id(home_dir: str) -> No
     """What was said of it last holds."""
     first = notes.append_note(home_dir, SESSION, ledger.KEEP, " Port 5433 ")
     second = notes.append_note(home_dir, SESSION, ledger.DECIDE, "Signed cookies")
-    notes.append_mark(home_dir, SESSION, first, "done")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, first, "done")
     done = merged(home_dir)
-    notes.append_mark(home_dir, SESSION, first, "reopen")
-    notes.append_mark(home_dir, SESSION, second, "forget")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, first, "reopen")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, second, "forget")
 
     assert done == [("Port 5433", True, "person"), ("Signed cookies", False, "person")]
     assert merged(home_dir) == [("Port 5433", False, "person")]
@@ -57,7 +64,7 @@ def test_lines_that_are_not_ours_add_nothing(home_dir: str) -> None:
     write(home_dir, 1.0, done=["x"], forget={"x": 1})
     for at in (0, 1e11, "soon", 0.5, 1e11 - 1):
         write(home_dir, at, add={"kind": "keep", "text": f"at {at}"})
-    record = notes.merge_notes_into(home_dir, ledger.Ledger(SESSION))
+    record = notes.merge_notes_into_ledger(home_dir, ledger.Ledger(SESSION))
 
     told = [note["at"] for note in record.notes.values()]
     assert [bool(at) for at in told] == [False, False, False, True, True]
@@ -68,8 +75,38 @@ def test_a_message_can_be_forgotten_too(home_dir: str) -> None:
     record = ledger.Ledger(SESSION)
     for text in ("a secret", "a wish"):
         ledger.add_message(record, text, "2026-01-01T00:00:00Z", "prompt")
-    notes.append_mark(home_dir, SESSION, record.messages[0]["id"], "forget")
+    notes.append_done_reopen_or_forget(home_dir, SESSION, record.messages[0]["id"], "forget")
 
-    assert [message["text"] for message in notes.merge_notes_into(home_dir, record).messages] == [
-        "a wish"
+    assert [
+        message["text"] for message in notes.merge_notes_into_ledger(home_dir, record).messages
+    ] == ["a wish"]
+
+
+def test_of_notes_four_megabytes_are_read(home_dir: str) -> None:
+    """A line that they end in the middle of is none."""
+    write(home_dir, 1.0, add={"kind": "keep", "text": "first"})
+    write(home_dir, 2.0, add={"kind": "keep", "text": "second"})
+    path = Path(paths.carry_session_dir(home_dir, SESSION), notes.FILE_NAME)
+    first, second = [line + b"\n" for line in path.read_bytes().splitlines()]
+    told = []
+    for more in (1, 2):
+        blanks = b"{}\n".rjust((4 << 20) - len(first) - len(second) + more)
+        path.write_bytes(first + blanks + second)
+        told.append([text for text, _, _ in merged(home_dir)])
+
+    assert told == [["first", "second"], ["first"]]
+
+
+def test_a_note_is_written_down_with_its_moment_to_the_millisecond(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what surrounds it; its id is what others name it by."""
+    monkeypatch.setattr(clock, "now_s", lambda: 1_767_225_600.123456)
+
+    item = notes.append_note(home_dir, SESSION, ledger.KEEP, " Port 5433\n")
+
+    path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
+    assert json.read_lines(path) == [
+        {"v": 1, "at": 1_767_225_600.123, "add": {"kind": "keep", "text": "Port 5433"}}
     ]
+    assert item == ledger.id_of_note_or_message("keep", "Port 5433")

@@ -46,7 +46,9 @@ def test_what_a_hook_had_no_time_for_is_read_now_and_kept(
     cut.cursor = {"offset": os.path.getsize(recorded.path), "print": "x"}
     ledger.save(home_dir, cut)
 
-    record = session_record.read_whole_ledger(home_dir, session_record.session_by_id(ID))
+    record = session_record.bring_whole_ledger_up_to_date(
+        home_dir, session_record.session_by_id(ID)
+    )
 
     assert [message["text"] for message in record.messages] == ["Never touch billing."]
     assert record.unread_bytes == 0
@@ -66,6 +68,6 @@ def test_a_checkpoint_on_demand_says_where_it_is_and_what_is_missing(
     saved = Path(document["path"]).read_text(encoding="utf-8")
     assert "Never touch billing." in saved
     assert "- tokens in use: 20," in saved
-    assert session_record.saved_checkpoint_text(document) == "\n".join(
+    assert session_record.checkpoint_path_and_unkept_text(document) == "\n".join(
         [document["path"], "not kept: /home/dev/other/plan.md: No such file or directory"]
     )

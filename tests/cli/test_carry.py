@@ -179,7 +179,7 @@ def test_a_session_without_a_link_gets_the_unfinished_one_of_its_project(
 ) -> None:
     """A session that was just begun has nothing of its own to show."""
     brimline("carry", "show")
-    links.note_or_drop_unfinished(home_dir, project_dir, ledger.load(home_dir, SESSION))
+    links.note_or_drop_unfinished_session(home_dir, project_dir, ledger.load(home_dir, SESSION))
     monkeypatch.setenv("CLAUDE_CODE_SESSION_ID", OTHER)
 
     assert "Write the regression test" in brimline("carry", "card").out

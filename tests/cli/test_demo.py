@@ -14,6 +14,7 @@ from rich.console import Console
 from brimline.cli import demo
 from brimline.fast import policy
 from brimline.gauge import reading
+from brimline.state.history import read_spool
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
         if isinstance(block, dict) and block["type"] == "tool_result"
     ]
     assert max(lengths) == 7_500
+    events = [each["event"] for each in read_spool(player.home_dir, player.session.session_id)]
+    assert (events[0], events.count("SessionStart")) == ("SessionStart", 2)
+    assert events.count("PostCompact") == 1
 
 
 def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
@@ -95,7 +99,7 @@ def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:
     for tokens in (None, 2_000, 100_000, 166_000, 260_000):
         if tokens:
             player.session.reply(tokens, output_tokens=0)
-        found = reading.measure(player.session.path, state, rules)
+        found = reading.measure_session(player.session.path, state, rules)
         bars.append(str(demo._window_bar(found)))
 
     assert [len(bar[:50].rstrip()) for bar in bars] == [50] * 5

@@ -66,7 +66,7 @@ def check_pane(shown: str, report: dict[str, Any]) -> None:
     """The pane has the figures of `status`, in its words."""
     assert wording.in_use_text(report) in shown
     assert wording.next_request_text(report) in shown
-    assert f"{wording.ending_text(report)}, {wording.margin_left_text(report)}" in shown
+    assert f"{wording.ending_at_text(report)}, {wording.margin_left_text(report)}" in shown
     assert wording.requests_left_text(report) in shown
     assert f"What the {report['occupancy_tokens']:,} tokens are" in shown
 
@@ -104,7 +104,7 @@ def test_every_door_shows_the_same_figures(
         ]
         page = tmp_path / "page.html"
         assert installed.command("report", transcript.stem, "-o", str(page)).returncode == 0
-        assert wording.headline(report) in html.unescape(page.read_text(encoding="utf-8"))
+        assert wording.status_sentence(report) in html.unescape(page.read_text(encoding="utf-8"))
 
         live.say("more", "ANSWER-TWO")
         shown = pane_of(live.wait_for("What the 131,313 tokens are"))

@@ -118,4 +118,7 @@ def test_an_input_is_written_with_the_name_of_each_value() -> None:
     """Texts of several lines under it, all others behind it."""
     value = {"path": "a.py", "edits": [{"old": "x\ny", "all": True}], "count": 0}
 
-    assert cold.input_text(value) == "path: a.py\nedits.0.old:\nx\ny\nedits.0.all: True\ncount: 0"
+    assert (
+        cold.stored_input_text(value)
+        == "path: a.py\nedits.0.old:\nx\ny\nedits.0.all: True\ncount: 0"
+    )

@@ -110,9 +110,7 @@ def test_what_will_not_change_is_drafted_once() -> None:
 def test_layers_are_named_by_their_numbers_and_only_a_preview_may_become_shorter() -> None:
     """In the order in which a block is offered to them."""
     assert [layer.number for layer in layers.layers_with_numbers((1, 2, 4, 9))] == [2, 1, 4]
-    finals = [
-        layers.is_never_shortened_further(StandIn(number, {}, "k", 1.0)) for number in (1, 2, 4, 5)
-    ]
+    finals = [layers.is_stand_in_final(StandIn(number, {}, "k", 1.0)) for number in (1, 2, 4, 5)]
     assert finals == [False, True, True, True]
 
 

@@ -15,7 +15,7 @@ def last_of_results(talk: Talk, count: int = 1) -> Any:
     """The step in which each of the first results came or was last referred to."""
     found = blocks.read_blocks(talk.body()) or []
     clock = Clock()
-    clock.follow_conversation(found)
+    clock.note_references_in_conversation(found)
     results = [block for block in found if block.kind == blocks.RESULT]
     steps = [clock.last_step_referring_to(block) for block in results[:count]]
     return steps if count > 1 else steps[0]
@@ -68,7 +68,7 @@ def test_what_a_call_wrote_counts_by_its_age() -> None:
     talk.step("Grep", {"pattern": "a_new_name"}, "none")
     found = blocks.read_blocks(talk.body()) or []
     clock = Clock()
-    clock.follow_conversation(found)
+    clock.note_references_in_conversation(found)
     calls = [block for block in found if block.kind == blocks.CALL]
 
     assert clock.last_step_referring_to(calls[0]) == 0
@@ -81,7 +81,7 @@ def test_a_file_was_changed_if_an_edit_named_it_by_the_whole_path_or_its_end() -
     talk.read("/src/read.py")
     talk.step("Edit", {"file_path": "/src/edited.py", "old_string": "a", "new_string": "b"}, "ok")
     clock = Clock()
-    clock.follow_conversation(blocks.read_blocks(talk.body()) or [])
+    clock.note_references_in_conversation(blocks.read_blocks(talk.body()) or [])
 
     names = ("/src/edited.py", "src/edited.py", "./edited.py", "dited.py", "/src/read.py")
     assert [clock.was_file_changed(name) for name in names] == [True, True, True, False, False]
@@ -93,11 +93,11 @@ def test_another_beginning_is_another_conversation() -> None:
     first.step("Edit", {"file_path": "/src/a.py", "old_string": "a", "new_string": "b"}, "ok")
     other.idle(1)
     clock = Clock()
-    clock.follow_conversation(blocks.read_blocks(first.body()) or [])
+    clock.note_references_in_conversation(blocks.read_blocks(first.body()) or [])
     first.idle(2)
-    clock.follow_conversation(blocks.read_blocks(first.body()) or [])
+    clock.note_references_in_conversation(blocks.read_blocks(first.body()) or [])
     went_on = clock.was_file_changed("/src/a.py")
-    clock.follow_conversation(blocks.read_blocks(other.body()) or [])
+    clock.note_references_in_conversation(blocks.read_blocks(other.body()) or [])
 
     assert went_on
     assert not clock.was_file_changed("/src/a.py")
@@ -110,6 +110,6 @@ def test_a_call_whose_path_is_none_names_no_file(path: Any) -> None:
     talk.step("Edit", {"file_path": path, "old_string": "a", "new_string": "b"}, "failed")
     clock = Clock()
 
-    clock.follow_conversation(blocks.read_blocks(talk.body()) or [])
+    clock.note_references_in_conversation(blocks.read_blocks(talk.body()) or [])
 
     assert clock.changed == set()

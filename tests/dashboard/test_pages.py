@@ -285,7 +285,7 @@ def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_en
         lines.append(pages.headline_sentence_of_story(told))
 
     document = told.now.document()
-    assert lines == [wording.headline(document), wording.farewell(document)]
+    assert lines == [wording.status_sentence(document), wording.end_sentence(document)]
     assert lines[0] != lines[1]
 
 

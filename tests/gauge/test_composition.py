@@ -19,7 +19,7 @@ from brimline.gauge.composition import (
     Injections,
     Ledger,
     Share,
-    compose_entries,
+    composition_of,
     estimate_piece_tokens,
     first_request_shares,
     growth_shares,
@@ -40,7 +40,7 @@ thorough = settings(max_examples=120)
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = compose_entries(pieces.entries(session.path))
+    found = composition_of(pieces.entries(session.path))
     check_sums(found)
     return found
 
@@ -90,7 +90,7 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = compose_entries(pieces.entries(str(path)))
+    found = composition_of(pieces.entries(str(path)))
 
     occupancies = scan_session(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
@@ -362,7 +362,7 @@ def test_texts_of_more_than_5000_tokens_tell_how_they_count(
     ledger = Ledger()
     ledger.estimated_tokens, ledger.measured_tokens = estimated, measured
 
-    assert ledger.measured_per_estimated() == factor
+    assert ledger.ratio_of_measured_to_estimated() == factor
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_a_text_that_was_injected_counts_once() -> None:
     client = Piece("client", 8, "todo")
     counted = Injections()
     for pieces_ in ([first, client], [first, second, Piece("user", 5)]):
-        counted.count_injected([Share(piece, piece.kind, 10) for piece in pieces_])
+        counted.count_new_injections([Share(piece, piece.kind, 10) for piece in pieces_])
 
     hook, todo = Injection("hook", "Stop"), Injection("client", "todo")
     assert counted.times == {hook: 2, todo: 1}

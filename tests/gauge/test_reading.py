@@ -12,7 +12,7 @@ from tests.guard.dialogue import SILENT
 from brimline import clock, models
 from brimline.fast import io
 from brimline.fast.policy import Policy
-from brimline.gauge.reading import Reading, make_reading, measure
+from brimline.gauge.reading import Reading, make_reading, measure_session
 from brimline.settings.values import defaults
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
@@ -159,15 +159,15 @@ def test_a_request_that_the_file_does_not_hold_yet_counts_for_the_speed(
     state = SessionState(home_dir, session.session_id)
     shown = Snapshot(at=session.now + 5, occupancy_tokens=140_000)
 
-    early = measure(session.path, state, _policy(), snapshot=shown)
+    early = measure_session(session.path, state, _policy(), snapshot=shown)
     session.reply(140_000)
-    late = measure(session.path, state, _policy(), snapshot=shown)
+    late = measure_session(session.path, state, _policy(), snapshot=shown)
 
     assert early.history == late.history == [50_000, 51_000, 140_000]
     assert (early.tier, early.raised) == (late.tier, late.raised) == (3, True)
     quiet = Reading(late.window, late.compaction, late.known_model)
     quiet.transcript, quiet.history = session.path, [51_000, 150_000]
-    quiet.fetch_history()
+    quiet.read_earlier_occupancies()
     assert quiet.history == [50_000, 51_000, 140_000, 150_000]
 
 
@@ -188,7 +188,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
     known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
-    measure(session.path, SessionState(home_dir, session.session_id), known)
+    measure_session(session.path, SessionState(home_dir, session.session_id), known)
     assert SessionState(home_dir, session.session_id).largest_number_after_prefix(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
     session.compact(900_000)
@@ -220,7 +220,7 @@ def _reading(
 
 
 def _measured(session: SessionBuilder, home_dir: str) -> Reading:
-    return measure(session.path, SessionState(home_dir, session.session_id), _policy())
+    return measure_session(session.path, SessionState(home_dir, session.session_id), _policy())
 
 
 @pytest.mark.row("S1-02")

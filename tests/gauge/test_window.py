@@ -14,7 +14,7 @@ from brimline import models
 from brimline.fast.policy import Policy
 from brimline.gauge import window as brim
 from brimline.gauge.reading import Reading
-from brimline.gauge.window import CompactionPoint, Window, resolve_compaction, resolve_window
+from brimline.gauge.window import CompactionPoint, Window, resolve_compaction_point, resolve_window
 
 SONNET = "claude-sonnet-4-5-20250929"
 OPUS = "claude-opus-5"
@@ -93,7 +93,7 @@ def test_from_where_on_an_unused_session_is_compacted(
     client: dict[str, Any], version: str | None, tokens: int | None
 ) -> None:
     """As the client's settings say; older clients, and unknown ones, do not do it."""
-    assert brim.idle_tokens(client, version) == tokens
+    assert brim.idle_compaction_tokens(client, version) == tokens
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,16 @@ def test_fuller_is_no_lower_tier(one: float, other: float, ladder: list[float], 
     """No gaps, no way back on the way up, and the order of the thresholds does not matter."""
     calm, full = sorted((one, other), reverse=unit in {"to_compaction", "remaining"})
 
-    calmer, fuller = brim.tier_of(calm, ladder, unit), brim.tier_of(full, ladder, unit)
+    calmer, fuller = (
+        brim.tier_at_position(calm, ladder, unit),
+        brim.tier_at_position(full, ladder, unit),
+    )
 
     assert calmer is not None
     assert fuller is not None
     assert 0 <= calmer <= fuller <= len(ladder)
-    assert fuller == brim.tier_of(full, ladder[::-1], unit)
-    assert brim.tier_of(None, ladder, unit) is None
+    assert fuller == brim.tier_at_position(full, ladder[::-1], unit)
+    assert brim.tier_at_position(None, ladder, unit) is None
 
 
 @pytest.mark.row("S4-19")
@@ -232,9 +235,9 @@ def test_a_tier_is_left_past_the_slack(
     unit: str, ladder: list[float], stays: float, left: float
 ) -> None:
     """Two points of the window, whatever the unit; a tier that is gone is left."""
-    assert not brim.has_left_tier(stays, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left_tier(left, 2, ladder, unit, 2, 200_000)
-    assert brim.has_left_tier(stays, 3, ladder, unit, 2, 200_000)
+    assert not brim.is_position_clearly_below_tier(stays, 2, ladder, unit, 2, 200_000)
+    assert brim.is_position_clearly_below_tier(left, 2, ladder, unit, 2, 200_000)
+    assert brim.is_position_clearly_below_tier(stays, 3, ladder, unit, 2, 200_000)
 
 
 def _window(**known: Any) -> Window:
@@ -260,7 +263,7 @@ def _resolve(**facts: Any) -> CompactionPoint:
     values = {"compaction_tokens": facts["configured"]}
     policy = Policy(values, facts["client"], [], learned=learned)
     model, remaining = models.lookup_model(facts["model"]), facts.get("remaining_percent")
-    return resolve_compaction(policy, facts["window"], model, facts["version"], remaining)
+    return resolve_compaction_point(policy, facts["window"], model, facts["version"], remaining)
 
 
 @pytest.mark.parametrize(
@@ -304,7 +307,7 @@ def test_an_idle_session_is_compacted_by_newer_clients(
     client: dict[str, Any], version: str, tokens: int | None
 ) -> None:
     """From 200,000 tokens on, or as the user says, but not below 100,000."""
-    assert brim.idle_tokens(client, version) == tokens
+    assert brim.idle_compaction_tokens(client, version) == tokens
 
 
 def _brim_of(window: int = 200_000, version: str = "2.1.42", **known: Any) -> CompactionPoint:
@@ -388,12 +391,12 @@ def test_a_learned_point_is_kept_by_its_settings_and_ending() -> None:
 )
 def test_a_threshold_belongs_to_its_tier(at: float | None, unit: str, tier: int | None) -> None:
     """From whichever side it is reached."""
-    assert brim.tier_of(at, [50, 70], unit) == tier
+    assert brim.tier_at_position(at, [50, 70], unit) == tier
 
 
 def test_an_ending_of_another_version_is_a_compaction() -> None:
     """As far as words go."""
-    assert brim.goal_text_of_ending("new") == "compaction"
+    assert brim.word_for_ending("new") == "compaction"
     assert brim.ending_at_text("stop", 1_000) == "the client ends the session at about 1,000"
     assert brim.ending_at_text(None, 1_000) == "compaction expected at 1,000"
     point = CompactionPoint(5, "x", 9)
@@ -418,9 +421,9 @@ def _at(occupancy: int | None = 80_000, projected: int | None = 110_000, **known
 )
 def test_a_reading_has_a_place_in_every_unit(unit: str, position: float) -> None:
     """By what is in use, or by what the next request will hold; unknown without either."""
-    assert brim.position_in_unit(_at(), unit) == position
-    assert brim.position_in_unit(_at(occupancy=None), unit) is None
-    assert brim.position_in_unit(_at(projected=None), unit) is None
+    assert brim.reading_position_in_unit(_at(), unit) == position
+    assert brim.reading_position_in_unit(_at(occupancy=None), unit) is None
+    assert brim.reading_position_in_unit(_at(projected=None), unit) is None
 
 
 @pytest.mark.parametrize(
@@ -437,7 +440,7 @@ def test_a_tier_begins_at_so_many_tokens(
     thresholds: list[float], unit: str, level: int, tokens: int
 ) -> None:
     """In whichever order its threshold is written."""
-    assert brim.tokens_at_tier(_at(), level, thresholds, unit) == tokens
+    assert brim.tokens_tier_begins_at(_at(), level, thresholds, unit) == tokens
 
 
 @pytest.mark.parametrize(
@@ -472,4 +475,4 @@ def test_a_calm_reading_past_the_brim_is_not_raised() -> None:
 @pytest.mark.parametrize(("tier", "tokens"), [(0, 9_500), (1, 10_000)])
 def test_growth_below_so_many_tokens_raises_no_tier(tier: int, tokens: int) -> None:
     """A sixth of the way that is left, or the points that the setting says."""
-    assert brim.steep_tokens(_at(tier=tier), 5) == tokens
+    assert brim.tokens_raising_tier(_at(tier=tier), 5) == tokens

@@ -75,12 +75,12 @@ def test_a_row_says_what_there_is_to_know(
 def test_where_a_session_stands_is_a_sentence() -> None:
     """With the requests that are left, else the tokens; before a measurement it says so."""
     begins = "120,000 of 200,000 tokens in use; compaction expected at 167,000: "
-    assert wording.headline(DOCUMENT) == f"{begins}{wording.requests_left_text(DOCUMENT)}."
+    assert wording.status_sentence(DOCUMENT) == f"{begins}{wording.requests_left_text(DOCUMENT)}."
     without = DOCUMENT | {"forecast_ops_high": None}
-    assert wording.headline(without) == f"{begins}{wording.margin_left_text(DOCUMENT)}."
+    assert wording.status_sentence(without) == f"{begins}{wording.margin_left_text(DOCUMENT)}."
     for nothing in (None, UNMEASURED):
-        assert wording.headline(nothing).startswith("Unknown: no model request")
-    assert wording.farewell(UNMEASURED).startswith("It ended before a model request")
+        assert wording.status_sentence(nothing).startswith("Unknown: no model request")
+    assert wording.end_sentence(UNMEASURED).startswith("It ended before a model request")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_where_a_session_stands_is_a_sentence() -> None:
 )
 def test_a_session_that_ended_is_told_from_the_brim(tokens: int, end: str) -> None:
     """On which side it was."""
-    assert wording.farewell(DOCUMENT | {"occupancy_tokens": tokens}).endswith(f" in use, {end}")
+    assert wording.end_sentence(DOCUMENT | {"occupancy_tokens": tokens}).endswith(f" in use, {end}")
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_status_line_leaves_out_what_is_unknown() -> None:
 )
 def test_tokens_in_short_have_three_digits(tokens: int, text: str) -> None:
     """Thousands and millions by a letter."""
-    assert wording.short_count(tokens) == text
+    assert wording.short_token_count_text(tokens) == text
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_the_last_of_several_tiers_is_red(level: int, last: int, colour: str) ->
 
 def test_a_tier_that_was_entered_fits_above_the_prompt() -> None:
     """With what is left to the brim."""
-    entered = wording.tier_entry_notice(DOCUMENT | {"tier": 3})
+    entered = wording.tier_entry_notice_text(DOCUMENT | {"tier": 3})
     assert entered == "brimline: 45,500 tokens to compaction; from here on tier L3"
-    past = wording.tier_entry_notice(DOCUMENT | {"tier": 3, "margin_tokens": -9})
+    past = wording.tier_entry_notice_text(DOCUMENT | {"tier": 3, "margin_tokens": -9})
     assert past.startswith("brimline: 0 tokens to compaction;")
 
 

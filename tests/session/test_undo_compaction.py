@@ -285,7 +285,7 @@ def test_how_full_it_is_is_read_from_the_file_again(
     rewrite(session)
 
     policy = config.current_policy(session.home_dir, session.cwd)
-    status = session_status.read_status(session.path, session.home_dir, policy)
+    status = session_status.read_status_document(session.path, session.home_dir, policy)
     last = usage.read_tail(session.path).usage
     assert last is not None
     assert status["measured_by"] == "transcript"

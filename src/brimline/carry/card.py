@@ -61,7 +61,7 @@ def summary_instructions(ledger: Ledger, own: str = "") -> str:
         return general[: most - 1] + "…"
     title = "Take over word for word:"
     room = min(_NOTES_CHARACTERS, most - len(f"{general}\n\n{title}"))
-    notes = _fitting(_open_note_lines(ledger), room)
+    notes = _lines_that_fit(_open_note_lines(ledger), room)
     return "\n\n".join([general, "\n".join([title, *notes])]) if notes else general
 
 
@@ -87,17 +87,17 @@ def card_text(
     opening = OPENING + (_OUTDATED if outdated else "") + (_INCOMPLETE if incomplete else "")
     if ledger.unread_bytes:
         opening += _UNREAD.format(max(1, ledger.unread_bytes / 1_000_000))
-    notes = _section("Notes", _fitting(_open_note_lines(ledger), _NOTES_CHARACTERS))
+    notes = _section("Notes", _lines_that_fit(_open_note_lines(ledger), _NOTES_CHARACTERS))
     kept = _section("Pinned in the budget", _pinned_budget_lines(pinned))
     rules = _section("Rules that are always in force", _marked_rule_lines(marked_rules))
     fixed = opening + notes + kept + rules
-    state = _state_section(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
+    state = _work_state_section(ledger, min(_STATE_CHARACTERS, budget - len(fixed)))
     room = min(_MESSAGES_CHARACTERS, budget - len(fixed) - len(state))
     messages = _messages_section(ledger, room)
     return fixed + state + messages if len(fixed) > len(opening) or state or messages else ""
 
 
-def card_text_after_moving_out(
+def card_text_after_lossless_compaction(
     ledger: Ledger, moved: Mapping[str, Any], *, pinned: Sequence[Sequence[str]] = ()
 ) -> str:
     """What the model gets after a compaction without a model, which leaves all that was said.
@@ -115,8 +115,8 @@ def card_text_after_moving_out(
     )
     reading = "Read a file again before you edit it: the client no longer counts it as read."
     unseen = [
-        *_fitting(_pinned_budget_lines(pinned), _PINNED_CHARACTERS),
-        *_fitting(_open_note_lines(ledger, "person"), _NOTES_CHARACTERS),
+        *_lines_that_fit(_pinned_budget_lines(pinned), _PINNED_CHARACTERS),
+        *_lines_that_fit(_open_note_lines(ledger, "person"), _NOTES_CHARACTERS),
     ]
     return "\n".join([opening, reading, *(["Still in force:", *unseen] if unseen else [])])
 
@@ -139,7 +139,8 @@ def _pinned_budget_lines(pinned: Sequence[Sequence[str]]) -> list[str]:
     """Of each compartment the newest, as far as its room goes; how many more is said."""
     lines = []
     for texts in pinned:
-        shown = _fitting([f"- {flatten(clean(text), 300)}" for text in texts], _PINNED_CHARACTERS)
+        bullets = [f"- {flatten(clean(text), 300)}" for text in texts]
+        shown = _lines_that_fit(bullets, _PINNED_CHARACTERS)
         left = len(texts) - len(shown)
         lines += [*shown, f"- [{left} more: `context_budget` lists them]"] if left else shown
     return lines
@@ -157,23 +158,24 @@ def _marked_rule_lines(marked_rules: Sequence[Sequence[str]]) -> list[str]:
     return [f"- {files.count(file)} marked in {flatten(file)}" for file in dict.fromkeys(files)]
 
 
-def _state_section(ledger: Ledger, room: int) -> str:
+def _work_state_section(ledger: Ledger, room: int) -> str:
     """Tasks, plan, git, checks, files, commands: what comes last gives way first."""
     worked = list(dict.fromkeys(_command_bullet(line) for line, _ in reversed(ledger.worked)))[:3]
     repeated = [
         line for line in dict.fromkeys(_repeated_command_lines(ledger)) if line not in worked
     ]
+    changed = _lines_that_fit(_file_lines(ledger.changed, ledger), 500)
     ran_too = "- their files, commits and task updates are not listed here"
     parts = [
         _section("Subagents ran too", [ran_too] if ledger.subagents else []),
-        _section("Tasks", _fitting(_task_lines(ledger), 600)),
+        _section("Tasks", _lines_that_fit(_task_lines(ledger), 600)),
         _section("Plan written last", [f"- {flatten(ledger.plan)}"] if ledger.plan else []),
-        _section("Git", _fitting(_git_lines(ledger), 450)),
-        _section("Checks, the last result of each", _fitting(_check_lines(ledger), 500)),
-        _section("Files changed, latest first", _fitting(_file_lines(ledger.changed, ledger), 500)),
+        _section("Git", _lines_that_fit(_git_lines(ledger), 450)),
+        _section("Checks, the last result of each", _lines_that_fit(_check_lines(ledger), 500)),
+        _section("Files changed, latest first", changed),
         _section("Worked after a similar command had failed", worked),
         _section("Commands that ran more than once without an error", repeated[:8]),
-        _section("Files read lately", _fitting(_file_lines(ledger.read, ledger), 300)),
+        _section("Files read lately", _lines_that_fit(_file_lines(ledger.read, ledger), 300)),
     ]
     kept = ""
     for part in parts:
@@ -305,7 +307,7 @@ def _section(title: str, lines: list[str]) -> str:
     return f"\n\n{title}:\n" + "\n".join(lines) if lines else ""
 
 
-def _fitting(lines: list[str], room: int) -> list[str]:
+def _lines_that_fit(lines: list[str], room: int) -> list[str]:
     """The first lines that fit."""
     kept = []
     for line in lines:

@@ -31,7 +31,7 @@ _TRIES = 2
 _MOMENT_CHARACTERS = 30
 
 
-def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
+def save_and_verify(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
     home_dir: str,
     record: ledger.Ledger,
     *,
@@ -80,7 +80,7 @@ def save(  # noqa: PLR0913 - what a checkpoint is of, beside the ledger
             }
             for name, text in texts.items():
                 write(f"{folder}/{name}", text.encode("utf-8", "replace"))
-            problem = _why_unsaved(home_dir, folder, texts, kept)
+            problem = _why_not_as_written(home_dir, folder, texts, kept)
         except (OSError, StoreError) as error:
             problem = getattr(error, "strerror", None) or str(error)
         if not problem:
@@ -104,9 +104,9 @@ def compaction_refusal_text(error: StateError) -> str:
 
 def checkpoint_markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
     """The checkpoint for a person: all that is recorded, messages in full."""
-    lines = [f"# Checkpoint of session {document['session']}", "", *_circumstance_lines(document)]
+    lines = [f"# Checkpoint of session {document['session']}", "", *_when_why_where_lines(document)]
     sections = _section_entries_by_title(record)
-    sections["Messages of the user"] = [_message_text(message) for message in record.messages]
+    sections["Messages of the user"] = [_message_entry_text(message) for message in record.messages]
     sections["Kept files"] = [
         _bullet("", f"{file['path']}: {file['key'] or file['problem']}")
         for file in document["files"]
@@ -117,7 +117,7 @@ def checkpoint_markdown(document: dict[str, Any], record: ledger.Ledger) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _circumstance_lines(document: dict[str, Any]) -> list[str]:
+def _when_why_where_lines(document: dict[str, Any]) -> list[str]:
     """When, why and where it was saved."""
     moment = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(document["at"]))
     lines = [
@@ -157,7 +157,7 @@ def _bullet(label: str, text: Any) -> str:
     return f"- {label}{flatten(str(text), ledger.PASTE_CHARACTERS)}"
 
 
-def _message_text(message: dict[str, Any]) -> str:
+def _message_entry_text(message: dict[str, Any]) -> str:
     """A message as it was written; one of several lines as a quotation."""
     text, end = message["text"], card.paste_size_text(message)
     at = flatten(str(message["at"] or ""), _MOMENT_CHARACTERS)
@@ -193,7 +193,7 @@ def _is_link_out_of_project(path: str, project_dir: str) -> bool:
     return inside and not os.path.realpath(path).startswith(os.path.realpath(project_dir) + os.sep)
 
 
-def _why_unsaved(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:
+def _why_not_as_written(home_dir: str, folder: str, texts: dict[str, str], kept: list[Any]) -> str:
     """What is not on the disk as it was meant to be; empty where all is."""
     for name, text in texts.items():
         if io.read_file(f"{folder}/{name}") != text.encode("utf-8", "replace"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from brimline import shell
-from brimline.carry.ledger import put_last
+from brimline.carry.ledger import put_last_and_drop_oldest
 from brimline.masking import clean
 
 TYPE_CHECKING = False
@@ -91,7 +91,8 @@ def note_run(ledger: Ledger, command: str, output: str, at: str | None, *, faile
         return
     checks = [place for place, step in enumerate(steps) if _is_check(step)]
     for place in checks:
-        _note_check(ledger, steps, place, _step_result(steps, place, output, failed=failed), output)
+        result = _step_result_by_exit(steps, place, output, failed=failed)
+        _note_check(ledger, steps, place, result, output)
     line = command[:_LONGEST_COMMAND]
     if not failed:
         _note_commits_and_prs(ledger, steps, output)
@@ -134,7 +135,7 @@ def _is_runner_asked_to_check(program: str, words: Sequence[str]) -> bool:
     return any(word != "ci" or program not in _INSTALLERS for word in verbs)
 
 
-def _step_result(steps: list[shell.Command], at: int, output: str, *, failed: bool) -> str:
+def _step_result_by_exit(steps: list[shell.Command], at: int, output: str, *, failed: bool) -> str:
     """How one step of a command line went, as far as the exit of the line tells.
 
     The line ends with the exit of its last list. That of a list tied by `&&` is nought if every
@@ -165,13 +166,13 @@ def _note_check(
     alone = len(folders) == at and all(step.operator == "|" for step in steps[at:-1])
     if result != PASSED and alone:
         # What the line ended with is this check's own, if only for the end of a pipe.
-        check["end"] = _last_line_if_telling(output)
+        check["end"] = _last_output_line_if_meaningful(output)
     words = [word for word in steps[at].words if not word.startswith("-")]
     key = "\0".join([*folders, " ".join(words)])
-    put_last(ledger.checks, key, check, _MOST_CHECKS)
+    put_last_and_drop_oldest(ledger.checks, key, check, _MOST_CHECKS)
 
 
-def _last_line_if_telling(output: str) -> str:
+def _last_output_line_if_meaningful(output: str) -> str:
     end = output.rstrip()[-_LONGEST_COMMAND:].rpartition("\n")[2].strip()
     return "" if end == _NO_OUTPUT or _NO_ENDING.match(end) else clean(end)
 
@@ -184,7 +185,7 @@ def _note_successful_command(
     if not operators.isdisjoint(("||", "&")):
         return  # nobody knows which of its commands the exit is of
     if not checks and "|" not in operators:
-        _note_worked_after_failure(ledger, line)
+        _note_success_after_similar_failure(ledger, line)
     # Checks have lines of their own, and what only looked is not worth one.
     programs = [step.program for place, step in enumerate(steps) if place not in checks]
     if not _LOOKING.issuperset(programs):
@@ -196,10 +197,10 @@ def _note_command(ledger: Ledger, line: str, at: str | None, *, background: bool
     shape = _VARIABLE.sub("#", line)
     first = ledger.commands.get(shape, {}).get("first", at)
     command = {"line": line, "first": first, "last": at, "background": background}
-    put_last(ledger.commands, shape, command, _MOST_COMMANDS)
+    put_last_and_drop_oldest(ledger.commands, shape, command, _MOST_COMMANDS)
 
 
-def _note_worked_after_failure(ledger: Ledger, line: str) -> None:
+def _note_success_after_similar_failure(ledger: Ledger, line: str) -> None:
     """Keep a command that succeeded soon after one that is much like it had failed."""
     words = set(line.split())
     for before in ledger.failed:

@@ -36,7 +36,7 @@ def append_session_line(record: Ledger, project_dir: str, daily_note: str) -> st
         return None
     note = _todays_note_path(os.path.expanduser(daily_note))
     mark = f"%% brimline {record.session} %%"
-    before = _read_note(note)
+    before = _note_text_or_empty(note)
     if mark in before:
         return note
     line = f"- {time.strftime('%H:%M')} {_session_line_text(record, project_dir)} {mark}\n"
@@ -84,7 +84,7 @@ def _obsidian_path_format(vault: str) -> str:
     return f"{folder.replace('%', '%%')}/{form}"
 
 
-def _read_note(note: str) -> str:
+def _note_text_or_empty(note: str) -> str:
     try:
         return io.read_file(note, _LARGEST_NOTE_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:

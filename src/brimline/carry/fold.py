@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import clienttools
 from brimline.carry import commands
-from brimline.carry.ledger import DECIDE, KEEP, Ledger, add_message, add_note, is_paste, put_last
+from brimline.carry.ledger import (
+    DECIDE,
+    KEEP,
+    Ledger,
+    add_message,
+    add_note,
+    is_paste,
+    put_last_and_drop_oldest,
+)
 from brimline.fast import paths
 from brimline.foreign import flatten
 from brimline.masking import clean
@@ -84,18 +92,18 @@ def fold_new_rows(
         if start >= size:
             return False
         if most_bytes is not None and size - start > most_bytes:
-            start = _skip_to_line_after(file, ledger, start, size - most_bytes)
+            start = _skip_noting_unread_bytes(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_lines(ledger, read.lines(file, size - start), start, until)
+        end = _fold_lines_until(ledger, read.lines(file, size - start), start, until)
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
 
-def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: float) -> int:
+def _fold_lines_until(ledger: Ledger, lines: Iterable[read.Line], start: int, until: float) -> int:
     """Take in line after line; returns where the last of them ends."""
     end = start
     for line in lines:
-        rows = _rows_worth_folding(line)
+        rows = _rows_of_line_worth_folding(line)
         if not line.is_ended and line.part is None and not rows:
             break  # still being written
         for fields in rows:
@@ -106,7 +114,7 @@ def _fold_lines(ledger: Ledger, lines: Iterable[read.Line], start: int, until: f
     return end
 
 
-def cursor_at_end(transcript: str | None) -> dict[str, Any]:
+def cursor_at_end_of_transcript(transcript: str | None) -> dict[str, Any]:
     """A cursor at the transcript's present end."""
     try:
         file = read.open_regular_file(transcript or "")
@@ -117,7 +125,7 @@ def cursor_at_end(transcript: str | None) -> dict[str, Any]:
         return {"offset": end, "print": _hash_of_bytes_before(file, end)}
 
 
-def _rows_worth_folding(line: read.Line) -> list[dict[str, Any]]:
+def _rows_of_line_worth_folding(line: read.Line) -> list[dict[str, Any]]:
     """The rows on a line that may tell something; most lines are not even parsed."""
     raw = line.raw
     is_other = raw.startswith(_REQUEST_COPIES) or row.SIDECHAIN_MARK in raw
@@ -162,11 +170,11 @@ def _keep_calls_until_answered(ledger: Ledger, fields: dict[str, Any], _at: str 
             for name, value in call.arguments.items()
             if name in _CALL_FIELDS
         }
-        put_last(ledger.calls, call.id, [call.name, arguments], _MOST_CALLS)
+        put_last_and_drop_oldest(ledger.calls, call.id, [call.name, arguments], _MOST_CALLS)
 
 
 def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.user_message(fields), at)
+    _keep_message_and_notes(ledger, words.user_message(fields), at)
     for result in row.main_thread_results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
@@ -174,7 +182,7 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message(ledger, words.user_message(fields), at)
+    _keep_message_and_notes(ledger, words.user_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
 
@@ -184,7 +192,7 @@ def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> N
     operation, text = row.queue_operation_and_text(fields)
     said = words.without_added_text(text)
     if operation == "enqueue" and not said.startswith("/"):
-        kept = _keep_message(ledger, said, at, "queued")
+        kept = _keep_message_and_notes(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]
     elif operation == "popAll" and ledger.messages:
         last = ledger.messages[-1]
@@ -201,9 +209,9 @@ _BY_KIND = {
 }
 
 
-def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
+def _keep_message_and_notes(ledger: Ledger, text: str, at: str | None, kind: str = "prompt") -> str:
     """Keep a message of the user, and the notes marked in it; returns what was kept."""
-    text = clean(_take_marked_notes_out(ledger, text, at))
+    text = clean(_text_after_keeping_marked_notes(ledger, text, at))
     # The client sends what waited in its queue as prompts, several as one.
     is_repeated = kind != "queued" and (
         text in ledger.queued or all(part in ledger.queued for part in text.split("\n"))
@@ -213,7 +221,7 @@ def _keep_message(ledger: Ledger, text: str, at: str | None, kind: str = "prompt
     return text
 
 
-def _take_marked_notes_out(ledger: Ledger, text: str, at: str | None) -> str:
+def _text_after_keeping_marked_notes(ledger: Ledger, text: str, at: str | None) -> str:
     """Keep the notes that are marked in a message; returns what is left of it."""
     if "brim:" not in text.lower() or is_paste(text):
         return text
@@ -233,7 +241,7 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
     refusal = words.refusal_words(answer.tool, answer.result)
     reply = words.answer_words(answer.tool, answer.result)
     if refusal or reply:
-        kind = _refusal_label(answer) if refusal else "answer"
+        kind = _label_of_refused_call(answer) if refusal else "answer"
         add_message(ledger, refusal or reply, answer.at, kind)
         return
     take = _BY_TOOL.get(answer.tool)
@@ -242,7 +250,7 @@ def _fold_tool_answer(ledger: Ledger, answer: _Answer) -> None:
         take(ledger, answer)
 
 
-def _refusal_label(answer: _Answer) -> str:
+def _label_of_refused_call(answer: _Answer) -> str:
     command = flatten(clean(row.as_text(answer.arguments.get("command"))), _REFUSED_CHARACTERS)
     return f"refusing {answer.tool} `{command}`" if command else f"refusing {answer.tool}"
 
@@ -261,14 +269,14 @@ def _fold_bash_answer(ledger: Ledger, answer: _Answer) -> None:
 def _note_read_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of_call(answer.arguments))
     if path and path not in ledger.changed:
-        put_last(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
+        put_last_and_drop_oldest(ledger.read, path, ledger.read.get(path, 0) + 1, _MOST_PATHS)
 
 
 def _note_changed_file(ledger: Ledger, answer: _Answer) -> None:
     path = clean(clienttools.file_of_call(answer.arguments))
     if not path:
         return
-    put_last(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
+    put_last_and_drop_oldest(ledger.changed, path, ledger.changed.get(path, 0) + 1, _MOST_PATHS)
     ledger.read.pop(path, None)
     if "/plans/" in path and path.endswith(".md"):
         ledger.plan = path
@@ -358,7 +366,7 @@ def _offset_folded_up_to(file: BinaryIO, ledger: Ledger, size: int) -> int:
     return offset if _hash_of_bytes_before(file, offset) == ledger.cursor.get("print") else 0
 
 
-def _skip_to_line_after(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
+def _skip_noting_unread_bytes(file: BinaryIO, ledger: Ledger, start: int, target: int) -> int:
     """Go to the first line after a target, noting how much is passed over."""
     file.seek(target)
     reached = target + len(file.readline(read.LONGEST_PARSED_BYTES))

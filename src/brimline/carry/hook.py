@@ -45,16 +45,16 @@ def pre_compact(turn: Turn) -> Decision | None:
     from brimline.errors import StateError
     from brimline.fast import io
 
-    record = _current_ledger(turn)
+    record = _updated_ledger(turn)
     trigger = turn.event.trigger
     try:
-        _save_checkpoint(turn, record, trigger)
+        _save_checkpoint_of_ledger(turn, record, trigger)
         io.remove(f"{turn.state.folder}/{_INCOMPLETE}")
     except StateError as error:
         turn.attempt("PreCompact", _note_failed_checkpoint, turn, error)
         if trigger == "manual" and _claim_refusal_this_minute(turn):
             return Decision(permission="deny", reason=checkpoint.compaction_refusal_text(error))
-    return Decision(model_notes=(card.summary_instructions(record, _read_own_instructions_file()),))
+    return Decision(model_notes=(card.summary_instructions(record, _read_users_instructions()),))
 
 
 def session_start(turn: Turn) -> Decision | None:
@@ -72,10 +72,10 @@ def session_start(turn: Turn) -> Decision | None:
     if source == "compact":
         text = _make_card_text(turn)
     elif source == "clear":
-        text = links.link_and_tell_session_before_clear(turn.home, turn.state.session_id, previous)
+        text = links.link_and_describe_cleared_session(turn.home, turn.state.session_id, previous)
     elif source == "startup":
         left = links.last_unfinished_session(turn.home, turn.project)
-        text = links.pointer_text("in the last session of this project", left) if left else ""
+        text = links.past_session_text("in the last session of this project", left) if left else ""
     return Decision(model_notes=(text,)) if text else None
 
 
@@ -86,7 +86,7 @@ def post_compact(turn: Turn) -> None:
         return
     from brimline.carry import card, ledger, notes
 
-    record = notes.merge_notes_into(turn.home, ledger.load(turn.home, turn.state.session_id))
+    record = notes.merge_notes_into_ledger(turn.home, ledger.load(turn.home, turn.state.session_id))
     held = sum(card.does_summary_hold(message, summary) for message in record.messages)
     size = turn.state.last_spooled("Carded").get("characters", 0)
     turn.spool_event("Carried", messages=len(record.messages), held=held, card_characters=size)
@@ -106,7 +106,7 @@ def post_tool_use(turn: Turn) -> None:
     for name in marks:
         io.remove(f"{turn.state.folder}/{name}")
     io.create_exclusively(f"{turn.state.folder}/{FOLDED}{size}", b"")
-    turn.attempt("carry", _current_ledger, turn)
+    turn.attempt("carry", _updated_ledger, turn)
 
 
 stop = post_tool_use
@@ -133,8 +133,8 @@ def session_end(turn: Turn) -> None:
         return
     from brimline.carry import links
 
-    record = _current_ledger(turn)
-    turn.attempt("links", links.note_or_drop_unfinished, turn.home, turn.project, record)
+    record = _updated_ledger(turn)
+    turn.attempt("links", links.note_or_drop_unfinished_session, turn.home, turn.project, record)
     place = turn.values["carry.daily_note"]
     if place:
         from brimline.carry import daily_note
@@ -153,27 +153,27 @@ def tidy(turn: Turn, until: float) -> None:
             ledger.save(turn.home, record)
 
 
-def save_checkpoint(turn: Turn, trigger: str) -> None:
+def save_checkpoint_if_enabled(turn: Turn, trigger: str) -> None:
     """Write the checkpoint now, as the last tiers do.
 
     Raises:
         StateError: it is not on the disk as it should be.
     """
     if turn.values["carry.enabled"]:
-        _save_checkpoint(turn, _current_ledger(turn), trigger)
+        _save_checkpoint_of_ledger(turn, _updated_ledger(turn), trigger)
 
 
-def _current_ledger(turn: Turn) -> Ledger:
+def _updated_ledger(turn: Turn) -> Ledger:
     """The record of the session up to now, saved, with what people added to it."""
     from brimline.carry import fold, ledger, links, notes
 
     record = ledger.load(turn.home, turn.state.session_id)
     transcript = turn.event.transcript
     changed = fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES)
-    adopted = turn.attempt("fork", links.adopt_origin_of_fork, turn.home, record, transcript)
+    adopted = turn.attempt("fork", links.merge_origin_into_fork, turn.home, record, transcript)
     if changed or adopted:
         turn.attempt("ledger", ledger.save, turn.home, record)
-    return notes.merge_notes_into(turn.home, record)
+    return notes.merge_notes_into_ledger(turn.home, record)
 
 
 def _make_card_text(turn: Turn) -> str:
@@ -184,9 +184,9 @@ def _make_card_text(turn: Turn) -> str:
     pinned = turn.attempt("budget", _pinned_texts_of_budget, turn) or ()
     moved = turn.state.moved_out_just_now()
     if moved:
-        return card.card_text_after_moving_out(_current_ledger(turn), moved, pinned=pinned)
+        return card.card_text_after_lossless_compaction(_updated_ledger(turn), moved, pinned=pinned)
     text = card.card_text(
-        _current_ledger(turn),
+        _updated_ledger(turn),
         turn.policy.marked,
         pinned=pinned,
         budget=turn.note_characters_left() - 2,
@@ -210,10 +210,10 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
     return items.pinned_safety_and_task_texts(turn.home, turn.state.session_id)
 
 
-def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
+def _save_checkpoint_of_ledger(turn: Turn, record: Ledger, trigger: str) -> None:
     from brimline.carry import checkpoint
 
-    checkpoint.save(
+    checkpoint.save_and_verify(
         turn.home,
         record,
         trigger=trigger,
@@ -224,7 +224,7 @@ def _save_checkpoint(turn: Turn, record: Ledger, trigger: str) -> None:
     )
 
 
-def _read_own_instructions_file() -> str:
+def _read_users_instructions() -> str:
     """The user's own instructions for summaries, from the client's folder."""
     from brimline.fast import io, paths
 

@@ -78,7 +78,7 @@ class Ledger:
         return sum(state != "completed" for state, _ in self.tasks.values())
 
 
-def put_last(entries: dict[str, Any], name: str, value: Any, most: int) -> None:
+def put_last_and_drop_oldest(entries: dict[str, Any], name: str, value: Any, most: int) -> None:
     """Keep a value as the latest of its kind; the oldest go where there are too many."""
     entries.pop(name, None)
     entries[name] = value
@@ -120,7 +120,7 @@ def add_note(ledger: Ledger, kind: str, text: str, at: Any, source: str = "user"
     note_id = id_of_note_or_message(kind, text)
     # Written again it is news: what was done or forgotten before does not count any more.
     note = {"id": note_id, "kind": kind, "text": text, "at": at, "source": source}
-    put_last(ledger.notes, note_id, note, _MOST_NOTES)
+    put_last_and_drop_oldest(ledger.notes, note_id, note, _MOST_NOTES)
 
 
 def load(home_dir: str, session_id: str) -> Ledger:
@@ -151,7 +151,7 @@ def save(home_dir: str, ledger: Ledger) -> None:
     io.replace_file(path, json.dumps(to_document(ledger)).encode())
 
 
-def forget_item(home_dir: str, session_id: str, item: str) -> None:
+def forget_note_or_message(home_dir: str, session_id: str, item: str) -> None:
     """Take a message or a note out of what is kept, also where it is read again.
 
     Raises:
@@ -185,10 +185,10 @@ def from_document(document: dict[str, Any], session_id: str) -> Ledger:
         value = document.get(name)
         if name != "session" and (isinstance(value, type(empty)) or empty is None):
             setattr(ledger, name, value)
-    return ledger if _is_sound(ledger) else Ledger(session_id)
+    return ledger if _has_values_of_right_types(ledger) else Ledger(session_id)
 
 
-def _is_sound(ledger: Ledger) -> bool:
+def _has_values_of_right_types(ledger: Ledger) -> bool:
     """Whether a ledger that was read can be gone on with: files get damaged and edited."""
     texts = (*ledger.queued, *ledger.pulls, *ledger.failed, *ledger.forgotten)
     pairs = (*ledger.tasks.values(), *ledger.commits, *ledger.worked)
@@ -200,10 +200,10 @@ def _is_sound(ledger: Ledger) -> bool:
     return (
         all(isinstance(text, str) for text in texts)
         and all(isinstance(pair, list) and list(map(type, pair)) == [str, str] for pair in pairs)
-        and all(_holds_texts(value, names) for names, values in with_texts for value in values)
+        and all(_has_text_fields(value, names) for names, values in with_texts for value in values)
     )
 
 
-def _holds_texts(value: Any, names: tuple[str, ...]) -> bool:
+def _has_text_fields(value: Any, names: tuple[str, ...]) -> bool:
     """Whether a JSON value is an object with these texts."""
     return isinstance(value, dict) and all(isinstance(value.get(name), str) for name in names)

@@ -52,10 +52,10 @@ def last_session_of_client(home_dir: str, pid: str | None) -> str | None:
     return session if paths.safe_session_id(session) == session else None
 
 
-def note_or_drop_unfinished(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
+def note_or_drop_unfinished_session(home_dir: str, project_dir: str, record: ledger.Ledger) -> None:
     """Keep what the next session of a project is told about this one, or that it is finished."""
     path = _unfinished_session_file(home_dir, project_dir)
-    left = _unfinished_work(record)
+    left = _last_message_and_open_counts(record)
     if left["tasks"] or left["checks"]:
         io.replace_file(path, json.dumps({"v": FORMAT} | left).encode())
         return
@@ -73,7 +73,7 @@ def last_unfinished_session(home_dir: str, project_dir: str) -> dict[str, Any] |
     return left if left.get("v") == FORMAT and isinstance(left.get("session"), str) else None
 
 
-def link_and_tell_session_before_clear(home_dir: str, session_id: str, previous: str | None) -> str:
+def link_and_describe_cleared_session(home_dir: str, session_id: str, previous: str | None) -> str:
     """What is told after `/clear`: the old session's record is linked, and named."""
     old = ledger.load(home_dir, previous) if previous and previous != session_id else None
     if old is None or not (old.messages or old.notes):
@@ -81,10 +81,10 @@ def link_and_tell_session_before_clear(home_dir: str, session_id: str, previous:
     record = ledger.load(home_dir, session_id)
     record.previous = previous
     ledger.save(home_dir, record)
-    return pointer_text("before /clear", _unfinished_work(old))
+    return past_session_text("before /clear", _last_message_and_open_counts(old))
 
 
-def add_origins_record_to_ledger(record: ledger.Ledger, origin: ledger.Ledger) -> None:
+def merge_origins_ledger_into(record: ledger.Ledger, origin: ledger.Ledger) -> None:
     """Make what a session knows part of another that goes on from it."""
     ids = {message["id"] for message in record.messages}
     earlier = [message for message in origin.messages if message["id"] not in ids]
@@ -100,7 +100,7 @@ def add_origins_record_to_ledger(record: ledger.Ledger, origin: ledger.Ledger) -
     record.previous = record.adopted = origin.session
 
 
-def adopt_origin_of_fork(home_dir: str, record: ledger.Ledger, transcript: str | None) -> bool:
+def merge_origin_into_fork(home_dir: str, record: ledger.Ledger, transcript: str | None) -> bool:
     """Give a fork of a compacted session what its origin knew; looked for once.
 
     Its transcript begins at the last compaction.
@@ -113,7 +113,7 @@ def adopt_origin_of_fork(home_dir: str, record: ledger.Ledger, transcript: str |
     if path and find.session_id_of(path) != record.session:
         source = ledger.load(home_dir, find.session_id_of(path))
         fold.fold_new_rows(source, path, most_bytes=_ORIGIN_BYTES)
-        add_origins_record_to_ledger(record, notes.merge_notes_into(home_dir, source))
+        merge_origins_ledger_into(record, notes.merge_notes_into_ledger(home_dir, source))
     return True
 
 
@@ -156,7 +156,7 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
             forgotten.delete_folder(folder, dry_run=False)
 
 
-def _unfinished_work(record: ledger.Ledger) -> dict[str, Any]:
+def _last_message_and_open_counts(record: ledger.Ledger) -> dict[str, Any]:
     last = record.messages[-1]["text"] if record.messages else ""
     return {
         "session": record.session,
@@ -166,7 +166,7 @@ def _unfinished_work(record: ledger.Ledger) -> dict[str, Any]:
     }
 
 
-def pointer_text(where: str, left: dict[str, Any]) -> str:
+def past_session_text(where: str, left: dict[str, Any]) -> str:
     """What is told of an earlier session, without going on from it."""
     counts = [
         f"{left[name]} {word if left[name] == 1 else word + 's'}"

@@ -10,7 +10,7 @@ from typing import Any
 
 from brimline import clienttools, output
 from brimline.carry import card
-from brimline.carry.ledger import put_last
+from brimline.carry.ledger import put_last_and_drop_oldest
 from brimline.store import layout, stub
 from brimline.transcript import read, row, words
 
@@ -100,13 +100,13 @@ class _Reader:
 
     def _note_messages_outputs_and_calls(self, fields: dict[str, Any]) -> None:
         if message := words.user_message(fields):
-            put_last(self._messages, message, None, _MOST_KEPT)
+            put_last_and_drop_oldest(self._messages, message, None, _MOST_KEPT)
         for result in row.main_thread_results(fields):
             is_preview = result.text.startswith(stub.BEGINNINGS)
             preview = stub.parse_reference(result.text) if is_preview else None
             if preview:
                 subject = preview.source or preview.tool or ""
-                put_last(self._outputs, preview.key, subject, _MOST_KEPT)
+                put_last_and_drop_oldest(self._outputs, preview.key, subject, _MOST_KEPT)
         calls = list(row.main_thread_calls(fields))
         if calls:
             self._repeated.append(0)
@@ -114,7 +114,7 @@ class _Reader:
         for call in calls:
             path = clienttools.file_of_call(call.arguments)
             if path and call.name in clienttools.FILE_TOOLS:
-                put_last(self._files, path, None, _MOST_KEPT)
+                put_last_and_drop_oldest(self._files, path, None, _MOST_KEPT)
             if call.name in clienttools.LOOKING_UP:
                 self._count_repeated_lookup((call.name, *map(str, sorted(call.arguments.items()))))
 

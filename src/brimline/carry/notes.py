@@ -32,7 +32,7 @@ def append_note(home_dir: str, session_id: str, kind: str, text: str) -> str:
     return id_of_note_or_message(kind, text)
 
 
-def append_mark(home_dir: str, session_id: str, item: str, what: str) -> None:
+def append_done_reopen_or_forget(home_dir: str, session_id: str, item: str, what: str) -> None:
     """Say of a note that it is `done` or to `reopen`, of a note or message to `forget` it.
 
     Raises:
@@ -41,7 +41,7 @@ def append_mark(home_dir: str, session_id: str, item: str, what: str) -> None:
     _append_line(home_dir, session_id, {what: item})
 
 
-def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
+def merge_notes_into_ledger(home_dir: str, ledger: Ledger) -> Ledger:
     """The ledger with what was added to it; the same one, changed."""
     try:
         lines = json.read_lines(_notes_file(home_dir, ledger.session), _LARGEST_BYTES)
@@ -51,16 +51,16 @@ def merge_notes_into(home_dir: str, ledger: Ledger) -> Ledger:
         at = line.get("at")
         _add_persons_note(ledger, line.get("add"), at)
         for what in ("done", "reopen"):
-            for note in _marked_note_if_older(ledger, line.get(what), at):
+            for note in _notes_older_than_mark(ledger, line.get(what), at):
                 note["done"] = what == "done"
         forgotten = line.get("forget")
         ledger.messages = [message for message in ledger.messages if message["id"] != forgotten]
-        for note in _marked_note_if_older(ledger, forgotten, at):
+        for note in _notes_older_than_mark(ledger, forgotten, at):
             del ledger.notes[note["id"]]
     return ledger
 
 
-def _marked_note_if_older(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
+def _notes_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[dict[str, Any]]:
     """The note of an id, if it is from before it was marked; written again later it is news."""
     note = ledger.notes.get(str(item))
     if note is None:

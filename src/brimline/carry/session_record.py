@@ -44,17 +44,17 @@ def session_by_id(session_id: str) -> Place:
     return Place(session_id, transcript, find.folder_it_began_in(transcript) or os.getcwd())
 
 
-def read_whole_ledger(home_dir: str, session: Place) -> ledger.Ledger:
+def bring_whole_ledger_up_to_date(home_dir: str, session: Place) -> ledger.Ledger:
     """The record of a session up to now, with what people added to it."""
     record = ledger.load(home_dir, session.session_id)
     if record.unread_bytes:
         # A hook had no time to read all of it; here there is.
         record = ledger.empty_ledger_of_same_session(record)
     changed = fold.fold_new_rows(record, session.transcript)
-    if links.adopt_origin_of_fork(home_dir, record, session.transcript) or changed:
+    if links.merge_origin_into_fork(home_dir, record, session.transcript) or changed:
         with contextlib.suppress(OSError):  # what is shown is right all the same
             ledger.save(home_dir, record)
-    return notes.merge_notes_into(home_dir, record)
+    return notes.merge_notes_into_ledger(home_dir, record)
 
 
 def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, Any]:
@@ -66,10 +66,10 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     state = SessionState(home_dir, session.session_id)
     figures = {}
     if session.transcript:
-        figures = reading.measure(session.transcript, state, policy).recorded_figures()
-    document = checkpoint.save(
+        figures = reading.measure_session(session.transcript, state, policy).recorded_figures()
+    document = checkpoint.save_and_verify(
         home_dir,
-        read_whole_ledger(home_dir, session),
+        bring_whole_ledger_up_to_date(home_dir, session),
         trigger="asked for",
         project_dir=session.project_dir,
         transcript=session.transcript,
@@ -84,7 +84,7 @@ def save_checkpoint(home_dir: str, session: Place, policy: Policy) -> dict[str, 
     }
 
 
-def saved_checkpoint_text(document: dict[str, Any]) -> str:
+def checkpoint_path_and_unkept_text(document: dict[str, Any]) -> str:
     """Where a checkpoint is, and which files could not be kept."""
     lost = [file for file in document["files"] if not file["key"]]
     lines = [f"not kept: {file['path']}: {file['problem']}" for file in lost]

@@ -34,7 +34,7 @@ def show_command(session_id: str | None, as_json: bool) -> None:
       brimline carry show --session 1f0c2d3e --json
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_ledger(paths.home(), place)
+    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
     document = ledger.to_document(record)
     told = {name: value for name, value in document.items() if name not in _HIDDEN}
     told["notes"] = list(record.notes.values())
@@ -61,7 +61,7 @@ def add_command(words: str, decision: bool, session_id: str | None, as_json: boo
     place = session_record.choose_session(paths.home(), session_id)
     kind = ledger.DECIDE if decision else ledger.KEEP
     note_id = notes.append_note(paths.home(), place.session_id, kind, text)
-    note = session_record.read_whole_ledger(paths.home(), place).notes[note_id]
+    note = session_record.bring_whole_ledger_up_to_date(paths.home(), place).notes[note_id]
     report = {"session_id": place.session_id} | note
     output.answer(report, f"{note_id}  {output.one_line(note['text'])}", as_json=as_json)
 
@@ -106,13 +106,13 @@ def forget_command(item: str, session_id: str | None, yes: bool, as_json: bool) 
       brimline carry forget 3f2a9c01
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_ledger(paths.home(), place)
+    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
     found = record.notes.get(item) or next((m for m in record.messages if m["id"] == item), None)
     if found is None:
         raise SessionError(f"no note or message {item!r} is known: `brimline carry show` has them")
     output.ask_consent(f"Forget {output.one_line(found['text'])!r}?", yes=yes)
-    notes.append_mark(paths.home(), place.session_id, item, "forget")
-    ledger.forget_item(paths.home(), place.session_id, item)
+    notes.append_done_reopen_or_forget(paths.home(), place.session_id, item, "forget")
+    ledger.forget_note_or_message(paths.home(), place.session_id, item)
     report = {"session_id": place.session_id, "id": item, "forgotten": True}
     output.answer(report, f"{item}  forgotten: {output.one_line(found['text'])}", as_json=as_json)
 
@@ -131,7 +131,7 @@ def card_command(session_id: str | None, as_json: bool) -> None:
       brimline carry card --session 1f0c2d3e
     """
     place = session_record.choose_session(paths.home(), session_id)
-    record = session_record.read_whole_ledger(paths.home(), place)
+    record = session_record.bring_whole_ledger_up_to_date(paths.home(), place)
     if session_id is None and not record.compactions and record.adopted in ("", "-"):
         # What it holds itself is still in its window.
         place, record = _take_over_former_session(place, record)
@@ -156,7 +156,7 @@ def checkpoint_command(session_id: str | None, as_json: bool) -> None:
     place = session_record.choose_session(paths.home(), session_id)
     policy = config.current_policy(paths.home(), place.project_dir)
     document = session_record.save_checkpoint(paths.home(), place, policy)
-    output.answer(document, session_record.saved_checkpoint_text, as_json=as_json)
+    output.answer(document, session_record.checkpoint_path_and_unkept_text, as_json=as_json)
 
 
 def _take_over_former_session(place: Place, record: Ledger) -> tuple[Place, Ledger]:
@@ -167,20 +167,20 @@ def _take_over_former_session(place: Place, record: Ledger) -> tuple[Place, Ledg
     if previous is None or previous == place.session_id:
         return place, record
     earlier = session_record.session_by_id(previous)
-    origin = session_record.read_whole_ledger(home_dir, earlier)
+    origin = session_record.bring_whole_ledger_up_to_date(home_dir, earlier)
     if io.env("CLAUDE_CODE_SESSION_ID") == place.session_id:
         own = ledger.load(home_dir, place.session_id)
-        links.add_origins_record_to_ledger(own, origin)
+        links.merge_origins_ledger_into(own, origin)
         ledger.save(home_dir, own)
     return earlier, origin
 
 
 def _set_mark_of_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
     place = session_record.choose_session(paths.home(), session_id)
-    found = session_record.read_whole_ledger(paths.home(), place).notes.get(note_id)
+    found = session_record.bring_whole_ledger_up_to_date(paths.home(), place).notes.get(note_id)
     if found is None:
         raise SessionError(f"no note {note_id!r} is known: `brimline carry show` lists them")
-    notes.append_mark(paths.home(), place.session_id, note_id, what)
+    notes.append_done_reopen_or_forget(paths.home(), place.session_id, note_id, what)
     report = {"session_id": place.session_id, "id": note_id, "done": what == "done"}
     output.answer(report, f"{note_id}  {what}: {output.one_line(found['text'])}", as_json=as_json)
 

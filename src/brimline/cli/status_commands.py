@@ -43,6 +43,6 @@ def status(
         return
     home_dir, policy = paths.home(), config.current_policy(paths.home(), os.getcwd())
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        document = session_status.read_status(path, home_dir, policy, bar.update)
+        document = session_status.read_status_document(path, home_dir, policy, bar.update)
     purged = restore.purged_tokens_since(home_dir, path, document["measured_at"]).total()
     output.answer(document, session_status.text(document, purged), as_json=as_json)

@@ -67,7 +67,7 @@ class Block(NamedTuple):
 def read_blocks(body: Any) -> list[Block] | None:
     """The blocks of a request; None where any of it is not understood."""
     messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or len(_cache_markers(body)) > MOST_MARKERS:
+    if not isinstance(messages, list) or len(_cache_markers_with_places(body)) > MOST_MARKERS:
         return None
     found: list[Block] = []
     calls: _Calls = {}
@@ -98,7 +98,9 @@ def _content_parts_of_message(message: Any) -> list[dict[str, Any]] | None:
     return parts if all(isinstance(part, dict) for part in parts) else None
 
 
-def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) -> dict[str, Any]:
+def body_with_fields(
+    body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]
+) -> dict[str, Any]:
     """The request with other fields in some blocks, by message and place; the rest is shared."""
     messages = list(body["messages"])
     for (number, place), fields in standing.items():
@@ -108,7 +110,7 @@ def rebuild(body: Mapping[str, Any], standing: Mapping[tuple[int, int], Any]) ->
     return {**body, "messages": messages}
 
 
-def drop_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
+def body_without_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, Any]:
     """The request without some of its thinking."""
     gone = {(block.message, block.place) for block in thoughts}
     messages = list(body["messages"])
@@ -119,16 +121,16 @@ def drop_thoughts(body: Mapping[str, Any], thoughts: list[Block]) -> dict[str, A
     return {**body, "messages": messages}
 
 
-def add_marker_before(body: dict[str, Any], blocks: list[Block], before: int) -> dict[str, Any]:
+def body_with_cache_marker(body: dict[str, Any], blocks: list[Block], until: int) -> dict[str, Any]:
     """Let the cache be looked up right before the first changed block, where a marker is left.
 
     The service looks some twenty blocks back from a marker; without one near the change it would
     find nothing of the conversation and write all of it again.
     """
-    markers = _cache_markers(body)
+    markers = _cache_markers_with_places(body)
     if not 0 < len(markers) < MOST_MARKERS:
         return body
-    for block in reversed(blocks[:before]):
+    for block in reversed(blocks[:until]):
         content = body["messages"][block.message]["content"]
         if block.is_thinking or not isinstance(content, list):
             continue
@@ -138,7 +140,7 @@ def add_marker_before(body: dict[str, Any], blocks: list[Block], before: int) ->
         # A longer lifetime may not come behind a shorter one: ours is as the next marker.
         place = block.message, block.place
         behind = [marker for where, marker in markers if where > place]
-        return rebuild(body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}})
+        return body_with_fields(body, {place: {_MARKER: behind[0] if behind else markers[-1][1]}})
     return body
 
 
@@ -153,7 +155,7 @@ def first_message_of_last_round(body: Mapping[str, Any]) -> int:
     return 0
 
 
-def replace_first_messages(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
+def body_with_beginning_replaced(body: Mapping[str, Any], cut: int, text: str) -> dict[str, Any]:
     """The request with a text of the user's side in the place of its first messages."""
     first, rest = {"type": "text", "text": text}, list(body["messages"][cut:])
     if rest[0]["role"] != "user":
@@ -163,14 +165,14 @@ def replace_first_messages(body: Mapping[str, Any], cut: int, text: str) -> dict
     return {**body, "messages": [{"role": "user", "content": [first, *own]}, *rest[1:]]}
 
 
-def stand_in_fields_of(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
+def fields_of_stand_in(block: Block, text: str, shortened: Mapping[str, Any] | None = None) -> Any:
     """The fields of a block that say something else in its place."""
     if block.kind == CALL:
         return {"input": dict(shortened or {})}
     return {"content": text} if block.kind == RESULT else {"text": text}
 
 
-def session_of_request(body: Mapping[str, Any]) -> str:
+def session_id_of_request(body: Mapping[str, Any]) -> str:
     """The session that a request says it belongs to; without one, what its beginning says."""
     try:
         named = json.loads(body["metadata"]["user_id"])["session_id"]
@@ -179,10 +181,10 @@ def session_of_request(body: Mapping[str, Any]) -> str:
     if isinstance(named, str) and named:
         return named
     first = _as_list(body.get("messages"))[:1]
-    return _hash_parts(_to_json(body.get("system")), _to_json(first))
+    return _hash_parts(_compact_json(body.get("system")), _compact_json(first))
 
 
-def is_outside_conversation(body: Mapping[str, Any]) -> bool:
+def is_request_outside_conversation(body: Mapping[str, Any]) -> bool:
     """Whether a request is none of the conversation: a title, a page to sum up, a search."""
     tools, choice = body.get("tools"), body.get("tool_choice")
     if not isinstance(tools, list) or not tools:
@@ -212,17 +214,17 @@ def cache_lifetime_s(body: Mapping[str, Any], usage: Mapping[str, Any] | None = 
         for name, seconds in _LIFETIMES_S.items():
             if written.get(f"ephemeral_{name}_input_tokens"):
                 return seconds
-    markers = [marker for _, marker in _cache_markers(body)]
+    markers = [marker for _, marker in _cache_markers_with_places(body)]
     if not markers:
         return None
     is_hour = isinstance(markers[-1], dict) and markers[-1].get("ttl") == "1h"
     return _LIFETIMES_S["1h" if is_hour else "5m"]
 
 
-def estimate_block_tokens(block: Block, fields: Mapping[str, Any]) -> float:
+def estimate_block_tokens_with_fields(block: Block, fields: Mapping[str, Any]) -> float:
     """Tokens of a block with other fields."""
     if block.kind == CALL:
-        return len(_to_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
+        return len(_compact_json(fields["input"])) / _TEXT_RATIO + _CALL_FRAME
     if block.kind == RESULT:
         return len(fields["content"]) / _RESULT_RATIO + _RESULT_FRAME
     return len(fields["text"]) / _TEXT_RATIO + _TEXT_FRAME
@@ -274,7 +276,7 @@ def _read_call(role: str, block: dict[str, Any], calls: _Calls) -> _Said | None:
     arguments = block.get("input")
     if not isinstance(arguments, dict):
         return None
-    call, tool, text = str(block.get("id")), str(block.get("name")), _to_json(arguments)
+    call, tool, text = str(block.get("id")), str(block.get("name")), _compact_json(arguments)
     calls[call] = tool, arguments
     kind = CALL if role == "assistant" else OTHER
     return _Said(text, len(text) / _TEXT_RATIO + _CALL_FRAME, kind, call, tool, arguments)
@@ -285,7 +287,7 @@ def _read_result(role: str, block: dict[str, Any], calls: _Calls) -> _Said:
     tool, arguments = calls.get(call, ("", {}))
     text = _result_text_or_none(block.get("content"))
     if text is None:
-        shown = _to_json(block.get("content"))
+        shown = _compact_json(block.get("content"))
         return _Said(shown, _IMAGE_TOKENS, OTHER, call, tool, arguments)
     is_users = words.may_hold_words(tool or None, text, is_error=block.get("is_error") is True)
     kind = RESULT if tool and role == "user" and not is_users else OTHER
@@ -298,7 +300,7 @@ def _read_thinking(_role: str, block: dict[str, Any], _calls: _Calls) -> _Said:
 
 
 def _read_other(_role: str, block: dict[str, Any], _calls: object = None) -> _Said:
-    text = _to_json({name: value for name, value in block.items() if name != _MARKER})
+    text = _compact_json({name: value for name, value in block.items() if name != _MARKER})
     is_picture = block.get("type") in ("image", "document")
     return _Said(text, _IMAGE_TOKENS if is_picture else len(text) / _TEXT_RATIO)
 
@@ -351,25 +353,25 @@ def _hash_parts(*parts: object) -> str:
     return told.hexdigest()
 
 
-def _to_json(value: Any) -> str:
+def _compact_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _cache_markers(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
+def _cache_markers_with_places(body: Mapping[str, Any]) -> list[tuple[tuple[int, ...], Any]]:
     """Every marker of the cache, in the order in which the service reads them, and where it is."""
     found: list[tuple[tuple[int, ...], Any]] = []
 
-    def collect(parts: Any, *where: int) -> None:
+    def collect_markers(parts: Any, *where: int) -> None:
         for place, part in enumerate(_as_list(parts)):
             if isinstance(part, dict):
-                collect(part.get("content"), *where, place)
+                collect_markers(part.get("content"), *where, place)
                 if _MARKER in part:
                     found.append(((*where, place), part[_MARKER]))
 
-    collect(body.get("tools"), -2)
-    collect(body.get("system"), -1)
+    collect_markers(body.get("tools"), -2)
+    collect_markers(body.get("system"), -1)
     for number, message in enumerate(_as_list(body.get("messages"))):
-        collect(message.get("content") if isinstance(message, dict) else None, number)
+        collect_markers(message.get("content") if isinstance(message, dict) else None, number)
     if body.get(_MARKER):
         found.append(((), body[_MARKER]))
     return found

@@ -57,7 +57,7 @@ def calls_with_cold_results(
         least: the characters from which on a result is long, where the caller says so.
     """
     hot = {call.id for call in calls[max(0, len(calls) - kept) :]}
-    hot |= {*_ids_of_reads_of_edited_files(calls), *_ids_of_unmended_failures(calls)}
+    hot |= {*_ids_of_reads_of_edited_files(calls), *_ids_of_commands_still_failing(calls)}
     return [
         call
         for at, call in enumerate(calls)
@@ -69,7 +69,7 @@ def calls_with_cold_results(
 
 def has_cold_input(arguments: Any, age: int) -> bool:
     """Tell whether the input of a call that is so many calls old is to be shortened."""
-    return age > _RECENT_CALLS and _characters_of_long_strings(arguments) > _LONG_INPUT_CHARACTERS
+    return age > _RECENT_CALLS and _length_of_long_strings(arguments) > _LONG_INPUT_CHARACTERS
 
 
 def cut_long_strings(value: Any, mark: str) -> Any:
@@ -82,12 +82,12 @@ def cut_long_strings(value: Any, mark: str) -> Any:
     return [cut_long_strings(item, mark) for item in value] if isinstance(value, list) else value
 
 
-def input_text(value: Any, name: str = "") -> str:
+def stored_input_text(value: Any, name: str = "") -> str:
     """An input for a reader, as it is stored: each value under its name, texts as they are."""
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         return "\n".join(
-            input_text(item, f"{name}.{key}" if name else str(key)) for key, item in items
+            stored_input_text(item, f"{name}.{key}" if name else str(key)) for key, item in items
         )
     text = str(value)
     return f"{name}:\n{text}" if "\n" in text else f"{name}: {text}"
@@ -112,17 +112,17 @@ def _ids_of_reads_of_edited_files(calls: Sequence[Call]) -> Iterator[str]:
             yield call.id
 
 
-def _ids_of_unmended_failures(calls: Sequence[Call]) -> list[str]:
+def _ids_of_commands_still_failing(calls: Sequence[Call]) -> list[str]:
     """The last result of each command that failed and has not been run with success since."""
     commands = [call for call in calls if call.tool == "Bash" and call.characters is not None]
     latest = {call.subject: call for call in commands}
     return [call.id for call in latest.values() if call.is_error]
 
 
-def _characters_of_long_strings(value: Any) -> int:
+def _length_of_long_strings(value: Any) -> int:
     """How many characters the long strings of an input have."""
     if isinstance(value, str):
         return len(value) if len(value) > _LONG_STRING_CHARACTERS else 0
     if isinstance(value, dict):
-        return sum(map(_characters_of_long_strings, value.values()))
-    return sum(map(_characters_of_long_strings, value)) if isinstance(value, list) else 0
+        return sum(map(_length_of_long_strings, value.values()))
+    return sum(map(_length_of_long_strings, value)) if isinstance(value, list) else 0

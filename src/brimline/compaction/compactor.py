@@ -3,7 +3,7 @@
     state = State()
     outcome = compact(body, state, Settings(), now=time.time())
     answer = send(outcome.body)
-    observe(state, body, answer["usage"])
+    note_lifetime_and_occupancy(state, body, answer["usage"])
 
 `layers.LAYERS` has what is done to a block, this module when: each layer at most once per request,
 after a refusal for the length once more, harder. What was replaced stays replaced by the same
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction import blocks, stand_ins, timing
-from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_never_shortened_further
+from brimline.compaction.layers import LAYERS, RETRY, Layer, Look, is_stand_in_final
 from brimline.compaction.references import Clock
 from brimline.offload import judge
 from brimline.offload.judge import Rules
@@ -154,19 +154,19 @@ def compact(
         lookup: what stands in for blocks that this state does not know.
         found: its blocks, where they were read before.
     """
-    if not isinstance(body, dict) or blocks.is_outside_conversation(body):
+    if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
         return Outcome(body, Report("helper"))
     found = found or blocks.read_blocks(body)
     if found is None:
         return Outcome(body, Report("unknown"))
-    _look_up_stand_ins(state, found, lookup)
+    _note_known_stand_ins(state, found, lookup)
     case = _Case(body, found, state, settings)
     if blocks.asks_for_summary(found):
-        return case.make_outcome("compaction")
-    state.clock.follow_conversation(found)
+        return case.apply_drafts_and_make_outcome("compaction")
+    state.clock.note_references_in_conversation(found)
     case.draft_stand_ins()
     reason, cut = case.choose_reason_and_first_block(now)
-    outcome = case.make_outcome("conversation", reason, cut)
+    outcome = case.apply_drafts_and_make_outcome("conversation", reason, cut)
     state.sent, state.at = [block.id for block in found], now
     state.lifetime_s = blocks.cache_lifetime_s(body) or state.lifetime_s
     state.estimated_tokens = outcome.report.sent_tokens
@@ -175,7 +175,7 @@ def compact(
     return outcome
 
 
-def branch_state(state: State) -> State:
+def state_of_branch(state: State) -> State:
     """The state of a conversation that parts from another one; what stands in is looked up."""
     return replace(state, standing={}, waited=dict(state.waited), drafts={}, clock=Clock())
 
@@ -207,14 +207,14 @@ def compact_harder(
     """
     refusal = _TOO_LONG.search(message)
     is_open = state.refused_tokens is not None or RETRY not in settings.layers
-    if refusal is None or is_open or blocks.is_outside_conversation(body):
+    if refusal is None or is_open or blocks.is_request_outside_conversation(body):
         return None
     history = blocks.read_blocks(body)
     if history is None:
         return None
-    _look_up_stand_ins(state, history, lookup)
+    _note_known_stand_ins(state, history, lookup)
     case = _Case(body, history, state, replace(settings, layers=LAYERS))
-    state.clock.follow_conversation(history)
+    state.clock.note_references_in_conversation(history)
     before = case.sent_tokens
     wanted = before * _LESS_RATIO
     if refusal[1] and refusal[2]:
@@ -224,7 +224,7 @@ def compact_harder(
         case.draft_stand_ins(hot)
         if before - sum(map(case.saved_tokens, case.drafts)) <= wanted:
             break
-    outcome = case.make_outcome("conversation", "refused", 0, RETRY)
+    outcome = case.apply_drafts_and_make_outcome("conversation", "refused", 0, RETRY)
     return outcome if outcome.fresh else None
 
 
@@ -239,7 +239,7 @@ def undo_fresh_stand_ins(state: State, outcome: Outcome) -> None:
         state.standing[name] = outcome.former.get(name)
 
 
-def request_without_thinking(
+def outcome_without_thinking(
     body: Any, found: list[Block], state: State, outcome: Outcome, *, all_of_it: bool
 ) -> Outcome | None:
     """The request again, without the thinking behind its first new edit, or without any.
@@ -262,7 +262,7 @@ def count_common_leading_blocks(names: list[str], others: list[str]) -> int:
     return next((at for at, (one, other) in pairs if one != other), min(len(names), len(others)))
 
 
-def _look_up_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
+def _note_known_stand_ins(state: State, history: list[Block], lookup: Lookup | None) -> None:
     """Look up known stand-ins, except for text the model has not answered yet."""
     unknown = [block for block in history if block.id not in state.standing]
     wanted_ids = [block.id for block in unknown if block.call or block.step < history[-1].step]
@@ -298,7 +298,7 @@ class _Case:
             else:
                 first = self._first_behind_sent_and_thinking()
         for position in filter(self._may_block_be_changed, range(first, len(self.found))):
-            look = self._make_look(position, hot, is_near_brim=is_near, is_hard=is_hard)
+            look = self._block_as_layers_see(position, hot, is_near_brim=is_near, is_hard=is_hard)
             drafts = (layer.draft(layer, look) for layer in settings.layers if layer.draft)
             draft = next(filter(None, drafts), None)
             if draft is not None:
@@ -308,17 +308,17 @@ class _Case:
         """Tell whether any layer may be asked about a block."""
         block = self.found[position]
         standing = self.state.standing.get(block.id)
-        if block.kind == blocks.OTHER or (standing and is_never_shortened_further(standing)):
+        if block.kind == blocks.OTHER or (standing and is_stand_in_final(standing)):
             return False
         return not judge.is_on_users_list(self.settings.rules.never, block.tool, block.arguments)
 
-    def _make_look(
+    def _block_as_layers_see(
         self, position: int, hot: int | None, *, is_near_brim: bool, is_hard: bool
     ) -> Look:
         block, state = self.found[position], self.state
         standing, clock = state.standing.get(block.id), state.clock
         age = self.steps - clock.last_step_referring_to(block)
-        is_new = position >= self.warm and not self._repeats_replaced_call(position)
+        is_new = position >= self.warm and not self._is_repeat_of_replaced_call(position)
         return Look(
             block,
             standing,
@@ -336,27 +336,27 @@ class _Case:
         """Why and from which block on drafts are applied; those behind the warm ones are free."""
         state, settings = self.state, self.settings
         if settings.is_bound:
-            return self._choose_bound_reason_and_cut()
+            return self._reason_and_first_block_if_bound()
         if now is not None and state.at is not None and now - state.at > state.lifetime_s:
             self.warm = 0
             return "expired", 0
-        pending = [self._note_waiting(position) for position in self.drafts if position < self.warm]
+        pending = [self._note_cost_of_waiting(at) for at in self.drafts if at < self.warm]
         saved = sum(change.saved_tokens for change in pending)
         worth = settings.worth_ratio * (settings.brim_tokens or 0)
         if pending and self._is_near_brim() and saved >= worth:
             return "brim", pending[0].position
-        price, weight = settings.prices.of_writing_again(state.lifetime_s), settings.waiting_weight
+        price, weight = settings.prices.rewrite_surcharge(state.lifetime_s), settings.waiting_weight
         due = timing.position_where_edits_are_due(pending, self.tokens[: self.warm], price, weight)
         return ("due", due) if due is not None else ("", self.warm)
 
-    def _note_waiting(self, position: int) -> timing.Pending:
+    def _note_cost_of_waiting(self, position: int) -> timing.Pending:
         """Note what it costs that a draft waits for one request more."""
         name, saved = self.found[position].id, self.saved_tokens(position)
         waited = self.state.waited.get(name, 0.0) + self.settings.prices.read * saved
         self.state.waited[name] = waited
         return timing.Pending(position, saved, waited)
 
-    def _choose_bound_reason_and_cut(self) -> tuple[str, int]:
+    def _reason_and_first_block_if_bound(self) -> tuple[str, int]:
         """The same for a model that binds its thinking: its past is edited at once or not at all.
 
         An edit costs all thinking behind it, so not even an expired cache makes it free.
@@ -384,7 +384,7 @@ class _Case:
                 self.tokens[at] = 0.0
         return thoughts
 
-    def make_outcome(
+    def apply_drafts_and_make_outcome(
         self, kind: str, reason: str = "", cut: int = 0, only: Layer | None = None
     ) -> Outcome:
         """The request with what stands in already, and what is applied now from `cut` on."""
@@ -420,14 +420,14 @@ class _Case:
                 fields[block.message, block.place] = standing.fields
         if not fields and not thoughts:
             return
-        outcome.body, outcome.is_changed = blocks.rebuild(self.body, fields), True
+        outcome.body, outcome.is_changed = blocks.body_with_fields(self.body, fields), True
         if marked is not None:
             outcome.body, outcome.marked = (
-                blocks.add_marker_before(outcome.body, self.found, marked),
+                blocks.body_with_cache_marker(outcome.body, self.found, marked),
                 marked,
             )
         if thoughts:
-            outcome.body = blocks.drop_thoughts(outcome.body, thoughts)
+            outcome.body = blocks.body_without_thoughts(outcome.body, thoughts)
 
     def _layer_outcomes(self, applied: list[int], only: Layer | None) -> Iterator[LayerOutcome]:
         """Say what each layer did; one alone where only that was asked."""
@@ -459,7 +459,7 @@ class _Case:
             ratio = settings.bound_near_brim_ratio
         return state.prompt_tokens + grown >= ratio * settings.brim_tokens
 
-    def _repeats_replaced_call(self, position: int) -> bool:
+    def _is_repeat_of_replaced_call(self, position: int) -> bool:
         """Whether the last result of the same call is not shown whole."""
         call = self.found[position].tool, self.found[position].arguments
         for earlier in reversed(self.found[:position]):

@@ -59,12 +59,12 @@ class Layer:
     is_final: bool = True
     """Whether what it has replaced is left alone by the others."""
 
-    def is_cold(self, look: Look) -> bool:
+    def is_block_cold(self, look: Look) -> bool:
         """Tell whether nothing has referred to a block for long enough."""
         usual = self.near_brim_hot_requests if look.is_near_brim else self.hot_requests
         return look.age >= (usual if look.hot_requests is None else look.hot_requests)
 
-    def remembered_draft(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
+    def draft_once(self, look: Look, make: Callable[[], StandIn | None]) -> StandIn | None:
         """Draft once what will not change."""
         name = look.block.id, self.number
         if name not in look.drafts:
@@ -72,29 +72,29 @@ class Layer:
         return look.drafts[name]
 
 
-def _draft_line(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn | None:
+def _line_stand_in_if_cold(layer: Layer, look: Look, *, of_large_results: bool) -> StandIn | None:
     """A line in the place of what is cold."""
     block = look.block
     is_large = block.kind == blocks.RESULT and len(block.text) >= _LARGE_RESULT_CHARACTERS
-    if is_large is not of_large_results or not layer.is_cold(look):
+    if is_large is not of_large_results or not layer.is_block_cold(look):
         return None
-    return layer.remembered_draft(look, partial(stand_ins.line_of, block, look.clock, layer.number))
+    return layer.draft_once(look, partial(stand_ins.line_stand_in, block, look.clock, layer.number))
 
 
-def _draft_preview(layer: Layer, look: Look) -> StandIn | None:
+def _preview_stand_in_if_due(layer: Layer, look: Look) -> StandIn | None:
     """A preview of what is bulk, when it arrives; a little later of what is merely long."""
     block = look.block
     if look.standing or block.kind not in (blocks.RESULT, blocks.FILE):
         return None
     make = partial(stand_ins.preview_stand_in, block, look.clock, look.rules, layer.number)
     if look.is_hard or look.age >= layer.hot_requests:
-        return layer.remembered_draft(look, partial(make, was_read=True))
+        return layer.draft_once(look, partial(make, was_read=True))
     return make(was_read=False) if look.is_new else None
 
 
-RESULTS = Layer(2, "lines for results", partial(_draft_line, of_large_results=True))
-REST = Layer(5, "lines for all else", partial(_draft_line, of_large_results=False))
-PREVIEWS = Layer(1, "previews", _draft_preview, hot_requests=4, is_final=False)
+RESULTS = Layer(2, "lines for results", partial(_line_stand_in_if_cold, of_large_results=True))
+REST = Layer(5, "lines for all else", partial(_line_stand_in_if_cold, of_large_results=False))
+PREVIEWS = Layer(1, "previews", _preview_stand_in_if_due, hot_requests=4, is_final=False)
 RETRY = Layer(4, "once more after a refusal, harder")
 SUMMARY = Layer(3, "a summary by a model")
 LAYERS = (RESULTS, REST, PREVIEWS, RETRY)
@@ -105,6 +105,6 @@ def layers_with_numbers(numbers: Collection[int]) -> tuple[Layer, ...]:
     return tuple(layer for layer in LAYERS if layer.number in numbers)
 
 
-def is_never_shortened_further(standing: StandIn) -> bool:
+def is_stand_in_final(standing: StandIn) -> bool:
     """Tell whether no layer replaces what stands in by something shorter."""
     return all(layer.is_final for layer in LAYERS if layer.number == standing.layer)

@@ -30,14 +30,14 @@ class Clock:
         self._taken: list[str] = []
         self._forget_everything()
 
-    def follow_conversation(self, conversation: list[Block]) -> None:
+    def note_references_in_conversation(self, conversation: list[Block]) -> None:
         """Go on to the end of a conversation; from its beginning where that has changed."""
         taken_count = len(self._taken)
         if [block.id for block in conversation[:taken_count]] != self._taken:
             self._taken, taken_count = [], 0
             self._forget_everything()
         for _, message in groupby(conversation[taken_count:], key=lambda block: block.message):
-            self._follow_message(list(message))
+            self._note_references_in_message(list(message))
         self._taken = [block.id for block in conversation]
 
     def last_step_referring_to(self, block: Block) -> int:
@@ -65,7 +65,7 @@ class Clock:
         self._files: dict[str, list[tuple[str, str]]] = {}
         self.changed: set[str] = set()
 
-    def _follow_message(self, message: list[Block]) -> None:
+    def _note_references_in_message(self, message: list[Block]) -> None:
         """Follow the names in one message; references first: a call does not refer to itself."""
         items = [block for block in message if block.kind != blocks.OTHER]
         named = {block.id: names.names_mentioned(_text_of_block(block)) for block in items}

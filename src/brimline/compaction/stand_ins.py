@@ -79,19 +79,19 @@ def preview_stand_in(
     instead = preview.reference_text(stored, "", shown, rest)
     if block.kind == blocks.FILE:
         instead = f"{blocks.REMINDER}{instead}{blocks.REMINDER_END}"
-    fields = blocks.stand_in_fields_of(block, instead)
-    return StandIn(layer, fields, key, blocks.estimate_block_tokens(block, fields))
+    fields = blocks.fields_of_stand_in(block, instead)
+    return StandIn(layer, fields, key, blocks.estimate_block_tokens_with_fields(block, fields))
 
 
-def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
+def line_stand_in(block: Block, clock: Clock, layer: int) -> StandIn | None:
     """A line in the place of what nothing refers to any more; None where that saves little."""
     key = store_key_of_text(block.text)
-    kept = _names_to_append(block.text, clock.names_used_later(block))
+    kept = _names_to_append_text(block.text, clock.names_used_later(block))
     recall = f"recall {layout.short_key(key)}]"
     mark = f"[brimline: {len(block.text):,} characters, {recall}"
     text, shortened = "", None
     if block.kind == blocks.CALL:
-        shortened = _shorten_arguments(block.arguments, recall, [kept])
+        shortened = _arguments_with_texts_cut(block.arguments, recall, [kept])
     elif block.kind == blocks.RESULT:
         size = len(bytes_to_store(block.text))
         text = stub.build_line(block.tool, subject_of_block(block), size, key) + kept
@@ -100,8 +100,8 @@ def line_of(block: Block, clock: Clock, layer: int) -> StandIn | None:
     else:
         head = block.text[len(blocks.REMINDER) : _SENTENCE_CHARACTERS]
         text = f"{blocks.REMINDER}{flatten(head)}… {mark}{kept}{blocks.REMINDER_END}"
-    fields = blocks.stand_in_fields_of(block, text, shortened)
-    tokens = blocks.estimate_block_tokens(block, fields)
+    fields = blocks.fields_of_stand_in(block, text, shortened)
+    tokens = blocks.estimate_block_tokens_with_fields(block, fields)
     if block.tokens - tokens < _LEAST_COLLAPSED_TOKENS:
         return None
     return StandIn(layer, fields, key, tokens)
@@ -128,7 +128,7 @@ def _without_line_numbers(text: str) -> str:
     return _NUMBERED.sub("", text) if first and first[1] == "1" else text
 
 
-def _names_to_append(text: str, used: list[str]) -> str:
+def _names_to_append_text(text: str, used: list[str]) -> str:
     """Names of what is not shown: those that were used since, then others, as far as there is room.
 
     A name that was used is what is most likely used again.
@@ -150,12 +150,12 @@ def _first_sentence(text: str) -> str:
     return first if len(first) <= _SENTENCE_CHARACTERS else f"{first[:_SENTENCE_CHARACTERS]}…"
 
 
-def _shorten_arguments(value: Any, mark: str, kept: list[str]) -> Any:
+def _arguments_with_texts_cut(value: Any, mark: str, kept: list[str]) -> Any:
     """Arguments whose long texts are a line; the names stand in the first of them."""
     if isinstance(value, dict):
-        return {name: _shorten_arguments(one, mark, kept) for name, one in value.items()}
+        return {name: _arguments_with_texts_cut(one, mark, kept) for name, one in value.items()}
     if isinstance(value, list):
-        return [_shorten_arguments(one, mark, kept) for one in value]
+        return [_arguments_with_texts_cut(one, mark, kept) for one in value]
     if not isinstance(value, str) or len(value) < _LONG_ARGUMENT_CHARACTERS:
         return value
     head = value.strip().partition("\n")[0][:_KEPT_CHARACTERS]

@@ -73,7 +73,7 @@ def summarise_all_but_last_round(
         return Summarised(body, LayerOutcome(SUMMARY.number, "failed"))
     state.summary_failures = 0
     memories = [line.strip().removeprefix("-").strip() for line in rest.split("\n")]
-    shorter = blocks.replace_first_messages(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
+    shorter = blocks.body_with_beginning_replaced(body, cut, f"{_BOUNDARY}\n{summary.strip()}")
     before = sum(block.tokens for block in conversation or ())
     after = sum(block.tokens for block in blocks.read_blocks(shorter) or ())
     layer = LayerOutcome(SUMMARY.number, "applied", cut, before - after)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from brimline.gauge.composition import NAMES
-from brimline.gauge.wording import short_count
+from brimline.gauge.wording import short_token_count_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -197,7 +197,7 @@ def _plot_with_ticks(size: Size, count: int, highest: float, unit: str = "") -> 
     step = _round_tick_up(top / _TICKS)
     at = 0.0
     while at <= top:
-        label = f"{at:.1f}" if 0 < step < 1 else short_count(round(at))
+        label = f"{at:.1f}" if 0 < step < 1 else short_token_count_text(round(at))
         plot.rules.append((plot.y_of_value(at), unit + label))
         at += step
     return plot

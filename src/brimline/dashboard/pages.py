@@ -68,7 +68,7 @@ def template_environment() -> Environment:
     made = Environment(loader=files, autoescape=True, undefined=StrictUndefined)
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
-        "short": wording.short_count,
+        "short": wording.short_token_count_text,
         "percent": _percent_text,
         "when": pass_context(_time_text_for_template),
         "hunks": _styled_diff_lines,
@@ -193,7 +193,7 @@ def _compactions_with_costs_and_losses(
 def headline_sentence_of_story(story: Story) -> str:
     """Where it stands, in a sentence."""
     document = story.now.document()
-    return wording.headline(document) if story.is_running else wording.farewell(document)
+    return wording.status_sentence(document) if story.is_running else wording.end_sentence(document)
 
 
 def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:

@@ -226,7 +226,7 @@ def story_without_readings(
     story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by_session(home_dir, name)
     story.events = [_fields_of_expected_type(line) for line in history.read_spool(home_dir, name)]
-    story.now = reading.measure_whole(last, story.scan, state, policy_of(story.project))
+    story.now = reading.make_reading_of_scan(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     return story
@@ -300,7 +300,7 @@ class _Reader:
             return
         self.open = None
         now.tokens, now.parts = usage.prompt_tokens, dict(parts)
-        story.injections.count_injected(shares)
+        story.injections.count_new_injections(shares)
         for piece, kind, tokens in shares:
             called = self.calls.get(piece.call_id, ("unknown tool", ""))
             name, subject = called if piece.call_id else (piece.name, piece.file)

@@ -137,7 +137,7 @@ class Conversations:
 
         def outcome_without_thinking(state: State) -> Outcome | None:
             self._note_model_binds_thinking(passing.model)
-            return compactor.request_without_thinking(
+            return compactor.outcome_without_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
@@ -227,12 +227,12 @@ class Conversations:
     def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
         body = json.loads(passing.raw, parse_float=_parse_float_if_exact)
-        if not isinstance(body, dict) or blocks.is_outside_conversation(body):
+        if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
         passing.names = [block.id for block in passing.found]
         passing.session = headers.get(_SESSION_HEADER, b"").decode("latin-1")
-        passing.session = passing.session or blocks.session_of_request(body)
+        passing.session = passing.session or blocks.session_id_of_request(body)
         passing.agent = headers.get(_AGENT_HEADER, b"").decode("latin-1")
         passing.model = str(body.get("model"))
         passing.is_large = b"context-1m" in headers.get(b"anthropic-beta", b"")
@@ -303,7 +303,7 @@ class Conversations:
             occupancy_tokens=state.prompt_tokens,
             requested_model="[1m]" if passing.is_large else None,
         )
-        point = window.resolve_compaction(policy, size, model, None, None)
+        point = window.resolve_compaction_point(policy, size, model, None, None)
         # A model that the client does not compact has the same room, up to the same point.
         usual = size.tokens - model.reserve_tokens
         brim = point.tokens if point.ending == "compaction" else min(point.tokens, usual)
@@ -356,7 +356,7 @@ class Conversations:
         others = [self._known[name].state for name in last if name in self._known]
         if others and passing.name not in last:
             alike = partial(compactor.count_common_leading_blocks, passing.names)
-            return compactor.branch_state(max(others, key=lambda state: alike(state.sent or [])))
+            return compactor.state_of_branch(max(others, key=lambda state: alike(state.sent or [])))
         state = compactor.State()
         if passing.requests:
             newest = passing.requests[0][1]

@@ -97,7 +97,7 @@ class Composition:
     turns: list[Turn] = field(default_factory=list)
 
 
-def compose_entries(entries: Iterable[Entry]) -> Composition:
+def composition_of(entries: Iterable[Entry]) -> Composition:
     """Account for a session, given from its first row to its last."""
     ledger = Ledger()
     for entry in entries:
@@ -138,14 +138,14 @@ def growth_shares(
     weights = _estimate_weights(pieces, model)
     replied = [i for i, piece in enumerate(pieces) if piece.kind in REPLY_KINDS]
     if output_tokens is None or not replied:
-        return _share_out_bounded_growth(growth, weights)
+        return _shares_within_bounds(growth, weights)
     exact = divide_by_weights(output_tokens, [max(1, weights[i]) for i in replied])
     others = list(weights)
     for i, tokens in zip(replied, exact, strict=True):
         others[i], weights[i] = 0, tokens * _PER_TOKEN
     if growth - output_tokens < LEAST_SCALE * sum(others) / _PER_TOKEN:
-        return _share_out_bounded_growth(growth, weights)  # not even the reply was added whole
-    shares = _share_out_bounded_growth(growth - output_tokens, others)
+        return _shares_within_bounds(growth, weights)  # not even the reply was added whole
+    shares = _shares_within_bounds(growth - output_tokens, others)
     for i, tokens in zip(replied, exact, strict=True):
         shares[i] = tokens
     return shares
@@ -164,7 +164,7 @@ def divide_by_weights(total: int, weights: Sequence[int]) -> list[int]:
     return shares
 
 
-def _share_out_bounded_growth(growth: int, weights: Sequence[int]) -> list[int]:
+def _shares_within_bounds(growth: int, weights: Sequence[int]) -> list[int]:
     estimate = sum(weights) / _PER_TOKEN
     explained = min(max(growth, LEAST_SCALE * estimate), LARGEST_SCALE * estimate)
     return divide_by_weights(int(explained), weights)
@@ -199,7 +199,7 @@ class Injections:
         self.times: Counter[Injection] = Counter()
         self._counted: dict[int, Piece] = {}
 
-    def count_injected(self, shares: Iterable[Share]) -> None:
+    def count_new_injections(self, shares: Iterable[Share]) -> None:
         """Count what one request was the first to carry; what a compaction kept is not new."""
         for piece, _, tokens in shares:
             if piece.kind in ("hook", "client") and id(piece) not in self._counted:
@@ -246,19 +246,19 @@ class Ledger:
         self.waiting += [(piece, turn) for piece in entry.pieces]
 
     def close(self) -> Composition:
-        self._share_out_request()
+        self._share_out_tokens_of_request()
         found = Composition(parts=self.parts, turns=[turn for turn in self.turns if turn.requests])
         if self.request:
             found.occupancy_tokens = self.request.usage.prompt_tokens
         _fill_in_breakdown(found, self.shares)
         return found
 
-    def measured_per_estimated(self) -> float:
+    def ratio_of_measured_to_estimated(self) -> float:
         """How much more texts take in this session than their lengths tell."""
         is_known = self.estimated_tokens > _TELLING_TOKENS
         return self.measured_tokens / self.estimated_tokens if is_known else 1.0
 
-    def calls_with_results(self, *, ours: bool) -> frozenset[str]:
+    def ids_of_calls_with_results(self, *, ours: bool) -> frozenset[str]:
         """The calls with results in the latest request: lines of ours by now, or whole."""
         new = self.request.pieces if self.request else []
         held = [*(share.piece for share in self.shares), *(piece for piece, _ in new)]
@@ -270,7 +270,7 @@ class Ledger:
         """Start over; the turn under way goes on in a second entry."""
         if entry.is_summary and self.summary_expected:
             return
-        self._share_out_request()
+        self._share_out_tokens_of_request()
         self.request = self.before = None
         self.waiting, self.shares, self.parts = [], [], Counter()
         self.summary_expected = not entry.is_summary
@@ -293,7 +293,7 @@ class Ledger:
         request = self.request
         known = usage.message_id is not None
         if request is None or not known or usage.message_id != request.usage.message_id:
-            self._share_out_request()
+            self._share_out_tokens_of_request()
             self.before = request
             self.request = request = _Request(usage, self.turns[-1], self.waiting)
             self.waiting = []
@@ -303,7 +303,7 @@ class Ledger:
         if is_final:
             request.output_tokens = usage.output_tokens
 
-    def _share_out_request(self) -> None:
+    def _share_out_tokens_of_request(self) -> None:
         """Share out what the latest request measured, now that its figures are complete."""
         request, before = self.request, self.before
         if request is None:
@@ -322,7 +322,7 @@ class Ledger:
         if before is None:
             self.floor_tokens = left
         if left < 0 and request.turn.requests == 1:
-            left += self._take_from_thinking(request.turn, -left)
+            left += self._take_shortfall_from_thinking(request.turn, -left)
         carried = []
         for (piece, turn), tokens in zip(request.pieces, shares, strict=True):
             kind = FLOOR if before is None and _is_piece_in_every_session(piece) else piece.kind
@@ -333,7 +333,7 @@ class Ledger:
         if self.watch:
             self.watch(request.usage, carried, self.parts)
 
-    def _take_from_thinking(self, turn: Turn, shortfall: int) -> int:
+    def _take_shortfall_from_thinking(self, turn: Turn, shortfall: int) -> int:
         """Take a shortfall out of earlier thoughts: a new prompt makes many models drop them."""
         dropped = min(shortfall, self.parts["thinking"])
         self._add_to_part(turn, "thinking", -dropped)

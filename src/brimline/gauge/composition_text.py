@@ -31,7 +31,7 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
         OSError: its file cannot be read.
     """
     last = usage.read_tail(path, requests=1)
-    composed = composition.compose_entries(pieces.entries(path, progress))
+    composed = composition.composition_of(pieces.entries(path, progress))
     recorded = last.usage.session_id if last.usage else None
     return {
         "session_id": recorded or find.session_id_of(path),
@@ -105,13 +105,13 @@ def text(report: dict[str, Any]) -> str:
         return "\n".join([*lines, f"  where the tokens went  {wording.NOT_MEASURED}"])
     lines += [f"  in use  {whole:,} tokens at the last request", "", *part_lines(report)]
     files = _file_rows(report["tool_results_by_file"][:_SHOWN_FILES], "tokens")
-    lines += titled_rows("Tool results by file", files) + reread_lines(report)
+    lines += titled_table("Tool results by file", files) + reread_lines(report)
     hooks = [
         [f"{hook['tokens']:,}", "brimline" if hook["ours"] else "others", hook["name"]]
         for hook in report["hooks"]
     ]
-    lines += titled_rows("Injected by hooks", hooks)
-    return "\n".join([*lines, *titled_rows("Largest turns", _turn_rows(report["turns"]))])
+    lines += titled_table("Injected by hooks", hooks)
+    return "\n".join([*lines, *titled_table("Largest turns", _largest_turn_rows(report["turns"]))])
 
 
 def part_lines(report: dict[str, Any]) -> list[str]:
@@ -127,10 +127,10 @@ def part_lines(report: dict[str, Any]) -> list[str]:
 def reread_lines(report: dict[str, Any]) -> list[str]:
     """The files of which parts stand there twice."""
     found = report["repeated_reads"][:_SHOWN_REPEATED]
-    return titled_rows("Read again", _file_rows(found, "tokens_repeated"))
+    return titled_table("Read again", _file_rows(found, "tokens_repeated"))
 
 
-def titled_rows(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
+def titled_table(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
     """Rows in columns under a title, the first ones to the right; nothing without rows."""
     return ["", title, output.table([], rows, right=range(right), indent=2)] if rows else []
 
@@ -140,14 +140,14 @@ def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
     room = output.terminal_columns() - _BEFORE_BAR
     cells = min(_BAR_CELLS, room) if room >= _LEAST_CELLS else 0
     bar = output.marks_if_encodable("█", "#") * min(cells, round(cells * part["tokens"] / whole))
-    rows = [[*_figure_cells(part["tokens"], whole), part["name"], bar]]
+    rows = [[*_token_cells(part["tokens"], whole), part["name"], bar]]
     if part["kind"] == "tool_result":
         tools = report["tool_results_by_tool"][:SHOWN_TOOLS]
-        rows += [[*_figure_cells(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
+        rows += [[*_token_cells(tool["tokens"], whole), f"  {tool['tool']}", ""] for tool in tools]
     return rows
 
 
-def _figure_cells(tokens: int, whole: int) -> list[str]:
+def _token_cells(tokens: int, whole: int) -> list[str]:
     return [f"{tokens:,}", f"{round(tokens / whole, 3) + 0:.1%}"]
 
 
@@ -158,7 +158,7 @@ def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
     ]
 
 
-def _turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
+def _largest_turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
     """The turns that added most themselves: what a first request brings is not their doing."""
     given = ("floor", "summary")
     added = [

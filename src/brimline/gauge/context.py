@@ -50,23 +50,23 @@ class Context:
     @property
     def next_tokens(self) -> int:
         """The estimated size of the next request."""
-        return self._unpurged_tokens - self.purged_tokens
+        return self._tokens_before_purge - self.purged_tokens
 
     @property
     def purged_tokens(self) -> int:
         """What purges took out of what the last request measured."""
         if self.measured_tokens is None:
             return 0
-        return min(self._tokens_purged_from_calls(self.replaced_calls), self._unpurged_tokens)
+        return min(self._tokens_purged_from_calls(self.replaced_calls), self._tokens_before_purge)
 
     @property
     def next_tokens_if_uncompacted(self) -> int:
         """The same where the last compaction is undone; more where a request has measured more."""
         undone = self.undone_tokens - self._tokens_purged_from_calls(self.undone_calls)
-        return max(0, self._unpurged_tokens - self.purged.total(), undone)
+        return max(0, self._tokens_before_purge - self.purged.total(), undone)
 
     @property
-    def _unpurged_tokens(self) -> int:
+    def _tokens_before_purge(self) -> int:
         measured = self.measured_tokens
         return (self.floor_tokens if measured is None else measured) + self.since_tokens
 
@@ -109,8 +109,8 @@ class ContextReader:
         if is_new and not self.links.is_compaction_undone:
             request = self._ledger.request
             self._undone_tokens = request.usage.prompt_tokens if request else 0
-            self._undone_calls = self._ledger.calls_with_results(ours=True)
-            self._undone_tokens += self._estimate_waiting_tokens()
+            self._undone_calls = self._ledger.ids_of_calls_with_results(ours=True)
+            self._undone_tokens += self._estimate_unsent_tokens()
         elif not self._entries.is_copy:
             self._undone_tokens += self._estimate_unmeasured_tokens(entry.pieces)
         for one in (entry, *kept):
@@ -120,18 +120,18 @@ class ContextReader:
     def close(self) -> Context:
         """Account for what is there."""
         ledger = self._ledger
-        since = self._estimate_waiting_tokens()  # before the last request moves how texts count
+        since = self._estimate_unsent_tokens()  # before the last request moves how texts count
         return Context(
             ledger.close(),
             since,
             ledger.floor_tokens,
             self._undone_tokens,
-            ledger.calls_with_results(ours=True),
+            ledger.ids_of_calls_with_results(ours=True),
             self._undone_calls,
-            ledger.calls_with_results(ours=False),
+            ledger.ids_of_calls_with_results(ours=False),
         )
 
-    def _estimate_waiting_tokens(self) -> int:
+    def _estimate_unsent_tokens(self) -> int:
         return self._estimate_unmeasured_tokens(piece for piece, _ in self._ledger.waiting)
 
     def _estimate_unmeasured_tokens(self, added: Iterable[Piece]) -> int:
@@ -139,7 +139,7 @@ class ContextReader:
         request = self._ledger.request
         model = request.usage.model if request else None
         estimated = sum(composition.estimate_piece_tokens(piece, model) for piece in added)
-        return round(estimated * self._ledger.measured_per_estimated())
+        return round(estimated * self._ledger.ratio_of_measured_to_estimated())
 
     def _entries_compaction_preserved(self, value: dict[str, Any]) -> list[Entry]:
         """The rows that a compaction says it kept, without what they measured."""

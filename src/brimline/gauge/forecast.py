@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 _FEWEST_READINGS = 2
 VELOCITY_OPERATIONS = 3
 
-# What `log_speed` found in recorded segments, by generation of models: about 1,275, 1,150 and 1,225
-# tokens per operation. Tokenizers, clients and habits all play a part.
+# What `log_speed_of_segment` found in recorded ones, by generation of models: about 1,275, 1,150 or
+# 1,225 tokens per operation. Tokenizers, clients and habits all play a part.
 SHIPPED_LOG_SPEEDS = {"before-4.5": 7.15, "4.5": 7.05, "4.7": 7.11}
 _UNKNOWN_LOG_SPEED = 7.08
 # What is shipped counts as much as this many segments of the user's own.
@@ -86,7 +86,7 @@ def forecast(
         occupancies: prompt-side tokens per request since the last compaction, oldest first;
             the last 21 are enough, repeats and drops do no harm.
         tokens_left: from the newest reading to the compaction point.
-        usual_speed_tokens: per operation, from `usual_speed`; without it, that of an unknown model.
+        usual_speed_tokens: from `usual_tokens_per_operation`; else that of an unknown model.
         is_steep: count on at the velocity, because a tier was raised for it.
     """
     if len(occupancies) < _FEWEST_READINGS:
@@ -94,7 +94,7 @@ def forecast(
     if tokens_left <= 0:
         return Forecast(0, 0, 0)
     tokens_left = min(tokens_left, _LARGEST_TOKENS)
-    speed_tokens = usual_speed_tokens or usual_speed("")
+    speed_tokens = usual_speed_tokens or usual_tokens_per_operation("")
     usual = _forecast_at_usual_speed(occupancies, tokens_left, speed_tokens)
     pace = _own_pace_if_steady(occupancies, speed_tokens)
     if is_steep:
@@ -115,7 +115,7 @@ def _forecast_at_usual_speed(
     usual = tokens_left / speed_tokens
     variance = _VARIANCE / (1 + usual / _VARIANCE_HALVES_AT_OPERATIONS)
     # Half the variance takes a mean speed to a typical one: rare large results make the mean.
-    typical = usual * _E ** (variance / 2) / _haste_factor(occupancies, usual, speed_tokens)
+    typical = usual * _E ** (variance / 2) / _own_speed_factor(occupancies, usual, speed_tokens)
     middle = typical + _CROSSING_OPERATIONS
     deviation = variance**0.5
     low = middle * _E ** (-_DEVIATIONS_BELOW * deviation)
@@ -135,7 +135,7 @@ def mean_recent_growth_tokens(occupancies: Sequence[int]) -> float | None:
     return sum(growths) / len(growths) if growths else 0.0
 
 
-def usual_speed(
+def usual_tokens_per_operation(
     generation: str,
     learned: Mapping[str, Sequence[float]] | None = None,
     *,
@@ -164,10 +164,10 @@ def usual_speed(
     return speed_tokens
 
 
-def mean_log_speed_by_generation(
+def log_speed_statistics_by_generation(
     segments: Iterable[tuple[str, Sequence[int]]],
 ) -> dict[str, tuple[int, float]]:
-    """Statistics for `usual_speed` from the generation and occupancies of each segment.
+    """What `usual_tokens_per_operation` needs, by generation and occupancies of each segment.
 
     Returns:
         By generation: number of segments, mean log speed. Those that grew too little to tell are
@@ -175,14 +175,14 @@ def mean_log_speed_by_generation(
     """
     statistics: dict[str, tuple[int, float]] = {}
     for generation, occupancies in segments:
-        value = log_speed(occupancies)
+        value = log_speed_of_segment(occupancies)
         if value is not None:
             count, mean = statistics.get(generation, (0, 0.0))
             statistics[generation] = (count + 1, mean + (value - mean) / (count + 1))
     return statistics
 
 
-def log_speed(occupancies: Sequence[int]) -> float | None:
+def log_speed_of_segment(occupancies: Sequence[int]) -> float | None:
     """Logarithm of the tokens per operation at the end of a segment; None if it grew too little.
 
     Drops and the fast opening of a context are left out, as the forecast treats them apart.
@@ -225,7 +225,7 @@ def _own_pace_if_steady(occupancies: Sequence[int], usual_speed_tokens: float) -
     return pace if pace.deviation <= (_FAST_DEVIATION if is_fast else _SLOW_DEVIATION) else None
 
 
-def _haste_factor(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
+def _own_speed_factor(occupancies: Sequence[int], usual: float, speed_tokens: float) -> float:
     """How much faster than usual this session is to be taken for: a weighted power of its ratio."""
     cap = _GROWTH_CAP * speed_tokens
     recent = _recent_occupancy_changes(occupancies, _RECENT_OPERATIONS)

@@ -72,7 +72,7 @@ def tidy(turn: Turn, _until: float) -> None:
     document: dict[str, Any] = {"points": learned.learned_points(turn.home)}
     segments = history.occupancies_by_recent_segment(turn.home)
     if segments:
-        document["growth"] = forecast.mean_log_speed_by_generation(
+        document["growth"] = forecast.log_speed_statistics_by_generation(
             [
                 (models.lookup_model_in_rows(name, turn.policy.models).generation, sizes)
                 for name, sizes in segments
@@ -88,7 +88,7 @@ def publish_telemetry(reading: Reading, state: SessionState) -> None:
     """Write the figures; an unknown occupancy leaves the last known ones in place."""
     if reading.occupancy_tokens is None:
         return
-    reading.fetch_history()
+    reading.read_earlier_occupancies()
     document = reading.document()
     for end in ("", "_low", "_high"):
         document[f"predicted_exhaustion_ops{end}"] = document[f"forecast_ops{end}"]

@@ -1,6 +1,6 @@
 """One measurement of a session: how full, how fast, how far from compaction.
 
-Fast path: imports only rooms below it. `measure` reads files, `make_reading` is pure.
+Fast path: imports only rooms below it. `measure_session` reads files, `make_reading` is pure.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Reading:
             "compaction_source": self.compaction.source,
             "compaction_enforced": self.compaction.enforced,
             "ending": self.compaction.ending,
-            "idle_compaction_tokens": window.idle_tokens(self.client, self.version),
+            "idle_compaction_tokens": window.idle_compaction_tokens(self.client, self.version),
             "tier": self.tier,
             "velocity_tokens_per_op": self.velocity(),
             "forecast_ops": ahead.ops if ahead else None,
@@ -99,11 +99,11 @@ class Reading:
             "measured_at": self.measured_at,
         }
 
-    def fetch_history(self) -> None:
+    def read_earlier_occupancies(self) -> None:
         """Fetch the occupancies before this one, which a quiet reading does without."""
         latest = self.history[-1:]
         if len(self.history) <= _QUIET_REQUESTS and self.transcript:
-            self.history = _uncompacted_tail(self.transcript, HISTORY_REQUESTS, None).history[::-1]
+            self.history = _read_current_tail(self.transcript, HISTORY_REQUESTS, None).history[::-1]
             if self.history[-1:] != latest:  # a request that the file does not hold yet
                 self.history += latest
 
@@ -119,11 +119,11 @@ class Reading:
 
         if self.margin_tokens is None:
             return None
-        usual = forecast.usual_speed(self.known_model.generation, self.growth)
+        usual = forecast.usual_tokens_per_operation(self.known_model.generation, self.growth)
         return forecast.forecast(self.history, self.margin_tokens, usual, is_steep=self.raised)
 
 
-def measure(
+def measure_session(
     transcript: str | None,
     state: SessionState,
     policy: Policy,
@@ -145,7 +145,7 @@ def measure(
     Raises:
         OSError: the transcript exists and cannot be read.
     """
-    tail = _uncompacted_tail(transcript, requests, state)
+    tail = _read_current_tail(transcript, requests, state)
     latest = snapshot or state.snapshot()
     observed = state.largest_number_after_prefix(session.WINDOW)
     reading = make_reading(tail, latest, policy, observed, added_characters)
@@ -153,7 +153,7 @@ def measure(
     margin = reading.margin_tokens
     is_near = margin is not None and margin <= window.NEAR_REQUESTS * tail.fresh_tokens
     if requests < HISTORY_REQUESTS and (reading.tier or is_near):
-        tail = _uncompacted_tail(transcript, HISTORY_REQUESTS, state)
+        tail = _read_current_tail(transcript, HISTORY_REQUESTS, state)
         reading = make_reading(tail, latest, policy, observed, added_characters)
     reading.transcript = transcript
     proved = window.window_proved_by_occupancy(reading.occupancy_tokens)
@@ -162,7 +162,7 @@ def measure(
     return reading
 
 
-def measure_whole(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
+def make_reading_of_scan(last: Tail, scan: Scan, state: SessionState, policy: Policy) -> Reading:
     """A session as it stands, by all of its file: for those who have the time to read it."""
     proved = window.window_proved_by_occupancy(scan.largest_occupancy_tokens)
     observed = max(state.largest_number_after_prefix(session.WINDOW) or 0, proved or 0)
@@ -183,12 +183,12 @@ def make_reading(
     `history` has the occupancies since the last compaction, where more than the tail is known.
     """
     newer = _snapshot_if_newer_than_tail(tail, snapshot) if snapshot else None
-    occupancy, measured_by, measured_at = _last_measured(tail, newer)
+    occupancy, measured_by, measured_at = _occupancy_with_source(tail, newer)
     # One that knows a request which the transcript does not hold yet.
     is_same = tail.usage and occupancy == tail.usage.prompt_tokens
     ahead = None if is_same else newer
     version = tail.usage.version if tail.usage else None
-    name, requested = _model_names(tail, snapshot)
+    name, requested = _actual_and_asked_model(tail, snapshot)
     model = models.lookup_model_in_rows(name, policy.models)
     size = window.resolve_window(
         policy,
@@ -200,7 +200,7 @@ def make_reading(
     )
     is_special = policy.values["guard.preset"] != "default"
     remaining = policy.preset["point_remaining"] if is_special else None
-    compaction = window.resolve_compaction(policy, size, model, version, remaining)
+    compaction = window.resolve_compaction_point(policy, size, model, version, remaining)
     reading = Reading(size, compaction, model)
     reading.model = name
     reading.offset = tail.offset
@@ -212,12 +212,14 @@ def make_reading(
         reading.measured_by, reading.measured_at = measured_by, measured_at
         if ahead:
             reading.history = [*reading.history, occupancy]
-        added = _tail_tokens(tail, ahead, model.characters_per_token, added_characters)
-        _fill_in_position(reading, occupancy, added, policy)
+        added = _tokens_since_request(tail, ahead, model.characters_per_token, added_characters)
+        _fill_in_tier(reading, occupancy, added, policy)
     return reading
 
 
-def _last_measured(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str | None, str | None]:
+def _occupancy_with_source(
+    tail: Tail, newer: Snapshot | None
+) -> tuple[int | None, str | None, str | None]:
     """The occupancy, who measured it, and when."""
     if newer:
         from brimline import clock
@@ -228,7 +230,7 @@ def _last_measured(tail: Tail, newer: Snapshot | None) -> tuple[int | None, str 
     return tail.usage.prompt_tokens, "transcript", tail.usage.timestamp
 
 
-def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
+def _actual_and_asked_model(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str | None]:
     """The model that answers, and the name that it was asked for by."""
     shown = snapshot.model if snapshot else None
     if tail.usage is None:
@@ -236,7 +238,7 @@ def _model_names(tail: Tail, snapshot: Snapshot | None) -> tuple[str | None, str
     return tail.usage.model or shown, tail.usage.requested_model or shown
 
 
-def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
+def _fill_in_tier(reading: Reading, occupancy: int, tail_tokens: int, policy: Policy) -> None:
     """Fill in what follows from the occupancy: projection, margin, tier."""
     values = policy.values
     reading.occupancy_tokens = occupancy
@@ -245,7 +247,7 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     reading.margin_tokens = reading.compaction.tokens - reading.projected_tokens
     thresholds, unit = values["guard.tiers"], values["guard.tier_unit"]
     reading.tier_count = len(thresholds)
-    tier = window.tier_of(window.position_in_unit(reading, unit), thresholds, unit)
+    tier = window.tier_at_position(window.reading_position_in_unit(reading, unit), thresholds, unit)
     limit_points = values["guard.velocity_points"]
     if tier is not None and limit_points and len(reading.history) > 1:
         reading.raised = window.does_growth_raise_tier(reading, tier, limit_points)
@@ -253,7 +255,7 @@ def _fill_in_position(reading: Reading, occupancy: int, tail_tokens: int, policy
     reading.tier = tier
 
 
-def _uncompacted_tail(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
+def _read_current_tail(transcript: str | None, requests: int, state: SessionState | None) -> Tail:
     """The end of a transcript; empty where all of it was compacted away in the meantime."""
     if not transcript:
         return Tail()
@@ -301,7 +303,7 @@ def _snapshot_if_newer_than_tail(tail: Tail, snapshot: Snapshot) -> Snapshot | N
     return snapshot if since is not None and snapshot.at > since else None
 
 
-def _tail_tokens(
+def _tokens_since_request(
     tail: Tail, ahead: Snapshot | None, characters_per_token: float, added_characters: int
 ) -> int:
     added = int(added_characters / characters_per_token)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from brimline.fast.policy import Policy
 
 
-def read_status(
+def read_status_document(
     path: str, home_dir: str, policy: Policy, watch: Callable[[int], None] | None = None
 ) -> dict[str, Any]:
     """Read all of a session's file; `text` puts the document into words.
@@ -35,7 +35,7 @@ def read_status(
     state = SessionState(home_dir, find.session_id_of(path))
     if not state.names and last.usage and last.usage.session_id:
         state = SessionState(home_dir, last.usage.session_id)  # a subagent's file has its own name
-    now = reading.measure_whole(last, session, state, policy)
+    now = reading.make_reading_of_scan(last, session, state, policy)
     return {
         "session_id": state.session_id,
         "transcript": os.path.abspath(path),

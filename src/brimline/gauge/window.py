@@ -78,12 +78,12 @@ class CompactionPoint:
         self.expected_tokens = tokens if expected_tokens is None else expected_tokens
 
     @property
-    def goal(self) -> str:
+    def ending_word(self) -> str:
         """What a distance leads to, in a word or two."""
-        return goal_text_of_ending(self.ending)
+        return word_for_ending(self.ending)
 
 
-def goal_text_of_ending(ending: object) -> str:
+def word_for_ending(ending: object) -> str:
     """What a distance leads to; an ending from another version is a compaction."""
     return _ENDINGS.get(str(ending), _ENDINGS["compaction"])[0]
 
@@ -108,7 +108,7 @@ def resolve_window(
         return Window(configured, "config")
     if statusline:
         return Window(statusline, "statusline")
-    by_settings = _window_by_settings(client, model, requested_model or client.get("model"))
+    by_settings = _window_tokens_by_settings(client, model, requested_model or client.get("model"))
     if by_settings:
         return Window(by_settings, "settings")
     proved = max(observed or 0, window_proved_by_occupancy(occupancy_tokens) or 0)
@@ -119,7 +119,7 @@ def resolve_window(
     return Window(model.window_tokens, "model" if model.is_known else "default")
 
 
-def _window_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
+def _window_tokens_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> int | None:
     """What the client's settings ask for: a number of tokens, or a model with a large window."""
     stated: int | None = client.get("most_tokens")
     if stated and (not model.is_known or client.get("autocompact_enabled") is False):
@@ -132,7 +132,7 @@ def _window_by_settings(client: dict[str, Any], model: Model, wanted: Any) -> in
     return LARGE_WINDOW_TOKENS if is_running else None
 
 
-def idle_tokens(client: dict[str, Any], version: str | None) -> int | None:
+def idle_compaction_tokens(client: dict[str, Any], version: str | None) -> int | None:
     """From how many tokens on the client compacts while nobody is there; None where it does not."""
     off = False in (client.get("idle_enabled"), client.get("autocompact_enabled"))
     if off or parse_client_version(version) < _FIRST_IDLING:
@@ -153,7 +153,7 @@ def window_proved_by_occupancy(occupancy_tokens: int | None) -> int | None:
     return -(-occupancy_tokens // LARGE_WINDOW_TOKENS) * LARGE_WINDOW_TOKENS
 
 
-def resolve_compaction(
+def resolve_compaction_point(
     policy: Policy, window: Window, model: Model, version: str | None, remaining_percent: int | None
 ) -> CompactionPoint:
     """The first source that knows: config, earlier compactions, the client's settings, the window.
@@ -170,7 +170,7 @@ def resolve_compaction(
     client, learned = policy.client, policy.learned.get("points")
     by_model = client.get("autocompact_window_by_model") or {}
     chosen = by_model.get(model.name) or client.get("autocompact_window")
-    enforced = _is_window_enforced(client, window, chosen, model, version)
+    enforced = _does_client_compact_at_threshold(client, window, chosen, model, version)
     effective, ending, source = window.tokens, "compaction", "window"
     if client.get("autocompact_enabled") is False:
         ending, source = "stop", "settings"
@@ -209,7 +209,7 @@ def key_of_learned_point(window_tokens: int, effective_window_tokens: int, endin
     return key if ending == "compaction" else f"{key}:{ending}"
 
 
-def _is_window_enforced(
+def _does_client_compact_at_threshold(
     client: dict[str, Any],
     window: Window,
     chosen: int | None,
@@ -227,7 +227,7 @@ def _is_window_enforced(
     return None if most is None else window.tokens <= most
 
 
-def position_in_unit(reading: Reading, unit: str) -> float | None:
+def reading_position_in_unit(reading: Reading, unit: str) -> float | None:
     """Where a reading stands in a unit.
 
     `used` and `remaining` are shares of the window as the client's own percentage shows them;
@@ -243,7 +243,9 @@ def position_in_unit(reading: Reading, unit: str) -> float | None:
     return used if unit == "used" else 100 - used
 
 
-def tier_of(at: float | None, thresholds: list[float], unit: str = "to_compaction") -> int | None:
+def tier_at_position(
+    at: float | None, thresholds: list[float], unit: str = "to_compaction"
+) -> int | None:
     """The tier of a position; None where it is unknown."""
     if at is None:
         return None
@@ -265,7 +267,7 @@ def does_growth_raise_tier(reading: Reading, tier: int, limit_points: float) -> 
     return 100 * speed / reading.compaction.effective_window_tokens >= limit_points
 
 
-def tokens_at_tier(reading: Reading, level: int, thresholds: list[float], unit: str) -> int:
+def tokens_tier_begins_at(reading: Reading, level: int, thresholds: list[float], unit: str) -> int:
     """The tokens at which a tier begins, whatever the growth."""
     threshold = sorted(thresholds, reverse=unit in FALLING_UNITS)[level - 1]
     if unit == "tokens":
@@ -277,14 +279,14 @@ def tokens_at_tier(reading: Reading, level: int, thresholds: list[float], unit: 
     return int(used / 100 * reading.window.tokens)
 
 
-def steep_tokens(reading: Reading, limit_points: float) -> int:
+def tokens_raising_tier(reading: Reading, limit_points: float) -> int:
     """The growth in one request below which none raises the tier that a reading is in."""
     if reading.tier == 0:
         return (reading.margin_tokens or 0) // (NEAR_REQUESTS + 1)
     return int(limit_points / 100 * reading.compaction.effective_window_tokens)
 
 
-def has_left_tier(
+def is_position_clearly_below_tier(
     at: float, level: int, thresholds: list[float], unit: str, slack_points: float, window: int
 ) -> bool:
     """Whether a position is clearly on the calm side of a tier, by some points."""

@@ -28,7 +28,7 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     if document["occupancy_tokens"] is None:
         return [("in use", NOT_MEASURED), ("window", size)]
     source = document["compaction_source"]
-    brim = f"{ending_text(document)} (from: {source}), {margin_left_text(document)}"
+    brim = f"{ending_at_text(document)} (from: {source}), {margin_left_text(document)}"
     used = f"{in_use_text(document)} ({used_share_text(document)}; by: {document['measured_by']})"
     rows = [
         ("the brim", brim),
@@ -63,21 +63,21 @@ def _assumed_model_text(document: dict[str, Any]) -> str:
     return f"{assumed} those of {document['model_taken_for']}"
 
 
-def headline(document: dict[str, Any] | None) -> str:
+def status_sentence(document: dict[str, Any] | None) -> str:
     """Where a session stands, in a sentence."""
     if document is None or document["occupancy_tokens"] is None:
         return NOT_MEASURED[0].upper() + NOT_MEASURED[1:] + "."
     left = requests_left_text(document) or margin_left_text(document)
-    return f"{in_use_text(document)} in use; {ending_text(document)}: {left}."
+    return f"{in_use_text(document)} in use; {ending_at_text(document)}: {left}."
 
 
-def farewell(document: dict[str, Any]) -> str:
+def end_sentence(document: dict[str, Any]) -> str:
     """Where a session stood when it ended, in a sentence."""
     if document["occupancy_tokens"] is None:
         return "It ended before a model request was measured since it began or compacted."
     left = document["compaction_tokens"] - document["occupancy_tokens"]
     side = "past the brim" if left < 0 else "before the brim"
-    return f"It ended with {in_use_text(document)} in use, {_count(abs(left), 'token')} {side}."
+    return f"It ended with {in_use_text(document)} in use, {_counted(abs(left), 'token')} {side}."
 
 
 def distance_to_end_text(document: dict[str, Any]) -> str:
@@ -87,21 +87,21 @@ def distance_to_end_text(document: dict[str, Any]) -> str:
         source = f"{source}; window unverified"
     learned = " (learned)" if document["compaction_source"] == "learned" else ""
     of_window = f"~{document['projected_tokens']:,} of {document['window_tokens']:,} tokens"
-    left = _tokens_left_text(document)
+    left = _tokens_left_or_past_text(document)
     if document["forecast_ops_high"]:
         pace = " at this pace" if document["forecast_pace_requests"] else ""
         left = f"{left}, {_requests_forecast_text(document)}{pace}"
-    return f"Next: {of_window} ({source}), {ending_text(document)}{learned}: {left}."
+    return f"Next: {of_window} ({source}), {ending_at_text(document)}{learned}: {left}."
 
 
 def status_line_parts_by_name(document: dict[str, Any]) -> dict[str, str]:
     """The parts of the status line by their names; what is unknown is left out."""
-    size = f"{short_count(document['window_tokens'])} window"
+    size = f"{short_token_count_text(document['window_tokens'])} window"
     if document["occupancy_tokens"] is None:
         return {"distance": f"{size}, not measured yet"}
-    goal = window.goal_text_of_ending(document["ending"])
+    goal = window.word_for_ending(document["ending"])
     parts = {
-        "distance": f"{short_count(max(0, document['margin_tokens']))} to {goal}",
+        "distance": f"{short_token_count_text(max(0, document['margin_tokens']))} to {goal}",
         "used": f"{used_share_text(document)} of {size}",
     }
     if document["forecast_ops_high"]:
@@ -128,18 +128,18 @@ def next_request_text(document: dict[str, Any]) -> str:
     return f"{coming:,} (~{coming - document['occupancy_tokens']:,} more)"
 
 
-def ending_text(document: dict[str, Any]) -> str:
+def ending_at_text(document: dict[str, Any]) -> str:
     """What happens at which figure."""
     return window.ending_at_text(document["ending"], document["compaction_tokens"])
 
 
 def margin_left_text(document: dict[str, Any]) -> str:
     """The tokens until then, which are counted from the next request."""
-    return f"{_tokens_left_text(document)} after the next request"
+    return f"{_tokens_left_or_past_text(document)} after the next request"
 
 
-def _tokens_left_text(document: dict[str, Any]) -> str:
-    left = _count(abs(document["margin_tokens"]), "token")
+def _tokens_left_or_past_text(document: dict[str, Any]) -> str:
+    left = _counted(abs(document["margin_tokens"]), "token")
     return f"{left} left" if document["margin_tokens"] >= 0 else f"{left} past it"
 
 
@@ -156,7 +156,7 @@ def requests_left_text(document: dict[str, Any]) -> str:
 
 def _requests_forecast_text(document: dict[str, Any]) -> str:
     ops, low, high = (document[f"forecast_ops{end}"] for end in ("", "_low", "_high"))
-    return f"about {_count(ops, 'request')} ({low:,} to {high:,})"
+    return f"about {_counted(ops, 'request')} ({low:,} to {high:,})"
 
 
 def tier_text(document: dict[str, Any]) -> str:
@@ -170,14 +170,14 @@ def tier_colour(level: int, last_level: int) -> str:
     return _COLOURS[-1] if is_last else _COLOURS[min(level, len(_COLOURS) - 2)]
 
 
-def tier_entry_notice(document: dict[str, Any]) -> str:
+def tier_entry_notice_text(document: dict[str, Any]) -> str:
     """A tier that was entered, in a line that fits above the prompt."""
-    goal = window.goal_text_of_ending(document["ending"])
-    left = _count(max(0, document["margin_tokens"]), "token")
+    goal = window.word_for_ending(document["ending"])
+    left = _counted(max(0, document["margin_tokens"]), "token")
     return f"brimline: {left} to {goal}; from here on tier {tier_text(document)}"
 
 
-def short_count(tokens: int) -> str:
+def short_token_count_text(tokens: int) -> str:
     """A number of tokens in three digits."""
     for least, size, letter in ((999_500, 1_000_000, "M"), (1_000, 1_000, "k")):
         if tokens >= least:
@@ -185,5 +185,5 @@ def short_count(tokens: int) -> str:
     return str(tokens)
 
 
-def _count(number: int, noun: str) -> str:
+def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -94,17 +94,19 @@ def _rearm_left_tiers(turn: Turn) -> None:
     The reading must be newer than the announcement: a hook that started earlier may still hold an
     older one. A tier that steep growth holds up is not left, wherever the reading stands.
     """
-    from brimline.gauge.window import has_left_tier, position_in_unit
+    from brimline.gauge.window import is_position_clearly_below_tier, reading_position_in_unit
 
     reading = turn.reading
     thresholds, unit = turn.values["guard.tiers"], turn.values["guard.tier_unit"]
-    at = position_in_unit(reading, unit)
+    at = reading_position_in_unit(reading, unit)
     if at is None:
         return
     for level, offset in turn.state.spoken_levels().items():
         if level <= (reading.tier or 0):
             continue
-        left = has_left_tier(at, level, thresholds, unit, REARM_POINTS, reading.window.tokens)
+        left = is_position_clearly_below_tier(
+            at, level, thresholds, unit, REARM_POINTS, reading.window.tokens
+        )
         if left and reading.offset > offset:
             turn.state.release_level(level)
 
@@ -120,7 +122,7 @@ def _claim_tier_and_those_below(turn: Turn) -> bool:
 
 def _record_tier_and_checkpoint(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
-    from brimline.carry.hook import save_checkpoint
+    from brimline.carry.hook import save_checkpoint_if_enabled
     from brimline.gauge import wording
     from brimline.state import logs
     from brimline.state.session import MOD_ALIVE
@@ -135,7 +137,7 @@ def _record_tier_and_checkpoint(turn: Turn) -> None:
     # At the end of a turn the person is told as it is.
     if MOD_ALIVE in turn.state.names and turn.event.name != "Stop":
         turn.attempt(
-            "notice", turn.state.save_mod_notice, wording.tier_entry_notice(reading.document())
+            "notice", turn.state.save_mod_notice, wording.tier_entry_notice_text(reading.document())
         )
     if level >= reading.tier_count - CHECKPOINT_TIERS + 1:
-        turn.attempt("checkpoint", save_checkpoint, turn, f"L{level}")
+        turn.attempt("checkpoint", save_checkpoint_if_enabled, turn, f"L{level}")

@@ -92,7 +92,7 @@ def _tier_limits_for_mod(turn: Turn, reading: Reading) -> dict[str, int]:
     if tier < reading.tier_count:
         values = turn.values
         ladder = values["guard.tiers"], values["guard.tier_unit"]
-        answer["speaks_at"] = window.tokens_at_tier(reading, tier + 1, *ladder) - early
+        answer["speaks_at"] = window.tokens_tier_begins_at(reading, tier + 1, *ladder) - early
         if values["guard.velocity_points"]:
-            answer["steep"] = window.steep_tokens(reading, values["guard.velocity_points"])
+            answer["steep"] = window.tokens_raising_tier(reading, values["guard.velocity_points"])
     return answer

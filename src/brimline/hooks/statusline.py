@@ -8,7 +8,7 @@ from __future__ import annotations
 from brimline import clock
 from brimline.fast import io, json, policy
 from brimline.gauge import wording
-from brimline.gauge.reading import Reading, file_time, measure
+from brimline.gauge.reading import Reading, file_time, measure_session
 from brimline.hooks.entry import log_failure
 from brimline.state import logs
 from brimline.state.session import MOD_READING, SPOOL, SessionState, Snapshot
@@ -96,7 +96,7 @@ def _parts_about_brimline(state: SessionState, snapshot: Snapshot, reading: Read
         parts.append("hooks are silent: brimline doctor")
     saved = state.gateway_saved_tokens(reading.occupancy_tokens)
     if saved:
-        parts.append(f"gateway −{wording.short_count(saved)}")
+        parts.append(f"gateway −{wording.short_token_count_text(saved)}")
     return parts
 
 
@@ -106,10 +106,10 @@ def _measure(
     """The reading of now; where the transcript cannot be read, what the client tells."""
     path = transcript if isinstance(transcript, str) else None
     try:
-        return measure(path, state, rules, snapshot=snapshot, requests=_FORECAST_REQUESTS)
+        return measure_session(path, state, rules, snapshot=snapshot, requests=_FORECAST_REQUESTS)
     except OSError as error:
         log_failure(home_dir, "statusline", error)
-        return measure(None, state, rules, snapshot=snapshot)
+        return measure_session(None, state, rules, snapshot=snapshot)
 
 
 def _count_requests_without_hooks(snapshot: Snapshot, state: SessionState) -> None:

@@ -65,11 +65,11 @@ class Turn:
     def reading(self) -> Reading:
         """How full the window is; all unknown where the transcript cannot be read."""
         if self._reading is None:
-            from brimline.gauge.reading import measure
+            from brimline.gauge.reading import measure_session
 
             facts = (self.state, self.policy, self.event.added_characters())
-            measured = self.attempt("measuring", measure, self.event.transcript, *facts)
-            self._reading = measured or measure(None, *facts)
+            measured = self.attempt("measuring", measure_session, self.event.transcript, *facts)
+            self._reading = measured or measure_session(None, *facts)
         return self._reading
 
     def attempt(self, what: str, task: Callable[..., Made], *arguments: Any) -> Made | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from brimline import clock, output
 from brimline.errors import SessionError, StoreError, reason
 from brimline.fast import io, paths, policy
-from brimline.gauge.reading import Reading, measure
-from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_tokens
+from brimline.gauge.reading import Reading, measure_session
+from brimline.gauge.window import COMPACTION_RESERVE_TOKENS, ending_at_text, idle_compaction_tokens
 from brimline.guard.ceiling import Ceiling
 from brimline.hooks import table
 from brimline.install import client, datafolder
@@ -140,7 +140,7 @@ def _check_where_client_compacts(home_dir: str, project_dir: str) -> Iterator[Sa
     else:
         named = {False: "compaction-reactive", None: "compaction-unsure", True: "compaction"}
         yield named[point.enforced], {"about": about, "window": least}
-    idle = idle_tokens(known, reading.version)
+    idle = idle_compaction_tokens(known, reading.version)
     if idle is not None and idle < point.tokens:
         yield "compaction-idle", {"tokens": f"{idle:,}"}
     chosen, percent = known["autocompact_window"], known["autocompact_pct"]
@@ -156,9 +156,9 @@ def _reading_of_newest_session(home_dir: str, project_dir: str, rules: policy.Po
     try:
         transcript = find.newest(project_dir)
         state = SessionState(home_dir, find.session_id_of(transcript))
-        return measure(transcript, state, rules)
+        return measure_session(transcript, state, rules)
     except (SessionError, OSError):
-        return measure(None, SessionState(home_dir, None), rules)
+        return measure_session(None, SessionState(home_dir, None), rules)
 
 
 def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Reading) -> Said:
@@ -168,7 +168,7 @@ def _judge_order_of_tiers_and_compaction(values: dict[str, Any], reading: Readin
     tiers = _tokens_where_tiers_begin(values, reading)
     points = {} if ceiling is None else {"ceiling": ceiling}
     points |= {f"L{at}": tiers[at - 1] for at in (1, len(tiers)) if tiers}
-    points[reading.compaction.goal] = point
+    points[reading.compaction.ending_word] = point
     chain = ", ".join(f"{name} {tokens:,}" for name, tokens in points.items())
     said = {"chain": chain, "point": f"{point:,}", "window": f"{window:,}"}
     said["usual"] = str(max(1, window - COMPACTION_RESERVE_TOKENS))

@@ -26,7 +26,7 @@ def answer(home_dir: str, project_dir: str) -> str:
             return "[brimline context_status] Unknown: this project has no session yet."
         session, which = find.session_id_of(path), "the newest session of this project"
     settings, state = policy.load(home_dir, project_dir), SessionState(home_dir, session)
-    now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
+    now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     head = f"[brimline context_status] Session {session[:60]} ({which}):"
     rows = wording.status_rows(now.document())
     return "\n".join([head, *[f"{heading}: {text}" for heading, text in rows]])

@@ -424,7 +424,7 @@ def _topic_entry(source: Source, project_dir: str) -> Entry:
 
 def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry]:
     session = os.path.basename(os.path.dirname(source.path))
-    record = notes.merge_notes_into(home_dir, ledger.load(home_dir, session))
+    record = notes.merge_notes_into_ledger(home_dir, ledger.load(home_dir, session))
     project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():

@@ -69,5 +69,5 @@ def _note_forgotten(home_dir: str, asked: forgotten.Asked) -> None:
         forgotten.note_forgotten(home_dir, clock.now_s(), {"before": asked.before})
     for name in asked.sessions:
         transcript = session_record.session_by_id(name).transcript
-        about = {"session": name, "cursor": fold.cursor_at_end(transcript)}
+        about = {"session": name, "cursor": fold.cursor_at_end_of_transcript(transcript)}
         forgotten.note_forgotten(home_dir, clock.now_s(), about)

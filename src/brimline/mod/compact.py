@@ -177,7 +177,7 @@ class _Mover:
 
     def move_input(self, call: Call, arguments: dict[str, Any]) -> None:
         """An input with its long strings cut, where it is stored as a whole."""
-        key = self._store(cold.input_text(arguments).encode("utf-8", "surrogatepass"), call)
+        key = self._store(cold.stored_input_text(arguments).encode("utf-8", "surrogatepass"), call)
         if key is None:
             return
         mark = f" … [brimline: cut here, recall {layout.short_key(key)}] … "

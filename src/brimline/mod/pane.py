@@ -50,7 +50,7 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     with output.with_columns(request["columns"]):
         if path is None:
-            return {"rows": _rows_without_colour(output.wrapped(wording.headline(None)))}
+            return {"rows": _rows_without_colour(output.wrapped(wording.status_sentence(None)))}
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
@@ -59,7 +59,7 @@ def _draw_session(
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
     scan, context = _read_session(path)
-    now = reading.measure(path, state, settings, requests=reading.HISTORY_REQUESTS)
+    now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
     head, tokens = _rows_without_colour(output.name_value_lines(pairs)), _occupancies(scan, now)
     report = composition_text.composition_document(context.close().composed)
@@ -108,7 +108,7 @@ def _occupancy_pairs(now: reading.Reading) -> list[tuple[str, str]]:
     pairs = [
         ("in use", f"{wording.in_use_text(document)} ({wording.used_share_text(document)}){tier}"),
         ("next request", wording.next_request_text(document)),
-        ("the brim", f"{wording.ending_text(document)}, {wording.margin_left_text(document)}"),
+        ("the brim", f"{wording.ending_at_text(document)}, {wording.margin_left_text(document)}"),
         ("forecast", wording.requests_left_text(document)),
     ]
     return [pair for pair in pairs if pair[1]]
@@ -167,10 +167,10 @@ def _draw_chart(
     cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)
     if brim > _FAR * peak:
-        far = f"{window.goal_text_of_ending(now.compaction.ending)}, at {brim:,}, is far above"
+        far = f"{window.word_for_ending(now.compaction.ending)}, at {brim:,}, is far above"
         top, rows = peak, [[(f"How it filled; {far}", "bold")]]
     else:
-        edge = f"{wording.short_count(brim):>{_LABEL - 1}} {'┄' * columns}"
+        edge = f"{wording.short_token_count_text(brim):>{_LABEL - 1}} {'┄' * columns}"
         top, rows = brim, [[("How it filled", "bold")], [(edge, "dim")]]
     colours = [_tier_colour(value, now, settings) for value in cells]
     if now.tier is not None:  # what came since the last request may have lifted its tier
@@ -187,7 +187,7 @@ def _draw_chart(
 def _axis_label_of_row(at: int, height: int, top: int) -> str:
     """Name the row that is half as high as all of them, and the lowest one."""
     half = top * (height - height // 2) // height
-    text = {height // 2: wording.short_count(half), height - 1: "0"}
+    text = {height // 2: wording.short_token_count_text(half), height - 1: "0"}
     return f"{text.get(at, ''):>{_LABEL - 1}} "
 
 
@@ -210,7 +210,7 @@ def _tier_colour(tokens: int, now: reading.Reading, settings: policy.Policy) -> 
     at.occupancy_tokens = at.projected_tokens = tokens
     at.margin_tokens = now.compaction.tokens - tokens
     thresholds, unit = settings.values["guard.tiers"], settings.values["guard.tier_unit"]
-    tier = window.tier_of(window.position_in_unit(at, unit), thresholds, unit)
+    tier = window.tier_at_position(window.reading_position_in_unit(at, unit), thresholds, unit)
     return wording.tier_colour(tier or 0, len(thresholds))
 
 

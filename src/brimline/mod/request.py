@@ -128,9 +128,9 @@ def _save_checkpoint(home_dir: str, request: dict[str, Any], values: dict[str, A
     try:
         if fold.fold_new_rows(record, transcript, most_bytes=_MOST_BYTES):
             ledger.save(home_dir, record)
-        checkpoint.save(
+        checkpoint.save_and_verify(
             home_dir,
-            notes.merge_notes_into(home_dir, record),
+            notes.merge_notes_into_ledger(home_dir, record),
             trigger=request["trigger"],
             project_dir=request["cwd"],
             transcript=transcript,

@@ -103,7 +103,7 @@ def read_injections(path: str, progress: Progress = None) -> Injections:
         OSError: it cannot be read.
     """
     found = Injections()
-    reader = ContextReader(lambda _, shares, __: found.count_injected(shares))
+    reader = ContextReader(lambda _, shares, __: found.count_new_injections(shares))
     for fields in read.rows_of_file(path, progress=progress):
         reader.read_row(fields)
     reader.close()

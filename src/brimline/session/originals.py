@@ -77,7 +77,7 @@ def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
         texts = [(result.call_id, result.text) for result in row.main_thread_results(fields)]
         for call in row.any_thread_calls(fields):
             calls[call.id] = call
-            texts.append((call.id, cold.input_text(call.arguments)))
+            texts.append((call.id, cold.stored_input_text(call.arguments)))
         for call_id, text in texts:
             data = text.encode("utf-8", "surrogatepass")
             if put.sha256(data).startswith(digits):

@@ -104,7 +104,7 @@ def _disk_lines(document: dict[str, Any]) -> list[str]:
         is_sent = entry["reaches_the_model"] or entry["kind"] == "unreadable"
         name = entry["name"] + ("" if is_sent else " (never sent)")
         rows.append([output.size(entry["bytes"]), f"{entry['share']:.0%}", name])
-    return composition_text.titled_rows(output.wrapped(title), rows)
+    return composition_text.titled_table(output.wrapped(title), rows)
 
 
 def _largest_lines(document: dict[str, Any]) -> list[str]:
@@ -118,7 +118,7 @@ def _largest_lines(document: dict[str, Any]) -> list[str]:
         ]
         for result in document["largest_results"]
     ]
-    return composition_text.titled_rows("Largest results", results, 1)
+    return composition_text.titled_table("Largest results", results, 1)
 
 
 def _where_result_is_now(result: dict[str, Any]) -> str:
@@ -223,7 +223,7 @@ def purged_results(results: list[dict[str, Any]]) -> str:
         ]
         for result in results[:_SHOWN_CHANGES]
     ]
-    lines = composition_text.titled_rows("Results that would go:", rows)
+    lines = composition_text.titled_table("Results that would go:", rows)
     if len(results) > _SHOWN_CHANGES:
         lines.append(f"  … and {len(results) - _SHOWN_CHANGES:,} more (--json lists all)")
     return "\n".join(lines)

@@ -93,7 +93,7 @@ def _answer_status(turn: Turn, _arguments: str, watch: Watch) -> str:
     from brimline.session import restore
 
     path = find.require_transcript(turn.event.transcript)
-    document = session_status.read_status(path, turn.home, turn.policy, watch)
+    document = session_status.read_status_document(path, turn.home, turn.policy, watch)
     purged = restore.purged_tokens_since(turn.home, path, document["measured_at"]).total()
     return session_status.text(document, purged)
 
@@ -151,7 +151,7 @@ def _do_checkpoint(turn: Turn, _arguments: str, _watch: Watch) -> str:
 
     session = session_record.Place(turn.state.session_id, turn.event.transcript, turn.project)
     document = session_record.save_checkpoint(turn.home, session, turn.policy)
-    return session_record.saved_checkpoint_text(document)
+    return session_record.checkpoint_path_and_unkept_text(document)
 
 
 def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
