@@ -85,3 +85,6 @@ def test_the_preset_that_is_in_force_has_a_star(brimline: Run) -> None:
     assert [line.split()[1] for line in lines if line.startswith("* ")] == ["haios-80"]
     assert [row["name"] for row in rows if row["in_force"]] == ["haios-80"]
     assert {line.index(line.split()[2]) for line in lines if line.startswith("* ")} == {19}
+    below = [line for line in lines if line.startswith("   ")]
+    assert below
+    assert {len(line) - len(line.lstrip()) for line in below} == {19}

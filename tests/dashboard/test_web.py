@@ -193,6 +193,15 @@ def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> 
         assert "top secret" not in found.text
 
 
+@pytest.mark.parametrize("number", ["0", "9" * 5_000, "one", "-1", "1.5", "²"])
+def test_a_request_that_is_none_is_told_by_how_many_there_are(served: Served, number: str) -> None:
+    """Whatever stands where its number is expected."""
+    found = served.get(f"/session/{NAME}/request/{quote(number)}")
+
+    assert found.status == 404
+    assert re.search(r"the session has \d+ requests", found.text)
+
+
 def test_each_of_two_sessions_with_one_id_is_reached(
     served: Served, played: Played, home_dir: str
 ) -> None:
@@ -479,7 +488,7 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     pages = web.Dashboard(home_dir)
     shown = {}
     for number in range(5):
-        wanted = asked(name=NAME, number=number)
+        wanted = asked(name=NAME, number=str(number))
         with contextlib.suppress(HTTPException):
             shown[number] = text_of(pages.request_page(wanted))
 
@@ -732,7 +741,7 @@ def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, hom
         session.reply(5_000 + number)
 
     with pytest.raises(HTTPException) as told:
-        web.Dashboard(home_dir).request_page(asked(name=NAME, number=1_002))
+        web.Dashboard(home_dir).request_page(asked(name=NAME, number="1002"))
 
     assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from brimline.fast.json import (
     append_line,
+    blank_out_lines,
     dumps,
     loads,
     loads_all,
@@ -204,6 +205,23 @@ def test_lines_are_chosen_by_what_they_contain(tmp_path: Path) -> None:
 
     assert read_lines(path, containing=b"oth") == [{"v": 1, "text": "other"}]
     assert read_lines(str(tmp_path / "none")) == []
+
+
+def test_lines_with_a_value_are_blanked_and_no_others(tmp_path: Path) -> None:
+    """Two on one line are told apart; a torn one goes with what is left of it; sizes stay."""
+    path = tmp_path / "lines.jsonl"
+    kept, gone = '{"v":1,"session":"b","of":"a"}', '{"v":1,"x":{"n":1},"session":"a","y":2}'
+    torn = ',"session":"a","y":2}'
+    path.write_text(f"{gone}\n{kept}\n{kept}{gone}\n{torn}\n{kept}\n{gone}", encoding="utf-8")
+    size = path.stat().st_size
+
+    blank_out_lines(str(path), "session", "a")
+
+    assert path.read_text(encoding="utf-8").split() == [kept, kept, kept]
+    assert path.stat().st_size == size
+    assert len(read_lines(str(path))) == 3
+    blank_out_lines(str(tmp_path / "none"), "session", "a")
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize(

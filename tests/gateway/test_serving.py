@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import socket
 import time
 from typing import Any
 
 import pytest
 
-from brimline import clock
+from brimline import clock, extras
 from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
@@ -195,3 +197,52 @@ def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes
     assert said == (False, False, False, False)
     assert (told.lifespan, told.ws, told.log_config) == ("off", "none", None)
     assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)
+
+
+def test_a_socket_is_one_that_answers_at_once_and_can_be_handed_on() -> None:
+    """By the name of its protocol the loop knows not to wait for more to send."""
+    with serving.listen(0) as listening:
+        with serving.inherited_socket(os.dup(listening.fileno())) as same:
+            assert same.getsockname() == listening.getsockname()
+            assert (same.family, same.proto) == (socket.AF_INET, socket.IPPROTO_TCP)
+        assert listening.proto == socket.IPPROTO_TCP
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) != 0
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+
+
+def test_a_gateway_ends_with_its_lifeline() -> None:
+    """Which is listened to no more."""
+    reading, writing = os.pipe()
+    server = serving._make_server(Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0))
+
+    async def wait() -> bool:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reading, serving._stop_server_at_lifeline_end, server, reading)
+        before = server.should_exit
+        os.close(writing)
+        while not server.should_exit:  # noqa: ASYNC110 - nothing tells when
+            await asyncio.sleep(0)
+        return before or loop.remove_reader(reading)
+
+    assert asyncio.run(wait()) is False
+    os.close(reading)
+    assert server.should_exit is True
+
+
+def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is started."""
+    serving.require_libraries()
+    monkeypatch.setattr(extras, "is_missing", lambda name: name == "gateway")
+
+    with pytest.raises(BrimlineError, match="the gateway needs uvicorn and httpx2"):
+        serving.require_libraries()
+
+
+def test_as_many_connections_are_kept_as_requests_are_answered() -> None:
+    """Of those that nobody uses, thirty-two."""
+    proxy = Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)
+    transport: Any = proxy._client._transport
+    asyncio.run(proxy.close())
+
+    pool = transport._pool
+    assert (pool._max_connections, pool._max_keepalive_connections) == (256, 32)

@@ -40,7 +40,7 @@ thorough = settings(max_examples=120)
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = composition_of(pieces.entries(session.path))
+    found = composition_of(pieces.entries_of_file(session.path))
     check_sums(found)
     return found
 
@@ -90,7 +90,7 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = composition_of(pieces.entries(str(path)))
+    found = composition_of(pieces.entries_of_file(str(path)))
 
     occupancies = scan_session(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)

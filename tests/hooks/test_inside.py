@@ -203,3 +203,15 @@ def test_each_result_that_is_handed_on_counts_once(
     said = hand_on(session, home_dir, LOG, tool_use_id="toolu_000002", **call)
 
     assert ("hookSpecificOutput" not in said) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("tiers", "speaks_at"), [([30, 15], 0), ([30, 15, 7], 0), ([30], None)], ids=str
+)
+def test_the_last_of_several_tiers_speaks_with_each_request(
+    tiers: list[int], speaks_at: int | None, talk: Talk
+) -> None:
+    """One that is alone has spoken, and is waited for no more."""
+    talk.use(guard__tiers=tiers)
+
+    assert gate_at(talk.session, talk.home_dir, 165_000).get("speaks_at") == speaks_at

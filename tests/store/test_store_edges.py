@@ -388,12 +388,11 @@ def test_a_sidecar_that_was_lost_is_written_again_and_one_that_is_there_is_not(
 
 
 def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home_dir: str) -> None:
-    """Removals of whatever kind end what was known; dashes are no session."""
+    """Removals of whatever kind end what was known."""
     Path(layout.store_folder(home_dir)).mkdir(parents=True)
     rows: list[dict[str, Any]] = [
         {"event": "put", "key": "k1", "session": "a", "at": 1},
         {"event": "put", "key": "k1", "session": "a", "at": 2},
-        {"event": "put", "key": "k1", "session": "----"},
         {"event": "put", "key": "k1", "session": None},
         {"event": "pin", "key": "k1", "session": "b"},
         {"event": "put", "key": 7, "session": "a"},

@@ -158,7 +158,7 @@ class Dashboard:
         routes = [
             Route("/", self.sessions_page),
             Route("/session/{name}", self.session_page),
-            Route("/session/{name}/request/{number:int}", self.request_page),
+            Route("/session/{name}/request/{number}", self.request_page),
             Route("/overall", self.overall_page),
             Route("/stored", self.stored_outputs_page),
             Route("/stored/{digest}", self.output_page),
@@ -221,7 +221,7 @@ class Dashboard:
         """What came in with one request, word for word."""
         path, within = self._requested_path_and_link_query(request)
         record = self._cached_story(path, change_stamp_of_session(self.home_dir, path))
-        number = request.path_params["number"]
+        number = _number_or_zero(request.path_params["number"])
         if not 1 <= number <= len(record.moments):
             raise HTTPException(404, f"the session has {len(record.moments):,} requests")
         moment = record.moments[number - 1]
