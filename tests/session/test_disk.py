@@ -279,9 +279,9 @@ def test_a_lock_that_was_left_behind_names_its_new_owner(path: Path) -> None:
     lock = Path(disk.path_beside(str(path), "lock"))
     lock.write_text("9" * 30 + "\n")
 
-    with disk.locked(str(path)):
+    with disk.hold_session_lock(str(path)):
         assert lock.read_text() == f"{os.getpid()}\n"
-        with pytest.raises(BusyError) as raised, disk.locked(str(path)):
+        with pytest.raises(BusyError) as raised, disk.hold_session_lock(str(path)):
             pass
 
     assert f"another brimline command (process {os.getpid()}): try again" in str(raised.value)

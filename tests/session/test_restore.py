@@ -447,6 +447,6 @@ def test_with_the_last_note_goes_what_was_left_beside_it(path: Path, home_dir: s
     folder = Path(note.file).parent
     (folder / "unfinished").write_text("half")
 
-    restore.forget_note(note)
+    restore.remove_note(note)
 
     assert not folder.exists()
