@@ -111,3 +111,14 @@ def test_where_time_is_up_no_further_session_is_read(project_dir: str) -> None:
     aftermath.add_costs_and_losses({"compactions": made}, until=time.monotonic() + 600)
     assert made[0]["lost"] is known
     assert made[1]["lost"]["messages"] == ["Rule 1."]
+
+
+def test_prices_are_for_a_million_tokens() -> None:
+    """To the last cent of a large sum."""
+    prices = MODEL.prices(100_000)
+    assert prices is not None
+    made = compaction(rewritten_tokens=1_000_000_000)
+
+    aftermath.fill_in_dollars([made])
+
+    assert made["dollars"] == pytest.approx(1_000 * prices.write_5m, abs=1e-6)
