@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -424,3 +425,16 @@ def test_a_client_that_only_prints_is_known_by_its_words(words: list[str]) -> No
     """Any other begins a session."""
     assert launching._PRINTS & {*words}
     assert not launching._PRINTS & {"-p", "--verbose", "hello"}
+
+
+def test_when_the_client_has_ended_signals_are_ours_again() -> None:
+    """As they were before; while it runs they are the client's."""
+    numbers = [getattr(signal, name) for name in launching._PASSED_ON]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    code = launching._run_in_foreground(
+        [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"]
+    )
+
+    assert {number: signal.getsignal(number) for number in numbers} == before
+    assert code in (0, 128 + signal.SIGUSR1)
