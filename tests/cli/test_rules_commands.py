@@ -49,11 +49,12 @@ def test_the_text_of_all_rules_is_a_document_too(project_dir: str, brimline: Run
 
 
 def test_for_a_path_all_that_holds_is_listed(project_dir: str, brimline: Run) -> None:
-    """Without one, what loads here."""
+    """Without one, what loads here: where nothing depends on a path, the same."""
     Path(project_dir, "CLAUDE.md").write_text("# Rules\n\nBe brief.\n", encoding="utf-8")
 
     of_file = brimline("rules", "show", "src/a.py", "--json").document
     here = brimline("rules", "show", "--json").document
 
     assert of_file["is_complete"] is True
-    assert here != of_file
+    assert [file["path"] for file in here["files"]] == [file["path"] for file in of_file["files"]]
+    assert here["files"][0]["path"] == f"{project_dir}/CLAUDE.md"
