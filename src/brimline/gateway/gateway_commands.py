@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
@@ -68,16 +67,15 @@ def gateway(
     """
     secret = _check_or_make_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
-    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
     service = serving.check_service(upstream or os.environ.get(source) or serving.SERVICE, source)
     plan = serving.Plan(service, secret, layers, test_clock, lifeline)
+    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
 
     def tell() -> None:
         url = serving.base_url(listening, secret)
         text = url if inherited else f"{url}\n{_HOW_TO_USE}"
         output.answer({"base_url": url}, text, as_json=as_json)
-        sys.stdout.flush()
 
     with listening:
         serving.serve(plan, listening, tell)
