@@ -108,3 +108,17 @@ def test_the_service_is_the_one_that_is_named_else_that_of_the_environment(
     assert (plan.upstream, plan.has_test_clock, plan.lifeline) == (service, False, None)
     assert {layer.number for layer in plan.layers} == {1, 2, 4, 5}
     assert len(plan.secret) == 24
+
+
+@pytest.mark.parametrize(
+    ("words", "source"), [(["--upstream", "nowhere"], "--upstream"), ([], serving.BASE_URL)]
+)
+def test_what_is_no_service_is_told_and_nothing_is_listened_on(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], source: str
+) -> None:
+    """By the name of what says it."""
+    monkeypatch.setenv(serving.BASE_URL, "nowhere")
+
+    done = CliRunner().invoke(program, ["gateway", *words])
+
+    assert str(done.exception) == f"{source} is 'nowhere', which is no URL of a service"

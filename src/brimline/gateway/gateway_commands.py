@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
@@ -72,16 +71,15 @@ def gateway(
     """
     secret = _checked_or_fresh_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
-    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
     service = serving.checked_url(upstream or os.environ.get(source) or serving.SERVICE, source)
     plan = serving.Plan(service, secret, layers, test_clock, lifeline)
+    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
 
     def print_base_url() -> None:
         url = serving.base_url(listening, secret)
         text = url if inherited else f"{url}\n{_HOW_TO_USE}"
         output.answer({"base_url": url}, text, as_json=as_json)
-        sys.stdout.flush()
 
     with listening:
         serving.serve(plan, listening, print_base_url)
