@@ -82,7 +82,7 @@ def test_a_hit_says_who_said_it_where_and_when(home_dir: str) -> None:
 )
 def test_a_key_is_an_m_and_a_number(text: str, is_key: bool) -> None:
     """Of at most fifteen digits."""
-    assert hits.is_key(text) is is_key
+    assert hits.is_entry_key(text) is is_key
 
 
 def test_an_entry_is_shown_among_its_neighbours_with_an_arrow() -> None:

@@ -118,7 +118,7 @@ def test_a_row_without_a_time_has_none() -> None:
         ),
     ]
 
-    spoken = list(deep.spoken_entries(rows))
+    spoken = list(deep.entries_of_what_was_said(rows))
 
     assert [(at, entry.at, entry.source) for at, entry in spoken] == [
         (7, 0.0, "user"),
@@ -134,7 +134,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = hits.open_memory(home_dir).use(
+    rows = hits.open_memory(home_dir).run_on_database(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -165,14 +165,14 @@ def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
     memory = hits.open_memory(home_dir)
 
     def lacking(until: float) -> int:
-        memory.use(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
+        memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
         deep.index_sources(home_dir, project_dir, until=until)
         asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
-        found: int = memory.use(lambda base: base.execute(asked).fetchone()[0])
+        found: int = memory.run_on_database(lambda base: base.execute(asked).fetchone()[0])
         return found
 
     assert lacking(0.0) == 6
-    assert lacking(float("inf")) == (0 if vectors.load() else 6)
+    assert lacking(float("inf")) == (0 if vectors.load_table() else 6)
 
 
 def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
@@ -223,7 +223,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {"entries": 0}
     assert list(traces.sessions(home_dir)) == []
     memory = hits.open_memory(home_dir)
-    memory.put(
+    memory.put_entries(
         [
             Entry("1", "a", "s", 5.0, "user", "/p"),
             Entry("2", "b", "s/notes", 6.0, "note", "/q"),
@@ -253,10 +253,10 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     folder = str(tmp_path / "memory")
     empty = {"folder": folder, "topics": 0, "index_bytes": 0, "entries": {}, "sessions": 0}
     assert overview.status_document(home_dir, folder) == empty | {
-        "vectors": vectors.load() is not None
+        "vectors": vectors.load_table() is not None
     }
     memory = hits.open_memory(home_dir)
-    memory.put([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
+    memory.put_entries([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
     monkeypatch.setattr(vectors, "load", lambda: None)
 
     there = overview.status_document(home_dir, folder)
@@ -271,14 +271,14 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
     memory = hits.open_memory(home_dir)
-    memory.put([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
+    memory.put_entries([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
-    document = hits.entry_and_nearby(home_dir, "m3")
+    document = hits.entry_with_neighbours(home_dir, "m3")
 
     assert [entry["key"] for entry in document["entries"]] == ["m2", "m3", "m4"]
     assert {entry["score"] for entry in document["entries"]} == {0.0}
-    assert hits.is_key("m3") is True
-    assert hits.is_key("m") is False
+    assert hits.is_entry_key("m3") is True
+    assert hits.is_entry_key("m") is False
 
 
 def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
@@ -286,4 +286,4 @@ def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
     from brimline.errors import StoreError
 
     with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
-        hits.entry_and_nearby(home_dir, "x" * 50)
+        hits.entry_with_neighbours(home_dir, "x" * 50)

@@ -93,7 +93,7 @@ def test_meaning_finds_what_shares_no_word(world: Path, monkeypatch: pytest.Monk
         "naive": (0, 0, 100),
     }
     table(world, words)
-    known = vectors.read_table(world)
+    known = vectors.read_table_in_folder(world)
     assert known is not None
     assert known.piece_numbers("Automobile, unknown naïve") == [2, 3, 6]
     monkeypatch.setattr(vectors, "load", lambda: known)
@@ -117,7 +117,7 @@ def test_entries_from_before_there_was_a_table_get_their_vectors_later(
         turned = {word: row[shift:] + row[:shift] for word, row in rows.items()}
         (world / f"t{shift}").mkdir()
         table(world / f"t{shift}", turned)
-        known = vectors.read_table(world / f"t{shift}")
+        known = vectors.read_table_in_folder(world / f"t{shift}")
         monkeypatch.setattr(vectors, "load", lambda known=known: known)
         store.add(said([("three", "tree"), ("four", "zzz")], f"group {shift}"))
         assert ids(store, "car")[0] == "one"
@@ -232,10 +232,10 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     earlier.close()
 
     document = Document("output", "ref", "/p", "s", 1.0, "make", "a needle", "")
-    documents.use_database(
-        str(world / "m"), lambda found: documents.add_document(found, [document])
+    documents.run_on_database(
+        str(world / "m"), lambda found: documents.add_documents(found, [document])
     )
-    found = documents.use_database(
+    found = documents.run_on_database(
         str(world / "m"), lambda base: documents.find_document_ids(base, "needle", "output")
     )
     assert found

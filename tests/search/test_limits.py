@@ -42,7 +42,7 @@ def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(worl
     store.add([{"id": "b", "text": "Next.", "group": "g"}, {"id": "c", "text": "No.", "group": ""}])
     store.add([{"id": "d", "text": "Alone.", "group": ""}])
 
-    rows = store.use(lambda base: base.execute("SELECT ref, before FROM entries").fetchall())
+    rows = store.run_on_database(lambda base: base.execute("SELECT ref, before FROM entries").fetchall())
 
     before = dict(rows)
     assert before["b"] == "otter" + "." * (1_500 - len("otter"))
@@ -55,7 +55,7 @@ def test_what_was_said_on_the_way_to_an_answer_is_before_nothing(world: Path) ->
     said = [("a", "Question.", "user"), ("b", "Looking.", turns.STEP), ("c", "Answer.", "x")]
     store.add([{"id": i, "text": text, "source": s, "group": "g"} for i, text, s in said])
 
-    (answer,) = store.use(
+    (answer,) = store.run_on_database(
         lambda base: base.execute("SELECT before FROM entries WHERE ref = 'c'").fetchall()
     )
 
@@ -69,7 +69,7 @@ def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
     store.add([{"id": "yak", "text": "The yak.", "group": "g"}])
 
     def around(number: int) -> list[str]:
-        found = store.use(lambda base: turns.entries_around(base, number))
+        found = store.run_on_database(lambda base: turns.entries_around(base, number))
         assert all(hit.score == 0.0 for hit in found)
         return [hit.id for hit in found]
 
@@ -81,7 +81,7 @@ def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
         ["otter", "elk", "yak"],
         ["elk", "yak"],
     ]
-    assert [store.use(take_out), store.use(take_out)] == [1, 0]
+    assert [store.run_on_database(take_out), store.run_on_database(take_out)] == [1, 0]
     assert around(2) == ["elk", "yak"]
     assert [hit.id for hit in store.search("otter", may_be_none=True)] == []
 
@@ -104,10 +104,10 @@ def test_a_word_is_rarer_the_later_it_is_in_the_vocabulary(world: Path) -> None:
     (world / "words.txt").write_text("\n".join(f"w{number}" for number in range(count)))
     head = vectors.MAGIC + count.to_bytes(4, "little") + one
     (world / "words.bin").write_bytes(head + b"\0\0\x80\x3f" * count + b"\1" * count)
-    table = vectors.read_table(world)
+    table = vectors.read_table_in_folder(world)
     assert table
 
-    rarities = [table.rarity(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")]
+    rarities = [table.rarity_of_word(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")]
 
     assert rarities == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0, 1.0], abs=1e-4)
-    assert table.rarity("w1001") > 0.0
+    assert table.rarity_of_word("w1001") > 0.0

@@ -50,10 +50,10 @@ def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word()
     """Inside of words too, whatever the case and the accents."""
     lines = ["red", "Red FÓX", "the foxes are reddish", "red", "fix"]
 
-    assert stored.lines_holding(lines, ["red", "fox"]) == [1, 2]
-    assert stored.lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
-    assert stored.lines_holding(["an error here"], ["errors"]) == [0]
-    assert stored.lines_holding(lines, ["whale"]) == []
+    assert stored.indices_of_lines_holding(lines, ["red", "fox"]) == [1, 2]
+    assert stored.indices_of_lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
+    assert stored.indices_of_lines_holding(["an error here"], ["errors"]) == [0]
+    assert stored.indices_of_lines_holding(lines, ["whale"]) == []
 
 
 @pytest.mark.parametrize(("word", "stem"), [("error", "error"), ("errors", "erro"), ("a", "a")])
@@ -66,11 +66,11 @@ def test_of_a_long_line_the_part_around_a_term_is_shown() -> None:
     """With its length; a line that fits is whole."""
     line = "a" * 50 + "otter" + "b" * 50
 
-    assert stored.clip_line(line, ["otter"], 105) == line
-    assert stored.clip_line(line, ["otter"], 40) == (
+    assert stored.clip_line_around_term(line, ["otter"], 105) == line
+    assert stored.clip_line_around_term(line, ["otter"], 40) == (
         "…" + "a" * 10 + "otter" + "b" * 25 + "… (105 characters)"
     )
-    assert stored.clip_line(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
+    assert stored.clip_line_around_term(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
-        known = documents.use_database(
-            stored.search_folder(home_dir), lambda found: documents.states_by_ref(found, "output")
+        known = documents.run_on_database(
+            stored.search_folder(home_dir), lambda found: documents.document_states_by_ref(found, "output")
         )
         return {f"sha256:{digest}" for digest in known}
 
@@ -155,10 +155,10 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
 def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
     """Unless it has no others; sixty are enough of any question."""
-    assert turns.telling_words("What is the otter plan?") == ["otter", "plan"]
-    assert turns.telling_words("what is the") == ["what", "is", "the"]
-    assert len(turns.telling_words(" ".join(f"word{number}" for number in range(61)))) == 60
-    assert turns.any_word_expression("otter plan") == '"otter" OR "plan"'
+    assert turns.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
+    assert turns.words_but_stop_words("what is the") == ["what", "is", "the"]
+    assert len(turns.words_but_stop_words(" ".join(f"word{number}" for number in range(61)))) == 60
+    assert turns.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
 
 def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> None:
     """Of length one; what has no known piece has none, and what is too long is no word."""
-    table = vectors.load()
+    table = vectors.load_table()
     assert table
 
     plain, loud, unknown, mixed = table.encode(["otter plan", "ÓTTER Plan", "", "plan otter"])
@@ -214,7 +214,7 @@ def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> Non
     assert table.piece_numbers("a" * 101) == []
     assert table.piece_numbers("a" * 100) != []
     assert len(table.piece_numbers("otter, plan")) == len(table.piece_numbers("otter plan")) + 1
-    assert vectors.words_alone_text().startswith("by words alone; `")
+    assert vectors.no_vectors_text().startswith("by words alone; `")
 
 
 @pytest.mark.parametrize("damage", ["cut", "magic", "gone"])
@@ -224,7 +224,7 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     data = vectors.MAGIC + size + size + b"\0\0\x80\x3f" * 2 + b"\1\2\3\4"
     (world / "words.txt").write_text("red\nfox")
     (world / "words.bin").write_bytes(data)
-    sound = vectors.read_table(world)
+    sound = vectors.read_table_in_folder(world)
     if damage == "gone":
         (world / "words.bin").unlink()
     else:
@@ -233,7 +233,7 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     assert sound
     assert sound.dimensions == 2
     assert sound.piece_numbers("a red fox") == [0, 1]
-    assert vectors.read_table(world) is None
+    assert vectors.read_table_in_folder(world) is None
 
 
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
@@ -247,10 +247,10 @@ def test_without_a_store_nothing_is_found(home_dir: str) -> None:
 def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
     """Which is named by the next number; the work finds it empty."""
     folder = str(tmp_path / "search")
-    documents.use_database(folder, lambda base: base.execute("SELECT 1").fetchall())
+    documents.run_on_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert documents.use_database(folder, lambda base: documents.states_by_ref(base, "x")) == {}
+    assert documents.run_on_database(folder, lambda base: documents.document_states_by_ref(base, "x")) == {}
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
 
@@ -321,7 +321,7 @@ def test_an_output_is_known_by_what_is_told_of_it(
     with open(layout.file_path(home_dir, digest, "json"), "w") as file:
         json.dump({"created": 7.0} | meta, file)
 
-    known = stored._read_document(home_dir, digest)
+    known = stored._document_of_stored_output(home_dir, digest)
 
     assert (known.title, known.project, known.session) == (title, project, session)
     assert known.at == (7.0 if at is None else at)
@@ -334,7 +334,7 @@ def test_an_output_is_known_by_what_is_told_of_it(
 )
 def test_case_and_accents_make_no_difference(text: str, folded: str) -> None:
     """Letters that stand for two are those two."""
-    assert stored.fold(text) == folded
+    assert stored.folded_text(text) == folded
 
 
 def test_colours_part_words() -> None:
@@ -358,8 +358,8 @@ def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> 
 
     hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
 
-    known = documents.use_database(
-        stored.search_folder(home_dir), lambda base: documents.states_by_ref(base, "output")
+    known = documents.run_on_database(
+        stored.search_folder(home_dir), lambda base: documents.document_states_by_ref(base, "output")
     )
     assert list(known.values()) == [stored.WHOLE]
 
