@@ -56,7 +56,7 @@ def main() -> None:
         elif corpus:
             for name, table in (("words alone", None), ("with vectors", vectors.load_table())):
                 if name == "words alone" or table:
-                    with mock.patch.object(vectors, "load", lambda table=table: table):
+                    with mock.patch.object(vectors, "load_table", lambda table=table: table):
                         recall(corpus, f"{folder}/{name}", name, misses=given.misses)
         else:
             sys.exit("BENCH_CORPUS names no folder with sessions, and --entries no number")

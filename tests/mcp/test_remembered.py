@@ -119,7 +119,7 @@ def test_without_vectors_it_is_said_how_was_searched(
 ) -> None:
     """Other projects only on request; before anything was taken in nothing is made."""
     assert remembered.found_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [

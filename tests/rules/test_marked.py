@@ -272,7 +272,7 @@ def test_a_start_reads_the_instruction_files_once(
         walks.append("walk")
         return real(*arguments, **named)
 
-    monkeypatch.setattr(cascade, "gather", counted)
+    monkeypatch.setattr(cascade, "gather_instruction_files", counted)
     raw = json.dumps(event("SessionStart", session, source="compact")).encode()
     turn = entry.open_turn("SessionStart", raw, home_dir)
     assert turn is not None

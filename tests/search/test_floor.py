@@ -48,7 +48,7 @@ def test_a_question_about_something_else_has_no_hits(
 ) -> None:
     """One word that happens to be there does not make an answer; with vectors and without."""
     if not has_vectors:
-        monkeypatch.setattr(vectors, "load", lambda: None)
+        monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     store.add([{"id": str(number), "text": text} for number, text in enumerate(SAID)])
 
@@ -123,7 +123,7 @@ def test_a_name_that_no_entry_holds_tells_twice_as_much(
     query: str, word: str, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The capital of a first word makes no name; without a table all words are as rare."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     assert floor._weight_of_unknown_word(query, word) == weight
 
@@ -146,7 +146,7 @@ def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
     world: Path, monkeypatch: pytest.MonkeyPatch, held: int, asked: int, above: list[int]
 ) -> None:
     """Of words that tell alike."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words[:held])}
@@ -159,7 +159,7 @@ def test_every_hit_holds_fifteen_hundredths_of_the_question(
     world: Path, monkeypatch: pytest.MonkeyPatch, asked: int, above: list[int]
 ) -> None:
     """Where one of the first holds much."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words), 2: words[0], 3: "nothing"}

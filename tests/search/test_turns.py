@@ -86,7 +86,7 @@ def test_a_search_by_words_offers_200(
     store: Memory, number: int, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there are no vectors, that is all there is."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     store.put_entries([Entry(f"{at}", "otter") for at in range(number)])
 
     assert len(store.search("otter", 999)) == found
@@ -128,7 +128,7 @@ def test_entries_that_came_without_vectors_get_them_once(
     table = vectors.load_table()
     assert table
     with monkeypatch.context() as without:
-        without.setattr(vectors, "load", lambda: None)
+        without.setattr(vectors, "load_table", lambda: None)
         store.put_entries([Entry(f"{at}", f"otter {at}") for at in range(1_001)])
 
     def make(connection: sqlite3.Connection) -> int:
