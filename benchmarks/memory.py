@@ -103,7 +103,9 @@ def times(folder: str, count: int) -> None:
     whole, bare = [], []
     for asked in questions[:_ROUNDS]:
         whole.append(_seconds(lambda asked=asked: store.search(asked)))
-        bare.append(_seconds(lambda asked=asked: store.run_on_database(lambda c: _bare(c, store, asked))))
+        bare.append(
+            _seconds(lambda asked=asked: store.run_on_database(lambda c: _bare(c, store, asked)))
+        )
     ratio = statistics.median(whole) / statistics.median(bare)
     print(f"{count:,} entries, query in a running process: {ratio:.2f} x bare FTS5 and scan")
     print(f"  {1000 * statistics.median(whole):.0f} ms, bare {1000 * statistics.median(bare):.0f}")

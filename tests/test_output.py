@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+import re
 import subprocess
 import sys
 import unicodedata
@@ -11,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -336,3 +340,200 @@ def test_what_stands_out_does_so_on_a_terminal_alone(monkeypatch: pytest.MonkeyP
         shown.append(stream.getvalue())
 
     assert [text.replace("?", "") for text in shown] == ["a \x1b[1mb\x1b[0m c\n", "a b c\n"]
+
+
+class Terminal(io.StringIO):
+    """What a terminal would show."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+def shown_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Standard error on a terminal, where work has taken long enough to be told of."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(os, "isatty", lambda number: number == 2)
+    monkeypatch.setattr(output, "_PROGRESS_AFTER_S", 0.0)
+    return stream
+
+
+@pytest.mark.parametrize(
+    ("total", "done", "shown"),
+    [
+        (1, [1], ["0%", "100%"]),
+        (10, [5, 5], ["0%", "50%", "100%"]),
+        (10, [5], ["0%", "50%"]),
+        # Drawn by the four hundredth part: what is less waits for more, or for the end.
+        (399, [1], ["0%"]),
+        (400, [4], ["0%", "1%"]),
+        (800, [1], []),
+        (800, [2], ["0%"]),
+        (801, [1, 399, 1], ["0%", "49%", "50%"]),
+        (0, [1], []),
+    ],
+)
+def test_progress_is_drawn_as_far_as_work_is_done(
+    monkeypatch: pytest.MonkeyPatch, total: int, done: list[int], shown: list[str]
+) -> None:
+    """From nothing to where it ended; where there is nothing to do nothing is drawn."""
+    terminal = shown_terminal(monkeypatch)
+    with output.Progress("Reading", total) as progress:
+        for amount in done:
+            progress.update(amount)
+
+    assert list(dict.fromkeys(re.findall(r"\d+%", terminal.getvalue()))) == shown
+    assert terminal.getvalue().endswith("\n") is bool(shown)
+    assert ("Reading  [" in terminal.getvalue()) is bool(shown)
+
+
+def test_what_is_left_is_drawn_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little it is."""
+    terminal = shown_terminal(monkeypatch)
+    with output.Progress("Reading", 800) as progress:
+        for amount in (792, 1, 1):
+            progress.update(amount)
+        before = terminal.getvalue()
+        for _ in range(6):
+            progress.update(1)
+    with output.Progress("Writing", 800) as progress:
+        progress.update(799)
+        progress.update(1)
+
+    assert before.count("99%") == 1
+    assert terminal.getvalue().count("100%") == 2
+
+
+def test_work_that_is_soon_done_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor is anything drawn where nobody looks."""
+    terminal = shown_terminal(monkeypatch)
+    monkeypatch.setattr(output, "_PROGRESS_AFTER_S", 900.0)
+    with output.Progress("Reading", 10) as progress:
+        progress.update(10)
+    monkeypatch.setattr(output, "_PROGRESS_AFTER_S", 0.0)
+    monkeypatch.setattr(os, "isatty", lambda _number: False)
+    with output.Progress("Reading", 10) as progress:
+        progress.update(10)
+
+    assert terminal.getvalue() == ""
+
+
+@pytest.mark.parametrize(("given", "is_yes"), [("y", True), ("n", False), ("", False)])
+def test_a_person_at_a_terminal_is_asked_on_standard_error(
+    given: str,
+    is_yes: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Nothing but a yes is one, and the question obeys nobody."""
+    monkeypatch.setattr(sys, "stdin", Terminal(f"{given}\n"))
+
+    with contextlib.nullcontext() if is_yes else pytest.raises(click.Abort):
+        output.ask_consent("Remove\x1b it?", yes=False)
+
+    said = capsys.readouterr()
+    assert said.err.startswith("Remove? it? [y/N]:")
+    assert said.out.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 0, "None False False"),
+        (["abc"], 0, "abc False False"),
+        (["--session", "abc"], 0, "abc False False"),
+        (["--yes", "--dry-run"], 0, "None True True"),
+        (["abc", "--session", "abc"], 2, "Name a session as SESSION or by --session, not by both."),
+        ([""], 2, "SESSION and ID must not be empty."),
+        (["--session", ""], 2, "SESSION and ID must not be empty."),
+    ],
+)
+def test_a_session_is_named_in_one_of_two_ways_or_not_at_all(
+    arguments: list[str], code: int, said: str
+) -> None:
+    """The options not to ask and to change nothing are off."""
+
+    @output.yes_option
+    @output.dry_run_option
+    @output.session_argument_and_option
+    def body(
+        file: str | None, session_id: str | None, yes: bool, dry_run: bool, as_json: bool
+    ) -> None:
+        assert not as_json
+        click.echo(f"{output.named_session(file, session_id)} {yes} {dry_run}")
+
+    done = CliRunner().invoke(output.command("x")(body), arguments)
+
+    assert (done.exit_code, done.output.strip().split("\n")[-1].removeprefix("Error: ")) == (
+        code,
+        said,
+    )
+
+
+def test_help_says_what_every_command_has() -> None:
+    """By its short name too."""
+    made = output.command("x")(
+        output.session_option(output.yes_option(output.dry_run_option(lambda **_: None)))
+    )
+
+    shown = " ".join(CliRunner().invoke(made, ["-h"]).output.split())
+
+    for told in (
+        "--session ID A session: its id (or how it begins), file, or last.",
+        "--yes Do not ask.",
+        "--dry-run Show what would happen; change nothing.",
+        "--json Print JSON.",
+    ):
+        assert told in shown
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("odd"), "odd"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_blamed(
+    failure: OSError, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the system's words where it has some."""
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+
+    with (
+        pytest.raises(BrimlineError) as raised,
+        output.write_errors_raised_as_ours(),
+    ):
+        raise failure
+
+    assert str(raised.value) == f"standard output cannot be written: {told}"
+
+
+def test_a_complaint_is_wrapped_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a program it is one line."""
+    monkeypatch.setenv("COLUMNS", "40")
+    told = []
+    for stream in (Terminal(), io.StringIO()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        output.complain("word " * 8 + "\nend")
+        told.append(stream.getvalue())
+
+    assert told == ["word word word word word word word word\nend\n", f"{'word ' * 8} end\n"]
+
+
+@pytest.mark.parametrize(
+    ("values", "full", "line"),
+    [
+        ([1], None, "█"),
+        ([0], None, "▁"),
+        ([0], 0, "▁"),
+        ([12, 13, 24, 25, 99, 100], 100, "▁▂▂▃██"),
+        (range(60), 60, "".join("▁▂▃▄▅▆▇█"[value * 8 // 60] for value in range(60))),
+    ],
+)
+def test_a_block_is_an_eighth_of_a_window(
+    values: Sequence[int], full: int | None, line: str
+) -> None:
+    """From exactly its share; what is unknown is measured by the largest."""
+    assert output.sparkline(values, full) == line

@@ -437,3 +437,93 @@ def test_pinning_is_told_with_the_item(home_dir: str) -> None:
         done(home_dir, "pin", id="x" * 50)
     with pytest.raises(StateError, match=r"there is no operation 'y{40}':"):
         done(home_dir, "y" * 50)
+
+
+@pytest.mark.parametrize(("length", "is_kept"), [(8_000, True), (8_001, False)])
+def test_an_item_has_8000_characters(home_dir: str, length: int, is_kept: bool) -> None:
+    """With the blanks around it; without them it is kept."""
+    text = " " + "x" * (length - 1)
+    if is_kept:
+        assert done(home_dir, "add", compartment=items.TASK, text=text)["item"]["text"] == text[1:]
+    else:
+        with pytest.raises(StateError, match="at most 8,000 characters: say it shorter"):
+            done(home_dir, "add", compartment=items.TASK, text=text)
+
+
+@pytest.mark.parametrize("priority", [0, 1, 10])
+def test_the_least_and_the_most_important_item_are_taken(home_dir: str, priority: int) -> None:
+    """As they are."""
+    made = done(home_dir, "add", compartment=items.TASK, text="x", priority=priority)["item"]
+
+    assert items.load(home_dir, ID).items[made["id"]]["priority"] == priority
+
+
+@pytest.mark.parametrize("priority", [-1, 11, 5.5, "5"])
+def test_any_other_priority_is_refused(home_dir: str, priority: object) -> None:
+    """In a sentence."""
+    with pytest.raises(StateError, match="a priority is a whole number from 0 to 10"):
+        done(home_dir, "add", compartment=items.TASK, text="x", priority=priority)
+
+
+@pytest.mark.parametrize(("length", "preview"), [(80, "x" * 80), (81, "x" * 79 + "…")])
+def test_of_what_went_80_characters_are_shown(home_dir: str, length: int, preview: str) -> None:
+    """One more is cut."""
+    made = done(home_dir, "add", compartment=items.TASK, text="x" * length)["item"]
+    done(home_dir, "evict", id=made["id"])
+
+    (gone,) = done(home_dir, "log")["log"]
+
+    assert gone["preview"] == preview
+    assert (gone["id"], gone["tokens"], gone["priority"]) == (made["id"], made["tokens"], 5)
+    assert isinstance(gone["at"], float)
+
+
+@pytest.mark.parametrize("room", [0, 1])
+def test_the_last_part_of_a_file_is_for_changes(
+    home_dir: str, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight megabytes of which one is kept; what would fill it to the last byte is refused."""
+    assert (items._LARGEST_BYTES, items._KEPT_BYTES) == (8 << 20, 1 << 20)
+    monkeypatch.setattr(time, "time", lambda: 1_800_000_000.5)
+    made = done(home_dir, "add", compartment=items.TASK, text="first")["item"]
+    path = Path(paths.carry_session_dir(home_dir, ID)) / items.FILE_NAME
+    size = path.stat().st_size
+    # The second line is as long as the first; its end is no part of what is compared.
+    monkeypatch.setattr(items, "_LARGEST_BYTES", size + size - 1 + room + 100)
+    monkeypatch.setattr(items, "_KEPT_BYTES", 100)
+    if room:
+        done(home_dir, "add", compartment=items.TASK, text="other")
+    else:
+        with pytest.raises(StateError, match="this session's budget file is full"):
+            done(home_dir, "add", compartment=items.TASK, text="other")
+    done(home_dir, "pin", id=made["id"])
+
+    assert len(items.load(home_dir, ID).items) == 1 + room
+
+
+def test_a_compartment_without_room_is_full() -> None:
+    """In a window that is too small for any; it holds nothing all the same."""
+    place = operations.Place("/nowhere", ID, 1)
+
+    assert {one["percent"] for one in operations._fill_level_of_compartments(place)} == {100.0}
+    assert {one["items"] for one in operations._fill_level_of_compartments(place)} == {0}
+
+
+def test_a_name_that_several_items_begin_with_is_none(home_dir: str) -> None:
+    """Nor is an empty one."""
+    made = [done(home_dir, "add", compartment=items.TASK, text=str(n))["item"] for n in range(20)]
+    letters = [one["id"][0] for one in made]
+    shared = next(letter for letter in letters if letters.count(letter) > 1)
+
+    with pytest.raises(StateError, match=f"several items begin with the id '{shared}'"):
+        done(home_dir, "remove", id=shared)
+    with pytest.raises(StateError, match="no item begins with the id ''"):
+        done(home_dir, "remove", id="")
+
+
+def test_what_was_measured_is_told_below_what_is_planned() -> None:
+    """Aligned to the right; without it there is nothing of it."""
+    told = operations.text({"measured": {"user text": 12, "tool results": 1_234_567}})
+
+    assert told.split("\n")[2:] == ["         12  user text", "  1,234,567  tool results"]
+    assert operations.text({"measured": {}}) == "Nothing."

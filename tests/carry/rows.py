@@ -51,3 +51,8 @@ def answered(
 def queued(session: SessionBuilder, text: str, operation: str = "enqueue") -> None:
     """What is typed while the assistant works."""
     session.row("queue-operation", operation=operation, content=text)
+
+
+def numbers(texts: Any) -> list[int]:
+    """The numbers at the end of texts."""
+    return [int(text.rpartition(" ")[2]) for text in texts]

@@ -9,7 +9,7 @@ import pytest
 from brimline.carry import card, commands, ledger
 from brimline.carry.commands import FAILED, PASSED, PIPED, UNKNOWN
 
-from .rows import answered, ran, recorded
+from .rows import answered, numbers, ran, recorded
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -263,3 +263,88 @@ def test_a_runner_checks_where_one_of_its_first_three_words_says_so(
     commands.note_run(record, command, "", None, failed=False)
 
     assert bool(record.checks) is is_check
+
+
+def after(command: str, count: int, output: str = "", *, failed: bool = False) -> ledger.Ledger:
+    """A record of so many commands, each with its number."""
+    record = ledger.Ledger("s")
+    for number in range(count):
+        text = output.replace("#", f"{number:07d}")
+        commands.note_run(
+            record, command.replace("#", str(number)), text, str(number), failed=failed
+        )
+    return record
+
+
+def test_of_many_checks_the_last_twelve_results_are_known() -> None:
+    """The one that ran last stands last."""
+    record = after("pytest test_#.py", 13)
+
+    lines = [check["command"] for check in record.checks.values()]
+    assert lines == [f"pytest test_{number}.py" for number in range(1, 13)]
+
+
+def test_of_many_commands_the_last_forty_shapes_are_known() -> None:
+    """Numbers and texts make no other shape."""
+    record = ledger.Ledger("s")
+    for number in range(41):
+        name = chr(ord("a") + number // 20) + chr(ord("a") + number % 20)
+        for run in ("1", "22"):
+            commands.note_run(record, f"deploy {name} --step {run}", "", run, failed=False)
+
+    kept = list(record.commands.values())
+    assert len(kept) == 40
+    assert kept[0]["line"] == "deploy ab --step 22"
+    assert (kept[0]["first"], kept[0]["last"]) == ("1", "22")
+
+
+def test_of_many_commits_the_last_thirty_and_of_pull_requests_the_last_ten_are_known() -> None:
+    """In their order."""
+    commits = after("git commit -m x", 31, "[main #] subject of #").commits
+    pulls = after("gh pr create", 11, "https://example.com/a/b/pull/#").pulls
+
+    assert [commit for commit, _ in commits] == [f"{number:07d}" for number in range(1, 31)]
+    assert [int(pull.rpartition("/")[2]) for pull in pulls] == list(range(1, 11))
+
+
+def test_the_last_five_commands_that_failed_wait_for_one_that_works() -> None:
+    """And the last eight that did so are known, each with the one that had failed."""
+    failed = after("deploy part #", 6, failed=True)
+    worked = ledger.Ledger("s")
+    for number in range(9):
+        for flag, is_failed in (("--wrong", True), ("--right", False)):
+            line = f"deploy the whole part {number} now {flag}"
+            commands.note_run(worked, line, "", None, failed=is_failed)
+
+    assert numbers(failed.failed) == [1, 2, 3, 4, 5]
+    assert [int(line.split()[4]) for line, _ in worked.worked] == list(range(1, 9))
+    assert worked.failed == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "is_similar"),
+    [
+        ("deploy --to stage a b", True),  # three of five words
+        ("deploy --to stage a b c", False),
+        ("push --to stage", False),
+        ("deploy --to stage", False),
+    ],
+)
+def test_a_command_that_works_belongs_to_a_similar_one_that_failed(
+    tried: str, is_similar: bool
+) -> None:
+    """The same program with most of its words; the same line again has merely worked this time."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, tried, "", None, failed=True)
+    commands.note_run(record, "deploy --to stage", "", None, failed=False)
+
+    assert bool(record.worked) is is_similar
+
+
+def test_a_very_long_command_is_kept_by_its_first_four_hundred_characters() -> None:
+    """Its shape and its check too."""
+    record = after("deploy " + "x" * 500, 1)
+    check = after("pytest " + "x" * 500, 1)
+
+    assert [len(one["line"]) for one in record.commands.values()] == [400]
+    assert [len(one["command"]) for one in check.checks.values()] == [400]

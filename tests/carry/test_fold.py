@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brimline.carry import fold, ledger
+from brimline.carry import commands, fold, ledger
 
-from .rows import REFUSED, answered, queued, ran, recorded, said
+from .rows import REFUSED, answered, numbers, queued, ran, recorded, said
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
@@ -530,3 +530,78 @@ def test_an_edit_outdates_every_check_but_a_plan_does_not(session: SessionBuilde
 def test_a_line_is_marked_by_its_first_word(text: str, is_marked: bool) -> None:
     """One of three, whatever its case."""
     assert fold.has_marked_notes(f"go\n{text}") is is_marked
+
+
+def test_of_many_files_the_last_hundred_and_twenty_are_known(session: SessionBuilder) -> None:
+    """One that is touched again is the latest."""
+    for number in [*range(121), 5]:
+        call = session.tool_call(20_000, "Edit", file_path=f"/src/file {number}")
+        session.tool_result(call, "ok")
+
+    record = recorded(session)
+    changed = numbers(record.changed)
+    assert len(changed) == 120
+    assert (changed[0], changed[-1]) == (1, 5)
+    assert (record.changed["/src/file 4"], record.changed["/src/file 5"]) == (1, 2)
+
+
+def test_a_file_that_is_read_after_it_was_changed_is_one_that_was_changed(
+    session: SessionBuilder,
+) -> None:
+    """And one that is changed after it was read is no longer one that was read."""
+    for tool, path in (
+        ("Read", "/a"),
+        ("Edit", "/b"),
+        ("Read", "/b"),
+        ("Read", "/c"),
+        ("Read", "/a"),
+    ):
+        session.tool_result(session.tool_call(20_000, tool, file_path=path), "ok")
+    session.tool_result(session.tool_call(20_000, "Write", file_path="/c"), "ok")
+    record = recorded(session)
+
+    assert (record.read, list(record.changed)) == ({"/a": 2}, ["/b", "/c"])
+
+
+def test_of_what_is_typed_while_the_assistant_works_the_last_sixty_wait(
+    session: SessionBuilder,
+) -> None:
+    """So that the client's own repetition of them is not a second message."""
+    for number in range(61):
+        queued(session, f"typed {number}")
+    record = recorded(session)
+
+    assert numbers(record.queued) == list(range(1, 61))
+    assert numbers(message["text"] for message in record.messages) == list(range(61))
+
+
+def test_a_result_of_which_only_the_end_is_kept_still_tells_of_failures(
+    session: SessionBuilder,
+) -> None:
+    """A check that counts them at the end of a long output did not pass."""
+    ran(session, "pytest -q", "x" * 9_000 + "\n3 failed")
+    ran(session, "mypy src", "3 errors\n" + "x" * 9_000)
+
+    results = [check["result"] for check in recorded(session).checks.values()]
+    assert results == [commands.DOUBTFUL, commands.PASSED]
+
+
+def test_a_commit_is_known_from_the_last_four_thousand_characters(session: SessionBuilder) -> None:
+    """Of what the command printed."""
+    line = "[main 1234567] Subject\n"
+    known = []
+    for size in (4_000, 4_001):
+        ran(session, "git commit -m x", line.replace("123", str(size)[-3:]).ljust(size, "x"))
+        known.append(recorded(session).commits)
+
+    assert known == [[["0004567", "Subject"]]] * 2
+
+
+def test_of_a_note_of_the_model_two_thousand_characters_are_kept(session: SessionBuilder) -> None:
+    """With the reason it gives."""
+    for size, reason in ((2_000, ""), (2_001, "it is long")):
+        call = session.tool_call(20_000, "mcp__brimline__note", text="x" * size, reason=reason)
+        session.tool_result(call, "ok")
+
+    texts = [note["text"] for note in recorded(session).notes.values()]
+    assert texts == ["x" * 2_000, "x" * 2_000 + " (because it is long)"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
@@ -16,8 +17,6 @@ from brimline.gauge import reading
 from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import pytest
 
     from .conftest import Golden
@@ -77,6 +76,13 @@ def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
     assert [moment.reading.occupancy_tokens for moment in player.moments] == OCCUPANCIES
     assert player.tokens == 102_842
     assert list(player.sizes.values())[4:6] == [350, 92], "of a long output, and of a part of it"
+    lengths = [
+        len(str(block["content"]))
+        for row in map(json.loads, Path(player.session.path).read_text("utf-8").splitlines())
+        for block in row.get("message", {}).get("content", [])
+        if isinstance(block, dict) and block["type"] == "tool_result"
+    ]
+    assert max(lengths) == 7_500
 
 
 def test_a_bar_has_fifty_cells_however_full_the_window_is(world: Path) -> None:

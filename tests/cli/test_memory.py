@@ -241,7 +241,10 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     # Anybody can name a repository: it has to know of the worktree.
     for told in (None, f"{world}/other/.git\n"):
         back.write_text(told, encoding="utf-8") if told else None
-        assert hot.memory_folder(f"{worktree}") == f"{paths.project_transcripts_dir(str(worktree))}/memory"
+        assert (
+            hot.memory_folder(f"{worktree}")
+            == f"{paths.project_transcripts_dir(str(worktree))}/memory"
+        )
     back.write_text(f"{worktree}/.git\n", encoding="utf-8")
     assert hot.memory_folder(str(worktree)) == str(folder)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
 from brimline import models
+from brimline.carry import lost
 from brimline.cost import aftermath
+from brimline.fast import paths
+from brimline.testing import SessionBuilder
 
 MODEL = models.lookup_model("claude-opus-5-5")
 SUMMARY_TOKENS = 28_500 / MODEL.characters_per_token
@@ -66,3 +70,44 @@ def test_a_history_without_compactions_stays_as_it_is(document: dict[str, Any]) 
     aftermath.add_costs_and_losses(document)
 
     assert document == before
+
+
+def compacted_session(project_dir: str, number: int) -> dict[str, Any]:
+    """A compaction whose summary names nothing, in a session of its own."""
+    name = f"{number:08}-8a41-4f0b-b6a7-6f1f0a5b9c20"
+    path = f"{paths.project_transcripts_dir(project_dir)}/{name}.jsonl"
+    session = SessionBuilder(path, name, project_dir)
+    for _ in range(number + 1):  # so that each boundary has an id of its own
+        session.prompt(f"Rule {number}.")
+    session.compact(150_000, summary="None.")
+    (boundary,) = lost.losses_by_boundary(path)
+    return compaction(session_id=name, uuid=boundary, at="2026-01-08T15:49:03Z")
+
+
+def test_what_the_last_five_compactions_lost_is_filled_in(project_dir: str) -> None:
+    """Those before them have their price alone; a session whose file is gone has it too."""
+    listed = [compacted_session(project_dir, number) for number in range(6)]
+    listed.append(compaction(session_id="gone"))
+    listed.append(compacted_session(project_dir, 7))
+
+    aftermath.add_costs_and_losses({"compactions": listed})
+
+    assert [each["lost"] and each["lost"]["messages"] for each in listed] == [
+        *[None, None, None],
+        *[["Rule 3."], ["Rule 4."], ["Rule 5."], None, ["Rule 7."]],
+    ]
+    assert all(each["dollars"] for each in listed)
+
+
+def test_where_time_is_up_no_further_session_is_read(project_dir: str) -> None:
+    """Prices need none; what was known before stays."""
+    made = [compacted_session(project_dir, number) for number in range(2)]
+    made[0]["lost"] = known = {"messages": ["known"]}
+
+    aftermath.add_costs_and_losses({"compactions": made}, until=time.monotonic() - 1)
+    assert [each["lost"] for each in made] == [known, None]
+    assert all(each["dollars"] for each in made)
+
+    aftermath.add_costs_and_losses({"compactions": made}, until=time.monotonic() + 600)
+    assert made[0]["lost"] is known
+    assert made[1]["lost"]["messages"] == ["Rule 1."]

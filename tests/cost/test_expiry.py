@@ -15,6 +15,8 @@ from brimline.state.session import MOD_ALIVE, SessionState
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
 
+    from brimline.testing import SessionBuilder
+
 HOUR_S = 3_600
 
 
@@ -180,3 +182,73 @@ def test_how_long_ago_a_cache_expired_is_told_in_minutes_hours_or_days(
         f"brimline: The cache of this session expired {ago}: "
         "the next request writes 123,456 tokens again."
     )
+
+
+def left_after_compaction(
+    session: SessionBuilder, first: int, results: int, characters: int, inside: str = "balanced"
+) -> int | None:
+    """What would be left of 212,000 tokens, of which the first request took so many."""
+    session.prompt("go")
+    session.reply(first)
+    for number in range(results):
+        call_id = session.tool_call(first + number, command=f"cat {number}")
+        session.tool_result(call_id, "x" * characters)
+    settings = {"compaction.inside": inside, "offload.never": []}
+    return expiry.tokens_if_compacted(session.path, 212_000, settings)
+
+
+@pytest.mark.parametrize(
+    ("first", "left"),
+    [
+        *[(0, 55_000), (10_000, 63_000), (39_000, 84_000), (40_000, 85_000)],
+        *[(41_000, 85_000), (80_000, 85_000)],
+    ],
+)
+def test_what_the_client_itself_says_stays_in_a_compaction(
+    session: SessionBuilder, first: int, left: int
+) -> None:
+    """At most 40,000 tokens of the first request; to a thousand."""
+    assert left_after_compaction(session, first, 60, 9_000) == left
+
+
+@pytest.mark.parametrize(
+    ("results", "inside", "left"),
+    [
+        (16, "keep", None),
+        (20, "keep", 165_000),
+        (21, "balanced", None),
+        (22, "balanced", 152_000),
+        (23, "thrifty", None),
+        (60, "off", None),
+    ],
+)
+def test_a_compaction_lets_go_of_enough_or_is_not_made(
+    session: SessionBuilder, results: int, inside: str, left: int | None
+) -> None:
+    """All but the last fifteen results; a tenth, three tenths or half of the messages."""
+    assert left_after_compaction(session, 20_000, results, 9_000, inside) == left
+
+
+@pytest.mark.parametrize("results", [0, 1])
+def test_where_there_is_little_a_compaction_lets_go_of_nothing(
+    session: SessionBuilder, results: int
+) -> None:
+    """Nor where there is no transcript."""
+    settings = {"compaction.inside": "keep", "offload.never": []}
+
+    assert left_after_compaction(session, 20_000, results, 9_000, "keep") is None
+    assert expiry.tokens_if_compacted(session.path + "-gone", 9, settings) is None
+
+
+def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuilder) -> None:
+    """So much is left of it in any case."""
+    left_after_compaction(session, 0, 60, 1_500)
+    settings = {"compaction.inside": "balanced", "offload.never": []}
+
+    whole, none = expiry._rows_since_compaction(session.path), list[dict[str, Any]]()
+
+    assert expiry._count_characters_to_free(whole, []) == 45 * (1_500 - 120)
+    assert expiry._count_characters_to_free(whole, ["Bash"]) == 0
+    assert expiry._count_characters_to_free(none, []) == 0
+    never = settings | {"offload.never": ["Bash"]}
+    assert expiry.tokens_if_compacted(session.path, 212_000, never) is None

@@ -362,3 +362,19 @@ def test_a_session_without_a_request_is_an_empty_drawing(
 
     assert (plot.count, plot.shapes, plot.marks, plot.below) == (0, [], [], [])
     assert plot.top == 1.08
+
+
+def test_a_forecast_that_is_not_known_is_a_band_without_height(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """At the bottom; where nothing is known the drawing is one request high."""
+    session.reply(50_000)
+    shown = story.tell_story(session.path, home_dir).moments
+
+    plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
+
+    assert shown[0].outlook is None
+    bottom = plot.y_of_value(0)
+    assert plot.shapes[0].path == f"M58.0 {bottom}H1000.0V{bottom}H58.0Z"
+    assert [shape.path for shape in plot.shapes[1:]] == ["", ""]
+    assert plot.top == 1.08

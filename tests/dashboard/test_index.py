@@ -15,6 +15,7 @@ from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
 from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
+from brimline.transcript import find
 
 IDS = [f"1f0c2d3e-aaaa-4bbb-8ccc-00000000000{number}" for number in range(5)]
 PROJECT = "/home/dev/other"
@@ -232,3 +233,41 @@ def test_an_index_begins_as_one_that_is_not_current(home_dir: str) -> None:
 
     assert (fresh.total, fresh.is_current, fresh.busy) == (0, False, None)
     assert index.Filter() == ("", "", "newest", 0, 1, "", False)
+
+
+class Watched(index.Index):
+    """An index that keeps what it told of its progress."""
+
+    told: list[Any]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Keep it."""
+        if name == "busy":
+            self.__dict__.setdefault("told", []).append(value)
+        super().__setattr__(name, value)
+
+
+def test_how_far_the_first_reading_is_is_told_in_bytes_and_later_ones_are_not(
+    known: index.Index, home_dir: str, world: Path
+) -> None:
+    """Whoever has a list already need not wait."""
+    os.remove(f"{home_dir}/{paths.DASHBOARD_INDEX}")
+    watched = Watched(home_dir)
+    watched.refresh()
+    folder = world / "home" / ".claude" / "projects" / "-home-dev-other"
+    sizes = [(folder / f"{name}.jsonl").stat().st_size for name in IDS]
+    files = list(find.all_transcripts())
+    in_order = [os.path.getsize(path) for path in files]
+
+    assert sorted(in_order) == sorted(sizes)
+    assert watched.told == [
+        None,
+        *[(sum(in_order[:number]), sum(sizes)) for number in range(5)],
+        None,
+    ]
+    watched.told.clear()
+    with (folder / f"{IDS[1]}.jsonl").open("a") as file:
+        file.write("\n")
+    watched.refresh()
+    assert watched.told == [None, None]
+    assert watched.total == sizes[1] + 1

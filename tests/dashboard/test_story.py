@@ -467,3 +467,93 @@ def test_a_title_that_the_client_gave_is_stronger_than_the_first_wish(
     assert result.offset > 0
     assert told.title == (row.title_of({"type": "summary", "summary": "Called so"}) or "A wish")
     assert story.Item("client", "x", 1) == ("client", "x", 1, "", -1)
+
+
+def test_every_request_is_read_as_it_was_read_at_its_time(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """With what its reply and the results after it will add to the next one."""
+    then = []
+    for number in range(8):
+        command = "make " + "x" * 40 * number
+        call = session.tool_call(50_000 + 9_000 * number, command=command)
+        session.tool_result(call, "line of a result\n" * 300 * number)
+        then.append(story.tell_story(session.path, home_dir).now)
+    session.reply(140_000, text_block("One."), text_block("Two " * 900), output_tokens=2_000)
+    then.append(story.tell_story(session.path, home_dir).now)
+
+    later = [moment.reading for moment in story.tell_story(session.path, home_dir).moments]
+
+    for what in ("occupancy_tokens", "projected_tokens", "margin_tokens", "tier", "history"):
+        assert [getattr(one, what) for one in later] == [getattr(one, what) for one in then], what
+    outlooks = [[one.forecast() for one in readings] for readings in (later, then)]
+    assert outlooks[0][0] is outlooks[1][0] is None
+    for now, before in zip(outlooks[0][1:], outlooks[1][1:], strict=True):
+        assert now
+        assert before
+        assert (now.low, now.ops, now.high) == (before.low, before.ops, before.high)
+    assert len({one.projected_tokens for one in later}) == 9
+
+
+def test_what_answers_no_known_call_is_of_an_unknown_tool(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """What came before the first request is of that one; where it stands is the first folder."""
+    session.tool_result("toolu_nobody", "line\n" * 500)
+    session.reply(20_000)
+    first, session.cwd = session.cwd, "/home/dev/later"
+    session.reply(21_000)
+
+    told = story.tell_story(session.path, home_dir)
+
+    items = [item for item in told.moments[0].items if item.kind == "tool_result"]
+    assert [(item.name, item.subject) for item in items] == [("unknown tool", "")]
+    assert told.tools == {"unknown tool": items[0].tokens}
+    assert told.project == first
+    assert [moment.segment for moment in told.moments] == [0, 0]
+
+
+def test_a_session_without_a_request_was_active_when_its_file_was_written(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """It has no peak and no model, and nothing of it was billed."""
+    session.prompt("A wish")
+    os.utime(session.path, (1_700_000_000.0,) * 2)
+
+    told = story.tell_story(session.path, home_dir)
+
+    assert (told.peak_tokens, told.last_at, told.most_used_model) == (None, 1_700_000_000.0, "")
+    assert set(told.tokens_by_billing.values()) == {0}
+    assert list(told.tokens_by_billing) == ["input", "cache read", "cache written", "output"]
+    assert told.turns == 1
+
+
+def test_how_far_a_reading_is_is_told_line_by_line(session: SessionBuilder, home_dir: str) -> None:
+    """In bytes, which add up to the file."""
+    session.prompt("A wish")
+    session.reply(20_000)
+    told: list[int] = []
+
+    story.tell_story(session.path, home_dir, told.append)
+
+    assert sum(told) == os.path.getsize(session.path)
+    assert len(told) == 2
+
+
+def test_what_the_status_line_told_last_says_how_large_the_window_was(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Not how full it was at an earlier request."""
+    session.reply(50_000)
+    session.reply(60_000)
+    state = SessionState(home_dir, find.session_id_of(session.path))
+    state.save_snapshot(
+        Snapshot(
+            at=session.now + 9, window_tokens=500_000, model=session.model, occupancy_tokens=77_000
+        )
+    )
+
+    told = story.tell_story(session.path, home_dir)
+
+    assert [one.reading.window.tokens for one in told.moments] == [500_000] * 2
+    assert [one.reading.occupancy_tokens for one in told.moments] == [50_000, 60_000]

@@ -35,9 +35,10 @@ from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
 from brimline.gateway.stickiness import Stickiness
-from brimline.memory import deep, hot
+from brimline.memory import deep, hits, hot
+from brimline.search.turns import Entry
 from brimline.settings import config
-from brimline.store import contents, pins
+from brimline.store import contents, layout, pins
 from brimline.store.put import put
 from brimline.testing import SessionBuilder
 
@@ -164,7 +165,9 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "By tag, from main." in page
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
     assert served.get("/memory/m999999").status == 404
-    hot.add_topic(hot.memory_folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`")
+    hot.add_topic(
+        hot.memory_folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`"
+    )
     deep.index_sources(home_dir, project_dir, [])
     assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
@@ -326,6 +329,23 @@ def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Sig
     assert served.process.wait(timeout=PATIENCE_S) in (0, -number)
     kept.close()
     asked.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_ends_it_is_not_told_of_answers_that_are_cut_off(
+    served: Served, number: signal.Signals
+) -> None:
+    """A form that never comes keeps an answer waiting until the end."""
+    host, port = served.host.split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        head = f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 9\r\n\r\n"
+        connection.sendall(head.encode())
+        served.get("/health")  # by now the form is waited for
+        served.process.send_signal(number)
+        served.process.wait(timeout=PATIENCE_S)
+
+    served.complaints.seek(0)
+    assert served.complaints.read() == b""
 
 
 def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played) -> None:
@@ -691,3 +711,129 @@ def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> No
     text = file.read_text()
     assert '<form method="post" action="http://127.0.0.1:1/enter">' in text
     assert 'name="key" value="the-key"' in text
+
+
+@pytest.mark.parametrize(("count", "pages"), [(50, 1), (51, 2)])
+def test_a_page_of_the_list_has_fifty_sessions(
+    world: Path, home_dir: str, count: int, pages: int
+) -> None:
+    """What is left is on the next one, which leads back."""
+    for number in range(count):
+        placed(world, f"{number:08}-s").reply(5_000)
+    dashboard = web.Dashboard(home_dir)
+    dashboard.index.refresh()
+
+    first = text_of(dashboard.sessions(asked("page=1")))
+    assert first.count('<a href="/session/') == 50
+    assert ("more →" in first, f"page 1 of {pages}" in first) == (pages > 1, pages > 1)
+    beyond = dashboard.sessions(asked("page=3&q="))
+    assert beyond.headers["location"] == f"/?page={pages}"
+    if pages > 1:
+        last = text_of(dashboard.sessions(asked("page=2")))
+        assert last.count('<a href="/session/') == 1
+        assert ("← newer" in last, "more →" in last) == (True, False)
+
+
+@pytest.mark.parametrize(("count", "shown"), [(200, 200), (201, 200)])
+def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown: int) -> None:
+    """All of them are counted."""
+    for number in range(count):
+        put(home_dir, f"output {number}".encode(), {}, is_synced=False)
+
+    page = text_of(web.Dashboard(home_dir).stored(asked()))
+
+    assert page.count('<a href="/stored/') == shown
+    assert f"{count} outputs" in page
+
+
+@pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 20)])
+def test_memory_shows_twenty_hits_of_whatever_project(
+    world: Path, home_dir: str, count: int, shown: int
+) -> None:
+    """The first of them open; a question is at most 200 characters long."""
+    entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
+    hits.open_memory(home_dir).put_entries(entries)
+    pages = web.Dashboard(home_dir)
+
+    page = text_of(pages.memory(asked("q=+otter+")))
+
+    assert page.count("<pre tabindex") == shown
+    assert page.count("<details open>") == 1
+    assert "Found for “otter”" in page
+    assert "Found for" not in text_of(pages.memory(asked("q=++")))
+    assert "No matches." in text_of(pages.memory(asked(f"q={'x' * 201}")))
+    assert f'value="{"x" * 200}"' in text_of(pages.memory(asked(f"q={'x' * 201}")))
+
+
+def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
+    """What was used longest ago is dropped first; a look is no use."""
+    key = put(home_dir, b"otter", {})
+    (before,) = contents.blobs(home_dir)
+    path = layout.file_path(home_dir, layout.digest_of(key))
+    os.utime(path, ns=(before.used_ns - 10**12,) * 2)
+    (early,) = contents.blobs(home_dir)
+
+    web.Dashboard(home_dir).output(asked(digest=key))
+
+    assert contents.blobs(home_dir) == [early]
+    assert early.used_ns < before.used_ns
+
+
+def test_the_last_two_sessions_that_were_looked_at_are_not_read_again(
+    world: Path, home_dir: str
+) -> None:
+    """A third one takes the place of the first; one that has grown is read again."""
+    builders = [placed(world, f"{number:08}-s") for number in range(3)]
+    for one in builders:
+        one.reply(5_000)
+    pages = web.Dashboard(home_dir)
+
+    def told(number: int) -> story.Story:
+        path = builders[number].path
+        return pages._cached_story(path, index.session_stamp(home_dir, path))
+
+    first, second = told(0), told(1)
+    assert (told(0) is first, told(1) is second) == (True, True)
+    told(2)
+    assert (told(1) is second, told(0) is first) == (True, False)
+    builders[1].reply(6_000)
+    assert len(told(1).moments) == 2
+
+
+def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, home_dir: str) -> None:
+    """As a page that was not found."""
+    session = placed(world)
+    for number in range(1_001):
+        session.reply(5_000 + number)
+
+    with pytest.raises(HTTPException) as told:
+        web.Dashboard(home_dir).request(asked(name=NAME, number=1_002))
+
+    assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
+
+
+def test_the_gates_secret_cannot_be_guessed() -> None:
+    """24 random bytes, others for every start; each host by its name and number."""
+    gates = [web.Gate(_inside, 8_000, []) for _ in range(2)]
+
+    assert [len(gate.secret) for gate in gates] == [32, 32]
+    assert gates[0].secret != gates[1].secret
+    assert gates[0].hosts == {"127.0.0.1:8000", "localhost:8000"}
+    assert gates[0].cookie == "brimline_8000"
+
+
+def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
+    world: Path, home_dir: str
+) -> None:
+    """Of what is no page of its own, none of the ways is marked."""
+    pages = web.Dashboard(home_dir)
+    placed(world).reply(5_000)
+
+    list_page, one = text_of(pages.sessions(asked())), text_of(pages.session(asked(name=NAME)))
+
+    marked = re.compile(r'<a href="([^"]+)" aria-current="page"')
+    assert marked.findall(list_page) == ["/"]
+    assert marked.findall(one) == []
+    assert "data-busy" not in list_page
+    pages.index.busy = (1, 4)
+    assert "data-busy" in text_of(pages.sessions(asked()))

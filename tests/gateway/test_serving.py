@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from typing import Any
 
 import pytest
 
+from brimline import clock
+from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
 from brimline.gateway import serving
 from brimline.gateway.proxy import Proxy
+from brimline.settings import config
+from brimline.state import logs
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -
         assert serving.base_url(listening, secret) == f"http://127.0.0.1:{port}/{secret}"
 
     assert host == "127.0.0.1"
-    assert len(secret) >= 24
+    assert len(secret) == 24
     assert secret != serving.fresh_secret()
 
 
@@ -117,3 +122,76 @@ def test_what_is_not_handed_on_is_answered_in_a_sentence(
     assert got == status
     assert said.startswith(message)
     assert ((b"connection", b"close") in headers) is (status in (403, 404))
+
+
+def test_a_replayed_request_has_the_time_it_was_recorded_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What has none, or a wrong one, is of now."""
+    monkeypatch.setattr(clock, "now_s", lambda: 7.0)
+
+    assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
+    assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0
+    assert serving._replayed_time({}) == 7.0
+    assert serving._now({b"x-replay-time": b"12.5"}) == 7.0
+
+
+def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
+    """The other layers apply."""
+    policy = config.current_policy(home_dir, project_dir)
+    plan = serving.Plan("http://a.example", "s", tuple(LAYERS))
+    usual = serving._layer_settings(plan, policy)
+    policy.values["offload.preset"] = "off"
+
+    assert usual.layers == tuple(LAYERS)
+    assert serving._layer_settings(plan, policy).layers == tuple(
+        layer for layer in LAYERS if layer is not PREVIEWS
+    )
+
+
+def test_what_the_server_says_of_a_failure_is_a_line_and_all_else_is_dropped(home_dir: str) -> None:
+    """By the error that it had; a mere sentence is none."""
+    handler = serving._Failures(home_dir)
+    error = ValueError("of ours")
+    record = logging.LogRecord("uvicorn", logging.ERROR, "", 0, "said", (), None)
+    handler.emit(record)
+    quiet = logs.recent_failures(home_dir, 0.0)
+    record.exc_info = (ValueError, error, None)
+    handler.emit(record)
+
+    (line,) = logs.recent_failures(home_dir, 0.0)
+    assert quiet == []
+    assert line["event"] == "Gateway"
+    assert "of ours" in json.dumps(line)
+    assert handler.level == logging.ERROR
+
+
+@pytest.mark.parametrize(
+    ("message", "is_told"), [("socket.accept() out of system resource", False), ("other", True)]
+)
+def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
+    caplog: pytest.LogCaptureFixture, message: str, is_told: bool
+) -> None:
+    """Any other failure of the loop is."""
+    loop = asyncio.new_event_loop()
+    serving._drop_accept_failures(loop, {"message": message})
+    loop.close()
+
+    assert bool(caplog.records) is is_told
+
+
+def test_a_plan_is_for_the_time_of_now_and_nobodys_lifeline() -> None:
+    """Unless it says so."""
+    plan = serving.Plan("http://a.example", "s", ())
+
+    assert (plan.has_test_clock, plan.lifeline) == (False, None)
+
+
+def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes() -> None:
+    """What a service answers comes through with no header of ours; it ends within seconds."""
+    told = serving._make_server(Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)).config
+
+    said = (told.server_header, told.date_header, told.proxy_headers, told.access_log)
+    assert said == (False, False, False, False)
+    assert (told.lifespan, told.ws, told.log_config) == ("off", "none", None)
+    assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)

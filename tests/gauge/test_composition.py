@@ -8,10 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brimline import models
+from brimline.gauge import composition
 from brimline.gauge.composition import (
     SYSTEM,
     UNKNOWN_TOOL,
     Composition,
+    FileTokens,
+    Injection,
+    Injections,
+    Ledger,
+    Share,
     composition_of,
     estimate_piece_tokens,
     first_request_shares,
@@ -342,3 +349,105 @@ def test_every_injected_text_has_a_source_and_a_cost(session: SessionBuilder) ->
         found.hooks["PostToolUse:Bash", False], abs=1
     )
     assert set(found.client) == {"task_reminder"}
+
+
+@pytest.mark.parametrize(
+    ("estimated", "measured", "factor"),
+    [(0, 0, 1.0), (4_999, 9_998, 1.0), (5_000, 10_000, 1.0), (5_001, 10_002, 2.0)],
+)
+def test_texts_of_more_than_5000_tokens_tell_how_they_count(
+    estimated: float, measured: float, factor: float
+) -> None:
+    """Less says nothing."""
+    ledger = Ledger()
+    ledger.estimated_tokens, ledger.measured_tokens = estimated, measured
+
+    assert ledger.ratio_of_measured_to_estimated() == factor
+
+
+@pytest.mark.parametrize(
+    ("reads", "count", "repeated"),
+    [
+        ([], 0, 0),
+        ([(1, 10)], 1, 0),
+        ([None, (1, 10)], 1, 0),
+        ([(1, 10), (10, 20)], 2, 0),
+        ([(10, 20), (1, 10)], 2, 0),
+        ([(1, 10), (9, 20)], 2, 2),
+        ([(10, 20), (1, 11)], 2, 2),
+        ([(1, 10), (10, 20), (1, 10), (5, 6)], 4, 12),
+        ([(1, 10), None, (1, 10)], 2, 4),
+    ],
+)
+def test_a_read_repeats_where_one_line_of_it_was_read_before(
+    reads: list[tuple[int, int] | None], count: int, repeated: int
+) -> None:
+    """Lines that lie next to each other are others; an edit reads nothing."""
+    calls = [(Piece("tool_input", 9, lines=lines), 1 << at) for at, lines in enumerate(reads)]
+
+    found = composition._sum_up_reads_of_file("/a", calls)
+
+    assert found == FileTokens("/a", (1 << len(reads)) - 1, count, repeated)
+
+
+@pytest.mark.parametrize(
+    ("total", "weights", "shares"),
+    [
+        (10, [], []),
+        (10, [0, 0], [0, 0]),
+        (10, [1], [10]),
+        (10, [1, 1], [5, 5]),
+        (11, [1, 1], [6, 5]),
+        (10, [1, 2], [3, 7]),
+        (10, [2, 1], [7, 3]),
+        (10, [1, 1, 1], [4, 3, 3]),
+        (11, [1, 1, 1], [4, 4, 3]),
+        (1, [0, 1], [0, 1]),
+        (0, [1, 2], [0, 0]),
+    ],
+)
+def test_a_whole_number_is_shared_out_to_the_last_one(
+    total: int, weights: list[int], shares: list[int]
+) -> None:
+    """Where a remainder is the largest, or among equals the first; nothing without weights."""
+    assert composition.divide_by_weights(total, weights) == shares
+
+
+@pytest.mark.parametrize(
+    ("kind", "tokens"), [("tool_input", 190), ("tool_result", 110), ("user", 83), ("hook", 83)]
+)
+def test_what_a_piece_costs_besides_its_text(kind: str, tokens: int) -> None:
+    """A call about 90 tokens, a result 10; prose packs a fifth more into each."""
+    ratio = models.lookup_model(None).characters_per_token
+
+    assert round(estimate_piece_tokens(Piece(kind, round(100 * ratio)), None)) == tokens
+    assert composition.estimate_text_tokens(round(100 * ratio)) == 83
+
+
+def test_a_text_that_was_injected_counts_once() -> None:
+    """When it comes in; another of the same words is another."""
+    first, second = Piece("hook", 8, "Stop"), Piece("hook", 9, "Stop")
+    client = Piece("client", 8, "todo")
+    counted = Injections()
+    for pieces_ in ([first, client], [first, second, Piece("user", 5)]):
+        counted.count_new_injections([Share(piece, piece.kind, 10) for piece in pieces_])
+
+    hook, todo = Injection("hook", "Stop"), Injection("client", "todo")
+    assert counted.times == {hook: 2, todo: 1}
+    assert counted.tokens == {hook: 20, todo: 10}
+
+
+@pytest.mark.parametrize(("length", "kept"), [(80, 80), (81, 80)])
+def test_of_a_prompt_80_characters_stand_for_its_turn(
+    session: SessionBuilder, length: int, kept: int
+) -> None:
+    """Turns are counted from one."""
+    session.prompt("x" * length)
+    session.reply(40_000)
+    session.prompt("next")
+    session.reply(41_000)
+
+    first, second = composed(session).turns
+
+    assert (first.number, first.prompt, first.requests) == (1, "x" * kept, 1)
+    assert (second.number, second.prompt) == (2, "next")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,6 +11,9 @@ from brimline.hooks import entry
 from brimline.offload import hook
 from brimline.state.session import MOD_ALIVE, SessionState
 from brimline.testing import SessionBuilder, bash_event
+
+if TYPE_CHECKING:
+    from tests.guard.dialogue import Talk
 
 LOG = "\n".join(f"2026-11-15 10:00:{n % 60:02d} INFO worker {n} finished" for n in range(1_500))
 # A window of 200,000 is compacted at 167,000; a point is 2,000.
@@ -113,7 +116,9 @@ def test_what_the_client_brought_first_is_not_judged_again(
     assert "updatedToolOutput" in other["hookSpecificOutput"]
 
 
-@pytest.mark.parametrize(("results", "is_whole"), [(9, True), (12, False)])
+@pytest.mark.parametrize(
+    ("results", "is_whole"), [(1, True), (2, True), (10, True), (11, False), (12, False)]
+)
 def test_results_that_came_without_a_process_close_an_offer(
     results: int, is_whole: bool, session: SessionBuilder, home_dir: str
 ) -> None:
@@ -142,3 +147,39 @@ def test_a_file_shown_as_a_preview_has_every_read_looked_at(
     open(f"{state.folder}/{hook.PINS_WAIT}", "w").close()
     gate = gate_at(session, home_dir, 40_100)
     assert (gate["reads"], gate["all"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"offload__preset": "off"}, ["measured", "publishes_at", "speaks_at", "steep"]),
+        ({"guard__preset": "off"}, ["bytes", "reads", "measured", "publishes_at"]),
+        (
+            {"guard__velocity_points": 0},
+            ["bytes", "reads", "measured", "publishes_at", "speaks_at"],
+        ),
+        ({"guard__preset": "off", "offload__preset": "off"}, ["measured", "publishes_at"]),
+    ],
+)
+def test_of_what_is_switched_off_nothing_is_waited_for(
+    talk: Talk, settings: dict[str, object], told: list[str]
+) -> None:
+    """The rest has the same figures."""
+    talk.use(**settings)
+
+    gate = gate_at(talk.session, talk.home_dir, 40_000)
+
+    assert gate == {name: CALM[name] for name in told}
+
+
+@pytest.mark.parametrize(
+    ("inline", "read", "most"),
+    [(8_000, 24_000, 8_000), (9_000, 7_000, 7_000), (9_000, 9_000, 9_000)],
+)
+def test_the_smaller_of_two_sizes_is_the_one_that_is_looked_at(
+    talk: Talk, inline: int, read: int, most: int
+) -> None:
+    """Whichever it is."""
+    talk.use(offload__inline_bytes=inline, offload__read_bytes=read)
+
+    assert gate_at(talk.session, talk.home_dir, 40_000)["bytes"] == most

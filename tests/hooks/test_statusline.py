@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from brimline import clock
 from brimline.fast import paths
 from brimline.hooks import statusline
 from brimline.state import logs
@@ -447,3 +448,58 @@ def test_all_parts_of_a_prompt_must_be_known(home_dir: str) -> None:
 
     assert told == [321, None, None, 321]
     assert statusline.snapshot_of({"cost": {"total_cost_usd": "1"}}, 1.0).cost_usd is None
+
+
+@pytest.mark.parametrize(("after_s", "is_shown"), [(0, True), (3_599, True), (3_601, False)])
+def test_a_hook_error_is_shown_for_an_hour(
+    after_s: float, is_shown: bool, home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then it is for the doctor."""
+    path = Path(paths.error_log(home_dir))
+    path.parent.mkdir()
+    path.write_text('{"v":1,"at":1000000000,"event":"PostToolUse","error":"ValueError"}\n')
+    monkeypatch.setattr(clock, "now_s", lambda: 1_000_000_000.0 + after_s)
+
+    assert ("1 hook error: doctor" in _shown(FRESH, home_dir)) is is_shown
+
+
+@pytest.mark.parametrize(
+    ("chosen", "line"),
+    [
+        ("used,cost", "6.95k to compaction · 1 hook error: doctor · 80% of 200k window · $0.13"),
+        ("used,tier,cost", "6.95k to compaction · 80% of 200k window · L3 · {} · $0.13"),
+        ("tier", "6.95k to compaction · L3 · {}"),
+    ],
+)
+def test_a_hook_error_stands_behind_the_tier_or_the_distance(
+    chosen: str, line: str, talk: Talk
+) -> None:
+    """The distance is first."""
+    talk.use(statusline__format=chosen)
+    logs.record_failure(talk.home_dir, "PostToolUse", ValueError("one"))
+
+    assert _shown(SMALL, talk.home_dir) == line.format("1 hook error: doctor") + "\n"
+
+
+@pytest.mark.parametrize("folder", [None, "", 5, [], {}])
+def test_without_a_folder_a_session_has_no_branch(folder: object, talk: Talk) -> None:
+    """What the client tells otherwise is shown."""
+    talk.use(statusline__format="branch,cost")
+    payload = SMALL | {"workspace": {"project_dir": folder}, "cwd": folder}
+
+    assert _shown(payload, talk.home_dir) == "6.95k to compaction · $0.13\n"
+
+
+def test_the_branch_is_that_of_the_folder_where_no_project_is_told(
+    talk: Talk, project_dir: str
+) -> None:
+    """The project comes first where it is."""
+    for name in ("one", "two"):
+        git = Path(project_dir, name, ".git")
+        git.mkdir(parents=True)
+        (git / "HEAD").write_text(f"ref: refs/heads/{name}\n")
+    talk.use(statusline__format="branch")
+    told = {"cwd": f"{project_dir}/two", "workspace": {"project_dir": f"{project_dir}/one"}}
+
+    assert _shown(SMALL | told, talk.home_dir).endswith(" · one\n")
+    assert _shown(SMALL | told | {"workspace": {}}, talk.home_dir).endswith(" · two\n")

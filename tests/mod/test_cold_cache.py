@@ -54,3 +54,29 @@ def test_a_pause_is_answered_with_the_notice_or_with_when_to_ask_again(
     assert list(first) == ([answer] if answer else [])
     assert ("text" in first) is ("about $1.06" in first.get("text", ""))
     assert "text" not in ask()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_wanted", "wait_s"),
+    [(60, True, 241), (299, True, 2), (300, True, 1), (301, True, None), (60, False, None)],
+)
+def test_it_is_asked_again_a_second_after_the_cache_expired(
+    seconds: int,
+    is_wanted: bool,
+    wait_s: float | None,
+    talk: Talk,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It lives for five minutes; nobody is asked where the notice is not wanted."""
+    talk.use(cost__cold_cache=str(is_wanted).lower())
+    talk.session.model = "claude-opus-5-5"
+    talk.session.reply(212_000, output_tokens=0)
+    moment = talk.session.now + seconds
+    monkeypatch.setattr(clock, "now_s", lambda: moment)
+    monkeypatch.setattr(find, "files_beginning_with", lambda _: [str(talk.session.path)])
+    question = {"session": talk.session.session_id, "cwd": "/"}
+
+    found = request.respond("pause", json.dumps(question).encode(), talk.home_dir)
+
+    assert found.get("wait_s") == (wait_s and pytest.approx(wait_s, abs=0.01))
+    assert ("text" in found) is (is_wanted and wait_s is None)

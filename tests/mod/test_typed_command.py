@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from brimline.mod import request
+from brimline.mod import request, typed_command
 
 
 def test_a_command_answers_with_the_text_of_the_slash_command(
@@ -24,3 +24,13 @@ def test_a_failure_is_raised_so_that_it_is_logged(home_dir: str) -> None:
     """The process logs whatever is raised."""
     with pytest.raises(request.ModError, match="reading: gone"):
         request.respond("failed", b'{"message": "reading: gone"}', home_dir)
+
+
+def test_what_is_typed_here_is_not_sent() -> None:
+    """So it takes nothing of the window, however long it is."""
+    asked = {"session": "s1", "cwd": "/", "name": "recall", "arguments": "x" * 9_000}
+    event = typed_command.Event(asked)
+
+    assert event.added_characters() == 0
+    assert event.prompt == f"/brim:recall {'x' * 9_000}"
+    assert (event.name, event.transcript, event.agent_id) == ("UserPromptSubmit", "", None)

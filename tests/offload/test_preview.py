@@ -176,3 +176,130 @@ def test_no_output_makes_its_preview_slow(unit: str, before: str) -> None:
     )
 
     assert len(shown(text)) < 6_000
+
+
+def shown_as(text: str, kind: str, tool: str = "Read") -> str:
+    """The preview of an output that is taken for a kind."""
+    case = judge.Case(tool, {}, text, len(text))
+    case.kind = kind
+    return preview.make_preview(case, "subject")
+
+
+def full_of_names(length: int, first: int) -> str:
+    """A text of that length: short ends, a first line of so many characters, names of ten."""
+    head, tail = "#" * first + "\n#\n#\n", "\n#\n#\n#\n#"
+    rows = [" ".join(f"na_{row * 5 + at:06}" for at in range(5)) for row in range(length // 50 - 3)]
+    body = "\n".join([head, *rows, ""])
+    return body + "#" * (length - len(body) - len(tail)) + tail
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "length", "characters"),
+    [
+        # Of code and prose a fifth, from 1,500 to 5,000 characters.
+        (kinds.CODE, "Read", 7_000, 1_500),
+        (kinds.CODE, "Read", 7_500, 1_500),
+        (kinds.CODE, "Read", 7_550, 1_510),
+        (kinds.PROSE, "Read", 10_000, 2_000),
+        (kinds.CODE, "Read", 24_950, 4_990),
+        (kinds.CODE, "Read", 25_000, 5_000),
+        (kinds.CODE, "Read", 40_000, 5_000),
+        # Not where the client itself would show less.
+        (kinds.CODE, "Bash", 30_000, 5_000),
+        (kinds.CODE, "Bash", 30_001, 1_500),
+        (kinds.LOG, "Read", 40_000, 1_500),
+        (kinds.FOUND, "Read", 40_000, 1_500),
+        (kinds.DUMP, "Read", 40_000, 1_500),
+        (kinds.JSON, "Read", 40_000, 1_000),
+    ],
+)
+def test_a_preview_has_room_for_so_many_characters(
+    kind: str, tool: str, length: int, characters: int
+) -> None:
+    """Filled with names to the last one that fits; a line that is longer by one costs a name."""
+    counts = [
+        shown_as(full_of_names(length, first), kind, tool).count("na_")
+        for first in (60, 61, 70, 71)
+    ]
+
+    fitting = characters // 10 - 17
+    assert counts == [fitting, fitting - 1, fitting - 1, fitting - 2]
+
+
+@pytest.mark.parametrize(
+    ("headings", "shown", "width"),
+    [
+        *[(1, 1, 100), (12, 12, 100), (13, 13, 100)],
+        *[(14, 14, 96), (15, 15, 89), (20, 20, 64), (30, 30, 39)],
+        *[(40, 36, 30), (80, 36, 30)],
+    ],
+)
+def test_headings_are_the_narrower_the_more_there_are(
+    headings: int, shown: int, width: int
+) -> None:
+    """All of them in three tenths of the room, down to thirty characters each."""
+    rows = [f"def f_{number:04}(" + "-" * 150 for number in range(headings)]
+    text = "\n".join([*"###", *rows, *"####", ""])
+
+    found = re.findall(r": (def .*-)", shown_as(text.ljust(40_000, "#"), kinds.CODE))
+
+    assert (len(found), {len(row) for row in found}) == (shown, {width})
+
+
+@pytest.mark.parametrize(
+    ("times", "told"), [(0, []), (1, [""]), (2, [" (+1 alike)"]), (3, [" (+2 alike)"])]
+)
+def test_an_alarm_that_came_again_is_counted(times: int, told: list[str]) -> None:
+    """Those alike but for their numbers; one alone has no count."""
+    rows = [f"INFO step {number}" for number in range(300)]
+    for number in range(times):
+        rows[50 + 7 * number] = f"ERROR connection {number} refused"
+
+    found = shown_as("\n".join(rows), kinds.LOG, "Bash")
+
+    rows = [row for row in found.split("\n") if "ERROR" in row]
+    assert rows == [f"51-296: ERROR connection 0 refused{note} …" for note in told]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_long"),
+    [
+        ("x" * 2_000, False),
+        ("x" * 2_001, True),
+        ("x" * 1_999 + "\n" + "x" * 2_000, False),
+        ("x" * 2_000 + "\n" + "x" * 2_000, True),
+        # What is drawn over is a line of its own here.
+        ("x" * 2_000 + "\r" + "x" * 1_999, False),
+        ("x" * 2_000 + "\r" + "x" * 2_000, True),
+    ],
+)
+def test_lines_are_long_from_2000_characters_on(text: str, is_long: bool) -> None:
+    """On average; then bytes are asked for instead of lines."""
+    hint = "\n(Lines are long: ask for --bytes A:B instead of --lines.)"
+
+    assert (hint in shown_as(text, kinds.LOG)) is is_long
+
+
+SYMBOLS = " ".join(f"na_{number:06}" for number in range(10))
+PLACES = " ".join(f"src/{letter}.cfgs" for letter in "abcdefghij")
+TICKETS = " ".join(f"12345{number:02}" for number in range(10))
+
+
+@pytest.mark.parametrize(
+    ("named", "first", "lines"),
+    [
+        *[("", 40, 22), ("", 41, 21), ("", 96, 21), ("", 97, 20)],
+        *[(SYMBOLS, 52, 20), (SYMBOLS, 53, 19)],
+        *[(PLACES, 42, 20), (PLACES, 43, 19)],
+        *[(TICKETS, 40, 22), (TICKETS, 41, 21)],
+    ],
+)
+def test_room_that_symbols_and_paths_leave_is_filled_with_lines(
+    named: str, first: int, lines: int
+) -> None:
+    """From both ends, while there is room for one of full width; other names come after them."""
+    rows = [f"{chr(97 + at // 26)}{chr(97 + at % 26)} " + "-" * 40 for at in range(200)]
+    rows[100] = named
+    text = "\n".join(["#" * first, *"##", *rows, *"####"])
+
+    assert shown_as(text, kinds.LOG).count("-" * 40) == lines

@@ -249,7 +249,7 @@ def test_a_line_is_shown_once_and_only_where_there_is_room() -> None:
     assert found.pick_if_it_fits(0, 10)
     assert not found.pick_if_it_fits(1, 10)
     assert found.unseen == {1: "def"}
-    assert found.render([]) == "1-2: abc …"
+    assert found.shown_text([]) == "1-2: abc …"
 
 
 def test_rows_say_which_lines_they_stand_for_and_the_names_in_them() -> None:
@@ -260,7 +260,7 @@ def test_rows_say_which_lines_they_stand_for_and_the_names_in_them() -> None:
         found.pick_if_it_fits(position, 10)
     named = [names.Name(line, f"name_{line}", names.SYMBOL) for line in (0, 1, 4)]
 
-    assert found.render(named) == "1: … name_0\n2: b … name_1\n3-5: c … name_4"
+    assert found.shown_text(named) == "1: … name_0\n2: b … name_1\n3-5: c … name_4"
 
 
 @pytest.mark.parametrize(

@@ -454,3 +454,60 @@ def test_texts_that_differ_at_their_ends_only_say_the_same(
     first, second = (Source("/p", "project", "", "start", text=text) for text in (one, other))
 
     assert (first.digest == second.digest) is is_same
+
+
+@pytest.mark.parametrize(
+    ("length", "problem"),
+    [
+        (400_000, []),
+        (400_001, ["None: it is no text of at most 400,000 bytes, and is not read"]),
+    ],
+)
+def test_a_file_of_400000_bytes_is_read(tree: Tree, length: int, problem: list[str]) -> None:
+    """If it is the only one; a larger one is not."""
+    tree.put("project/CLAUDE.md", "x" * length)
+
+    assert tree.names(tree.gather()) == ["project/CLAUDE.md"] * (not problem)
+    assert told(tree) == problem
+
+
+def test_a_folder_of_rules_that_a_link_fetches_from_outside_is_passed_over(tree: Tree) -> None:
+    """Without a word for each file in it; one that is linked from inside is read."""
+    tree.put("home/others/r.md")
+    tree.put("project/shared/s.md")
+    (tree.project / ".claude" / "rules").mkdir(parents=True)
+    os.symlink(tree.root / "home" / "others", tree.project / ".claude" / "rules" / "out")
+    os.symlink(tree.project / "shared", tree.project / ".claude" / "rules" / "in")
+
+    assert tree.names(tree.gather()) == ["project/.claude/rules/in/s.md"]
+    assert told(tree) == []
+
+
+def test_what_a_nested_file_imports_is_loaded_when_that_is(tree: Tree) -> None:
+    """What the project's own imports is loaded at the start; neither says why it is not."""
+    for folder in ("project", "project/src"):
+        tree.put(f"{folder}/CLAUDE.md", "@a.md")
+        tree.put(f"{folder}/a.md", f"of {folder}")
+
+    found = {tree.name(s.path): s for s in tree.gather("src/x").sources if tree.owns(s.path)}
+
+    assert {name: (s.client, s.client_note) for name, s in found.items()} == {
+        "project/CLAUDE.md": ("start", ""),
+        "project/a.md": ("start", ""),
+        "project/src/CLAUDE.md": ("read", ""),
+        "project/src/a.md": ("read", ""),
+    }
+    assert found["project/src/a.md"].why == "CLAUDE.md imports it, line 1"
+
+
+@pytest.mark.parametrize(("name", "problems"), [("acme.md", 0), ("gone.md", 1)])
+def test_where_nothing_more_is_read_a_file_that_is_there_is_not_missed(
+    tree: Tree, name: str, problems: int
+) -> None:
+    """Only one that is named and is not there."""
+    tree.put("home/acme.md", "says")
+
+    found = tree.gather(organisation_file=f"~/{name}", most_characters=1_999)
+
+    assert tree.names(found) == []
+    assert len(found.problems) == problems

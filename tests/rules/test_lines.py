@@ -151,6 +151,8 @@ def test_what_follows_a_comment_is_all_that_counts_of_its_line(text: str, rows: 
 
 def test_a_body_has_neither_comments_nor_blank_ends() -> None:
     """What the client shows of a file."""
-    _, read = lines.parse_front_matter_and_lines("---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n")
+    _, read = lines.parse_front_matter_and_lines(
+        "---\na: b\n---\n\none\n<!-- note -->\n\n`two`\n\n"
+    )
 
     assert lines.text_shown_by_client(read) == "one\n\n`two`"

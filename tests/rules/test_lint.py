@@ -93,7 +93,9 @@ def test_each_fault_is_found(
     for name, text in files.items():
         tree.put(f"project/{name}", text)
 
-    assert (severity == "broken", kind) in {(each.is_to_be_mended, each.kind) for each in check(tree)}
+    assert (severity == "broken", kind) in {
+        (each.is_to_be_mended, each.kind) for each in check(tree)
+    }
 
 
 @pytest.mark.parametrize(

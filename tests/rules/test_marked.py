@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brimline.decision import Decision
 from brimline.fast import io, policy
 from brimline.hooks import entry
-from brimline.rules import cascade, lines, marked
+from brimline.rules import cascade, hook, lines, marked
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -381,3 +382,47 @@ def test_what_the_client_does_not_know_has_room_with_its_heading() -> None:
     assert len(cut) == len(whole) - 1
     assert cut.endswith(f"\n{marked.TRUNCATED}\n")
     assert marked.text_client_does_not_load(files._replace(sources=[]), 9_000) == ""
+
+
+@pytest.mark.parametrize(
+    ("said_before", "room"),
+    [((), 4_000), ((4_996,), 4_000), ((4_997,), 3_999), ((1_000, 5_000), 2_994)],
+)
+def test_a_start_hands_on_4000_characters_or_what_other_rooms_leave(
+    tree: Tree, session: SessionBuilder, home_dir: str, said_before: tuple[int, ...], room: int
+) -> None:
+    """To the character, with the heading; two of them part one note from the next."""
+    raw = json.dumps(event("SessionStart", session, source="startup")).encode()
+    turn = entry.open_turn("SessionStart", raw, home_dir)
+    assert turn is not None
+    turn.decisions += [Decision(model_notes=("x" * length,)) for length in said_before]
+
+    def told(characters: int) -> str:
+        tree.put(tree.private(), "x" * characters)
+        decision = hook.session_start(turn)
+        assert decision is not None
+        (note,) = decision.model_notes
+        return note
+
+    around = len(told(1)) - 1
+    assert len(told(room - around)) == room
+    assert "[truncated]" not in told(room - around)
+    assert told(room - around + 1).endswith("x\n[truncated]\n")
+    assert len(told(room)) == room
+
+
+@pytest.mark.parametrize(
+    ("source", "is_told"),
+    [("startup", True), ("clear", True), ("compact", True), ("resume", False), ("", False)],
+)
+def test_what_the_client_does_not_load_is_told_where_a_context_begins_anew(
+    tree: Tree, session: SessionBuilder, home_dir: str, source: str, is_told: bool
+) -> None:
+    """A session that goes on has it already; the marked rules are kept at every start."""
+    tree.put(tree.private(), "mine (ENFORCED)")
+    raw = json.dumps(event("SessionStart", session, source=source)).encode()
+    turn = entry.open_turn("SessionStart", raw, home_dir)
+    assert turn is not None
+
+    assert (hook.session_start(turn) is not None) is is_told
+    assert [text for _, text in turn.policy.marked] == ["mine (ENFORCED)"]

@@ -76,7 +76,9 @@ def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> No
     words = ["retry", "limit", "importer"]
 
     def above(texts: dict[int, str]) -> list[int]:
-        return store.run_on_database(lambda base: floor.hits_above_floor(base, " ".join(words), words, texts))
+        return store.run_on_database(
+            lambda base: floor.hits_above_floor(base, " ".join(words), words, texts)
+        )
 
     assert above(bad | {5: good}) == [5]
     assert above(bad | {5: "x", 6: good}) == []
@@ -103,7 +105,9 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
     store.add([{"id": str(number), "text": f"report {number}"} for number in range(1_200)])
 
     def above(text: str) -> list[int]:
-        return store.run_on_database(lambda base: floor.hits_above_floor(base, "", ["report", "otter"], {1: text}))
+        return store.run_on_database(
+            lambda base: floor.hits_above_floor(base, "", ["report", "otter"], {1: text})
+        )
 
     assert above("otter") == [1]
     assert above("report") == []
@@ -151,7 +155,9 @@ def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words[:held])}
 
-    assert store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    assert (
+        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    )
 
 
 @pytest.mark.parametrize(("asked", "above"), [(6, [1, 2]), (7, [1])])
@@ -164,7 +170,9 @@ def test_every_hit_holds_fifteen_hundredths_of_the_question(
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words), 2: words[0], 3: "nothing"}
 
-    assert store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    assert (
+        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    )
 
 
 def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here(
@@ -174,7 +182,9 @@ def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here
     store = memory.open(str(world / "m"))
     store.add([{"id": "a", "text": "otter elk"}, {"id": "b", "text": "otter"}])
 
-    weights = store.run_on_database(lambda base: floor._weights_of_words(base, "", ["otter", "elk"]))
+    weights = store.run_on_database(
+        lambda base: floor._weights_of_words(base, "", ["otter", "elk"])
+    )
 
     common, rare = math.log(1 + 998.5 / 2.5), math.log(1 + 999.5 / 1.5)
     usual = (common + rare) / 2

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline import memory
-from brimline.search import stored, turns, vectors
+from brimline.search import stored, turns
 from brimline.search.documents import Within
 from brimline.store import contents, put
 
@@ -42,7 +42,9 @@ def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(worl
     store.add([{"id": "b", "text": "Next.", "group": "g"}, {"id": "c", "text": "No.", "group": ""}])
     store.add([{"id": "d", "text": "Alone.", "group": ""}])
 
-    rows = store.run_on_database(lambda base: base.execute("SELECT ref, before FROM entries").fetchall())
+    rows = store.run_on_database(
+        lambda base: base.execute("SELECT ref, before FROM entries").fetchall()
+    )
 
     before = dict(rows)
     assert before["b"] == "otter" + "." * (1_500 - len("otter"))
@@ -95,19 +97,3 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
     assert len(store.search("otter", 3)) == 3
     assert len(store.search("otter", 99, Within("/p1"))) == 12
     assert store.search("") == []
-
-
-def test_a_word_is_rarer_the_later_it_is_in_the_vocabulary(world: Path) -> None:
-    """The first thousand are common alike, and from the thirty thousandth on none is rarer."""
-    one = (1).to_bytes(4, "little")
-    count = 31_000
-    (world / "words.txt").write_text("\n".join(f"w{number}" for number in range(count)))
-    head = vectors.MAGIC + count.to_bytes(4, "little") + one
-    (world / "words.bin").write_bytes(head + b"\0\0\x80\x3f" * count + b"\1" * count)
-    table = vectors.read_table_in_folder(world)
-    assert table
-
-    rarities = [table.rarity_of_word(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")]
-
-    assert rarities == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0, 1.0], abs=1e-4)
-    assert table.rarity_of_word("w1001") > 0.0

@@ -146,7 +146,9 @@ def test_the_entry_before_lends_six_tenths_of_its_vector() -> None:
     assert ranking.blend_vectors_with_previous(east, west)[0] == pytest.approx([2.0, 0, 0])
     north = np.array([[0, 1.0, 0]])
     long = (1 + 0.36) ** 0.5
-    assert ranking.blend_vectors_with_previous(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
+    assert ranking.blend_vectors_with_previous(east, north)[0] == pytest.approx(
+        [1 + 1 / long, 0.6 / long, 0]
+    )
     known = vectors([(1, 2, 1), (2, 0, 1)], [[1.0, 0, 0], [-1.0, 0, 0]], [[-1.0, 0, 0], [0.0] * 3])
     assert known.nearest_scores(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
 

@@ -11,7 +11,7 @@ import pytest
 
 from brimline import memory
 from brimline.errors import StoreError
-from brimline.search import documents, found_outputs, hook, stored, traces, turns, vectors
+from brimline.search import documents, found_outputs, hook, stored, traces, turns
 from brimline.state.forgotten import Asked
 from brimline.store import layout, listing, put
 from brimline.store.contents import Span
@@ -139,7 +139,8 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
         known = documents.run_on_database(
-            stored.search_folder(home_dir), lambda found: documents.document_states_by_ref(found, "output")
+            stored.search_folder(home_dir),
+            lambda found: documents.document_states_by_ref(found, "output"),
         )
         return {f"sha256:{digest}" for digest in known}
 
@@ -201,41 +202,6 @@ def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
     assert hit.author == ""
 
 
-def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> None:
-    """Of length one; what has no known piece has none, and what is too long is no word."""
-    table = vectors.load_table()
-    assert table
-
-    plain, loud, unknown, mixed = table.encode(["otter plan", "ÓTTER Plan", "", "plan otter"])
-
-    assert list(plain) == list(loud) == pytest.approx(list(mixed), abs=1e-6)
-    assert float(plain @ plain) == pytest.approx(1)
-    assert not unknown.any()
-    assert table.piece_numbers("a" * 101) == []
-    assert table.piece_numbers("a" * 100) != []
-    assert len(table.piece_numbers("otter, plan")) == len(table.piece_numbers("otter plan")) + 1
-    assert vectors.no_vectors_text().startswith("by words alone; `")
-
-
-@pytest.mark.parametrize("damage", ["cut", "magic", "gone"])
-def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
-    """The search goes by words then."""
-    size = (2).to_bytes(4, "little")
-    data = vectors.MAGIC + size + size + b"\0\0\x80\x3f" * 2 + b"\1\2\3\4"
-    (world / "words.txt").write_text("red\nfox")
-    (world / "words.bin").write_bytes(data)
-    sound = vectors.read_table_in_folder(world)
-    if damage == "gone":
-        (world / "words.bin").unlink()
-    else:
-        (world / "words.bin").write_bytes(data[:-1] if damage == "cut" else b"X" + data[1:])
-
-    assert sound
-    assert sound.dimensions == 2
-    assert sound.piece_numbers("a red fox") == [0, 1]
-    assert vectors.read_table_in_folder(world) is None
-
-
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
     """And no file is made."""
     found = stored.find_outputs(home_dir, "x", None, lambda count: Span(1, count), until=math.inf)
@@ -250,7 +216,10 @@ def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> No
     documents.run_on_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert documents.run_on_database(folder, lambda base: documents.document_states_by_ref(base, "x")) == {}
+    assert (
+        documents.run_on_database(folder, lambda base: documents.document_states_by_ref(base, "x"))
+        == {}
+    )
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
 
@@ -359,7 +328,8 @@ def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> 
     hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
 
     known = documents.run_on_database(
-        stored.search_folder(home_dir), lambda base: documents.document_states_by_ref(base, "output")
+        stored.search_folder(home_dir),
+        lambda base: documents.document_states_by_ref(base, "output"),
     )
     assert list(known.values()) == [stored.WHOLE]
 
@@ -378,3 +348,30 @@ def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str
     assert "  1: otter one" in lines
     assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
     assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""
+
+
+@pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])
+def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch, used_bytes: int, left: int
+) -> None:
+    """Those that are newer keep their text, too."""
+    old = [
+        documents.Document(stored.SOURCE, f"{number:064x}", "", "", number, "make", "otter")
+        for number in range(501)
+    ]
+    key = put.put(home_dir, b"otter", {"created": 1_000.0})
+    fresh = stored._document_of_stored_output(home_dir, layout.digest_of(key))
+    monkeypatch.setattr(documents, "used_bytes", lambda _base: used_bytes)
+
+    def full(base: Any) -> list[Any]:
+        documents.add_documents(base, old)
+        stored._index_batch(base, home_dir, [])
+        stored._index_batch(base, home_dir, [fresh])
+        asked = "SELECT ref, state FROM documents WHERE text > '' ORDER BY at"
+        titles = "SELECT count(*) FROM documents WHERE title = 'make' AND text = ''"
+        return [base.execute(asked).fetchall(), base.execute(titles).fetchone()[0]]
+
+    kept, titles = documents.run_on_database(stored.search_folder(home_dir), full)
+
+    assert len(kept) == left
+    assert (kept[-2:], titles) == ([(old[-1].ref, ""), (fresh.ref, "")], 502 - left)

@@ -99,7 +99,7 @@ def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Mem
     store.put_entries([Entry(f"{at}", f"number {at}") for at in range(1, 255)])
     store.put_entries([Entry("255", "The puppy barks.")])
     before = store.search("a small dog", 1)
-    Memory(store.folder).put([Entry("256", "A kitten sleeps.")])
+    Memory(store.folder).put_entries([Entry("256", "A kitten sleeps.")])
     after = [store.search(asked, 1)[0].id for asked in ("a small dog", "a young cat")]
 
     assert [hit.id for hit in before] == ["255"]
@@ -137,7 +137,9 @@ def test_entries_that_came_without_vectors_get_them_once(
             return turns.make_missing_vectors(connection, table)
 
     assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
-    store.run_on_database(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
+    store.run_on_database(
+        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
+    )
     assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
     assert rows(store, "SELECT value FROM facts WHERE name = 'table'") == [
         (turns.table_digest(table),)
@@ -147,7 +149,9 @@ def test_entries_that_came_without_vectors_get_them_once(
 def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
     """Only words count until they are made anew."""
     store.put_entries([Entry("dog", "The puppy barks."), Entry("cat", "The kitten sleeps.")])
-    store.run_on_database(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
+    store.run_on_database(
+        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
+    )
 
     assert store.search("quarrelsome") == []
     assert [hit.id for hit in store.search("kitten")] == ["cat"]
@@ -241,3 +245,48 @@ def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
         store.put_entries([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
 
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
+
+
+def test_an_entry_gets_a_share_of_what_its_neighbours_score(
+    store: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifteen hundredths of each; the same where they are from elsewhere."""
+    monkeypatch.setattr(vectors, "load", lambda: None)
+    texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
+    store.put_entries(
+        [Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
+    )
+
+    def scores(*others: Other) -> dict[str, float]:
+        return {hit.id: hit.score for hit in store.search("otter", others=lambda: others)}
+
+    linked = scores()
+    store.run_on_database(lambda base: base.execute("UPDATE entries SET before_id = NULL"))
+    alone = scores()
+
+    assert linked == pytest.approx(
+        {
+            "a": alone["a"] + 0.15 * alone["b"],
+            "b": alone["b"] + 0.15 * alone["a"],
+            "c": alone["c"],
+        }
+    )
+    far = [other("x", "far otter", words=9.0), other("y", "farther", words=8.0)]
+    apart, together = scores(*far), scores(far[0], far[1]._replace(before="x"))
+    assert together["x"] == pytest.approx(apart["x"] + 0.15 * apart["y"])
+    assert together["y"] == pytest.approx(apart["y"] + 0.15 * apart["x"])
+
+
+def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> None:
+    """It is begun anew either way."""
+    for place, settings in (("own", {}), ("copy", {"derived": True})):
+        store = Memory(str(world / place), **settings)
+        store.put_entries([Entry("a", "otter")])
+        (file,) = (world / place).glob("*.sqlite3")
+        file.write_bytes(b"no database" * 999)
+        if settings:
+            assert store.search("otter") == []
+        else:
+            with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
+                store.search("otter")
+        assert store.put_entries([Entry("a", "otter")]) == 1

@@ -55,7 +55,7 @@ def test_what_came_late_to_a_session_of_the_folder_is_merged(
 
 @pytest.mark.parametrize(
     ("age_days", "has_time", "stays"),
-    [(29.9, True, True), (30.1, True, False), (30.1, False, True)],
+    [(29.999, True, True), (30.000_01, True, False), (30.1, False, True)],
 )
 def test_the_way_back_of_a_gone_session_goes_after_a_month(
     age_days: float, has_time: bool, stays: bool, path: Path, home_dir: str

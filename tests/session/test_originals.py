@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,9 +10,7 @@ from brimline.compaction import cold
 from brimline.fast import paths
 from brimline.session import originals
 from brimline.store import contents, layout, put, removal, stub
-
-if TYPE_CHECKING:
-    from brimline.testing import SessionBuilder
+from brimline.testing import SessionBuilder
 
 BULK = "a line of output, naïvely\n" * 100
 
@@ -68,3 +65,51 @@ def test_a_session_that_is_gone_or_empty_is_no_obstacle(
     Path(recorded.path).with_name("empty.jsonl").touch()
     Path(recorded.path).with_name("link.jsonl").symlink_to("/nowhere")
     assert originals.put_back_into_store(home_dir, key_of(BULK))
+
+
+@pytest.mark.parametrize(("digits", "is_found"), [(64, True), (8, True), (7, False)])
+def test_a_key_is_known_by_eight_digits(
+    recorded: SessionBuilder, home_dir: str, digits: int, is_found: bool
+) -> None:
+    """Whatever their case, and with blanks around them; the last key stays the last."""
+    put.put(home_dir, b"before", {})
+    written = f" {key_of(BULK)[: 7 + digits].upper().replace('SHA', 'sha')} "
+    if digits == 8:
+        # Sessions mention twelve; they are found by as much as is asked for.
+        recorded.prompt(key_of(BULK)[:15])
+
+    assert originals.put_back_into_store(home_dir, written) is is_found
+    assert contents.last_key(home_dir) == layout.PREFIX + put.sha256(b"before")
+
+
+@pytest.mark.parametrize(("event", "is_found"), [("prune", True), ("gc", True), ("forget", False)])
+def test_what_happened_to_a_key_last_decides(
+    recorded: SessionBuilder, home_dir: str, event: str, is_found: bool
+) -> None:
+    """What was forgotten once, then stored and pruned again, comes back."""
+    assert Path(recorded.path).exists()
+    for each in ("forget", "put", event):
+        layout.note_in_trail(home_dir, each, key_of(BULK))
+    layout.note_in_trail(home_dir, "forget", "sha256:" + "0" * 64)
+
+    assert originals.put_back_into_store(home_dir, key_of(BULK)) is is_found
+
+
+@pytest.mark.parametrize(("origins", "is_found"), [(4, True), (5, False)])
+def test_a_session_that_went_on_from_others_is_followed_through_five_files(
+    session: SessionBuilder, home_dir: str, origins: int, is_found: bool
+) -> None:
+    """Its own, and four behind it."""
+    folder, opening = paths.project_transcripts_dir(session.cwd), b""
+    for number in range(origins + 1):
+        path = f"{folder}/s{number}.jsonl"
+        built = SessionBuilder(path, f"s{number}", session.cwd, now=1e9 + 1_000 * number)
+        built.compact(50_000, summary=f"What was before {number}.")
+        first = Path(path).read_bytes().splitlines(keepends=True)[-1]
+        built.raw(opening)
+        opening = first
+        if number == 0:
+            built.prompt(stub.build_line("Bash", "make", 9, key_of(BULK)))
+    built.tool_result(built.tool_call(50_000, command="make"), BULK)
+
+    assert originals.put_back_into_store(home_dir, key_of(BULK)) is is_found

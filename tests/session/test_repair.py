@@ -69,16 +69,16 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 @pytest.mark.row("S3-44", "S3-45", "S3-48", "S3-49", "S3-50", "S3-51")
 @pytest.mark.parametrize("kind", BREAKS)
 def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, world: Path) -> None:
-    """A dry run touches nothing; then no fault is left, and a restore brings the damage back."""
+    """A look touches nothing; then no fault is left, and a restore brings the damage back."""
     damaged = BREAKS[kind](sound_lines(world))
     path.write_bytes(b"".join(damaged))
-    told = repair.repair(str(path), home_dir=home_dir, dry_run=True)
+    told = repair.examine(str(path))
     assert (path.read_bytes(), os.path.exists(home_dir)) == (b"".join(damaged), False)
 
     report = _mend(path, home_dir, damaged)
 
     assert kind in [fault.kind for fault in report.before.mendable]
-    assert told.before.mendable == report.before.mendable
+    assert told.mendable == report.before.mendable
     assert report.after is not None
     assert report.after.faults == []
     assert report.backup is not None

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -14,7 +15,13 @@ import pytest
 
 from brimline.session import disk, in_use, recovery
 from brimline.session.disk import BusyError, InUseError, RewriteError
-from brimline.session.rewrite import Order, rewrite
+from brimline.session.rewrite import (
+    Order,
+    Rewritten,
+    _after_swap_error,
+    _snapshot_length,
+    rewrite,
+)
 
 from . import machines
 from .machines import line, shorten
@@ -257,16 +264,98 @@ def test_a_row_taken_back_in_the_last_moment_stops_the_swap(path: Path, home_dir
     assert machines.ours(path) == []
 
 
+@pytest.mark.parametrize("missing", [0, 1])
 def test_a_disk_without_room_is_refused_before_it_is_full(
-    path: Path, home_dir: str, monkeypatch: pytest.MonkeyPatch
+    path: Path, home_dir: str, missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The client needs what is left of it for its own rows."""
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1 << 20))
+    """The client needs what is left of it for its own rows: 16 MB beside two copies."""
+    needed = 2 * path.stat().st_size + (16 << 20)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=needed - missing))
 
-    with pytest.raises(RewriteError, match="only 1 MB are free"):
+    if not missing:
+        assert machines.run(path, home_dir).swapped
+        return
+    with pytest.raises(RewriteError) as raised:
         machines.run(path, home_dir)
 
+    room = "takes 16 MB beside it, and only 16 MB are free"
+    told = f"rewriting {path} {room}: make room first; nothing was changed"
+    assert str(raised.value) == told
     assert os.listdir(path.parent) == ["s.jsonl"]
+
+
+@pytest.mark.parametrize("mb", [1, 3])
+def test_how_much_room_there_is_and_is_needed_is_told_in_megabytes(
+    path: Path, home_dir: str, mb: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a session of ten of them."""
+    os.truncate(path, 10 << 20)
+    os.utime(path, (0, 0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=mb << 20))
+
+    with pytest.raises(RewriteError, match=f"takes 36 MB beside it, and only {mb} MB are free"):
+        machines.run(path, home_dir)
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_other_names_of_a_session_are_counted(path: Path, home_dir: str, others: int) -> None:
+    """They would keep the old content."""
+    for number in range(others):
+        os.link(path, path.with_name(f"link{number}"))
+
+    with pytest.raises(RewriteError, match=rf"has {others} more name\(s\) elsewhere"):
+        machines.run(path, home_dir)
+
+
+@pytest.mark.parametrize(
+    ("age_s", "is_whole"), [(0.0, False), (30.0, False), (90.0, True), (-600.0, True)]
+)
+def test_a_torn_line_belongs_to_a_session_once_it_is_quiet(
+    path: Path, age_s: float, is_whole: bool
+) -> None:
+    """A time that is to come tells nothing about when it was written."""
+    whole = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b"half a line")
+    moment = time.time() - age_s
+    os.utime(path, (moment, moment))
+
+    with path.open("rb") as file:
+        length = _snapshot_length(file.fileno(), 60.0)
+
+    assert length == (whole + len(b"half a line") if is_whole else whole)
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [(KeyboardInterrupt(), "it was interrupted"), (RewriteError("the disk said no"), "the disk")],
+)
+@pytest.mark.parametrize("has_note", [True, False])
+def test_what_fails_after_the_swap_says_how_to_undo_it(
+    error: BaseException, told: str, has_note: bool, home_dir: str
+) -> None:
+    """By a command where there is a note, else by the backup."""
+    order = Order("/a b/s.jsonl", home_dir, shorten, machines.accept)
+    if has_note:
+        order.write_note = lambda _: "/note"
+
+    text = str(_after_swap_error(order, error))
+
+    assert text.startswith(f"/a b/s.jsonl was rewritten, but then: {told}")
+    undo = "undo it with `brimline session restore '/a b/s.jsonl'`"
+    assert (undo in text, "its backup is beside it" in text) == (has_note, not has_note)
+
+
+def test_a_rewrite_is_taken_for_done_unless_told_otherwise(home_dir: str) -> None:
+    """Swapped, over, and without late lines; an order begins before its swap."""
+    nothing = disk.Fingerprint(0, "")
+    done = Rewritten("/s", nothing, nothing)
+
+    assert (done.backup, done.late_lines, done.swapped, done.is_over) == (None, 0, True, True)
+    order = Order("/s", home_dir, shorten, machines.accept)
+    assert (order.has_swapped, order.quiet_s, order.write_note) == (False, 1.0, None)
+    with pytest.raises(AttributeError):
+        order.has_swaped = True  # type: ignore[attr-defined]
 
 
 def test_without_hard_links_the_old_file_is_followed_by_the_command_alone(
@@ -510,3 +599,24 @@ def test_a_disk_that_is_full_at_recovery_is_told_and_loses_nothing(
 def _full_for_writes(_number: int, name: str) -> None:
     if name == "write":
         raise OSError(28, "No space left on device")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
+def test_no_file_stays_open(path: Path, home_dir: str) -> None:
+    """Whether it works, is refused, or comes late."""
+    open_before = len(os.listdir("/proc/self/fd"))
+
+    machines.run(path, home_dir)
+    with path.open("ab", buffering=0) as held:
+        _replacing(path, home_dir, line(0), b"longer\n" + line(0))
+        held.write(line(40))
+    recovery.recover(str(path))
+    assert machines.restore(path, home_dir)
+    path.with_name("link").hardlink_to(path)
+    with pytest.raises(RewriteError):
+        machines.run(path, home_dir)
+    with pytest.raises(RewriteError):
+        machines.run(path.parent, home_dir)
+
+    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert machines.ours(path) == []

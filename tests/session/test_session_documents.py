@@ -110,7 +110,7 @@ def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> Non
     path.write_bytes(b"".join(BREAKS["dangling_parent"](lines)))
     os.utime(path, (1_000, 1_000))
 
-    looked = repair.repair(str(path), home_dir=home_dir, dry_run=True)
+    looked = repair.Report(str(path), repair.examine(str(path)))
     done = repair.repair(str(path), home_dir=home_dir, quiet_s=0)
 
     would = session_documents.repair(looked, dry_run=True)

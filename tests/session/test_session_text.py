@@ -372,3 +372,57 @@ def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
         shown(lost_thinking=[{"after_request": 1, "what": text}]),
     ):
         assert (text not in told) is cut
+
+
+def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
+    """In every table, so that what is large is seen."""
+    purge = session_text.purge(PURGE | {"context_tokens_saved_estimated": 1_000}).split("\n")
+    assert purge[3:7] == [
+        "strategy  items    disk  context",
+        "copies    1,200  3.0 kB     none  the client's own copies (disk only)",
+        "progress      2    10 B      ~40  progress rows (disk only)",
+        "total            3.0 kB   ~1,000",
+    ]
+    first = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": "Bash", "source": "x"}
+    second = {"request": 1_234, "bytes": 20, "strategy": "old", "tool": "Grep", "source": "yy"}
+    assert session_text.purged_results([first, second]).split("\n") == [
+        "",
+        "Results that would go:",
+        "      request 7  2.0 kB  results  Bash  x",
+        "  request 1,234    20 B  old      Grep  yy",
+    ]
+    here = first | {"request": 1_234, "source": "make", "in_context": True, "moved_out": False}
+    gone = here | {"request": 5, "bytes": 20, "in_context": False, "moved_out": True}
+    text = shown(largest_results=[here, gone | {"tool": "Grep"}]).split("\n")
+    at = text.index("Largest results")
+    assert text[at + 1 : at + 3] == [
+        "  2.0 kB  request 1,234  in the context  Bash  make",
+        "    20 B  request 5      moved out       Grep  make",
+    ]
+    sent = {"kind": "a", "name": "texts", "bytes": 9_000, "share": 0.9, "reaches_the_model": True}
+    never = sent | {"name": "others", "bytes": 50, "share": 0.005, "reaches_the_model": False}
+    text = shown(disk_bytes=[sent, never]).split("\n")
+    assert "  9.0 kB  90%  texts" in text
+    assert "    50 B   0%  others (never sent)" in text
+
+
+@pytest.mark.parametrize(("length", "cut"), [(24, False), (25, True)])
+def test_a_tool_is_named_by_24_characters(length: int, cut: bool) -> None:
+    """Among what is large and what goes."""
+    one = {"request": 7, "bytes": 2_000, "strategy": "old", "tool": "t" * length, "source": "x"}
+    large = one | {"in_context": True, "moved_out": False}
+    name = "t" * 23 + "…" if cut else "t" * 24
+
+    for told in (session_text.purged_results([one]), shown(largest_results=[large])):
+        assert f"  {name}  x" in told
+
+
+@pytest.mark.parametrize(("length", "cut"), [(300, False), (301, True)])
+def test_the_file_of_a_session_is_named_by_300_characters(length: int, cut: bool) -> None:
+    """Of an inspection, and of a repair."""
+    path = "/" + "p" * (length - 1)
+    repaired = session_text.found_fault_lines({"transcript": path, "mended": [], "left_alone": []})
+
+    for told in (shown(transcript=path), "\n".join(repaired)):
+        assert (path in told) is not cut
+        assert ("/" + "p" * 298 + "…" in told) is cut

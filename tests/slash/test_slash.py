@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -440,3 +441,77 @@ def test_a_key_has_six_to_sixty_four_digits(
     told = said(f"/brim:recall {word}", home_dir, session)
 
     assert ("No matches." in told) is not is_key
+
+
+@pytest.mark.parametrize(("length", "is_answered"), [(57, True), (58, False)])
+def test_a_plugin_of_any_name_may_bring_the_commands(
+    length: int, is_answered: bool, home_dir: str, session: SessionBuilder
+) -> None:
+    """As long as ours is named within 64 characters: longer prompts are not looked through."""
+    found = ask(f"/{'p' * length}:brim:on", home_dir, session)
+
+    assert (found is not None) is is_answered
+
+
+def test_a_command_that_fails_says_so_and_leaves_the_reason_for_the_doctor(
+    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt does not go to the model."""
+    monkeypatch.setitem(answer._ANSWERS, "status", lambda *_: str(1 // 0))
+
+    assert said("/brim:status", home_dir, session) == (
+        "brimline: /brim:status failed; `brimline doctor` shows why."
+    )
+    (line,) = Path(paths.error_log(home_dir)).read_text(encoding="utf-8").splitlines()
+    assert "/brim:status" in line
+    assert "ZeroDivisionError" in line
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        (
+            "/brim:recall",
+            "brimline: /brim:recall KEY shows a stored output, /brim:recall TEXT searches.",
+        ),
+        ("/brim:pin", "brimline: there is no large result to pin yet."),
+        ("/brim:unpin", "brimline: there is no large result yet."),
+        (
+            "/brim:off",
+            "brimline: silent in this session until /brim:on; nothing is measured or kept out.",
+        ),
+        ("/brim:on", "brimline: at work in this session."),
+        ("/brim:history x", "Usage: /brim:history [--compactions]"),
+    ],
+)
+def test_a_short_answer_is_a_sentence(
+    prompt: str, text: str, home_dir: str, session: SessionBuilder
+) -> None:
+    """Word by word."""
+    assert said(prompt, home_dir, session) == text
+
+
+def test_texts_are_made_for_seventy_columns(
+    home_dir: str, session: SessionBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However wide the terminal is; afterwards it is as wide as before."""
+    monkeypatch.setenv("COLUMNS", "200")
+    session.prompt("go")
+    session.reply(150_000)
+    session.reply(160_000)
+
+    rows = said("/brim:status", home_dir, session).split("\n")
+
+    assert 60 < max(map(len, rows)) <= 70
+    assert os.environ["COLUMNS"] == "200"
+
+
+def test_what_was_unpinned_is_named_by_its_key(home_dir: str, session: SessionBuilder) -> None:
+    """By its first twelve digits."""
+    key = put.put(home_dir, LARGE.encode(), {})
+    pins.pin(home_dir, key)
+
+    told = said(f"/brim:unpin {key[:20]}", home_dir, session)
+
+    assert told == f"brimline: {layout.short_key(key)} is no longer pinned."
+    assert pins.all_pins(home_dir) == {}

@@ -106,3 +106,16 @@ def test_the_newest_twenty_sessions_are_shown_or_the_one_that_is_named(
     (tmp_path / "x.jsonl").write_text("no row\n", encoding="utf-8")
     with pytest.raises(SessionError, match="is not a session"):
         cache_history.transcripts_to_read(str(tmp_path / "x.jsonl"))
+
+
+def test_figures_stand_to_the_right() -> None:
+    """And the session and the reasons to the left."""
+    few = one(session_id="b", requests=12, read_tokens=20, written_tokens=3, breaks=[], causes={})
+
+    text = cache_history.text({"sessions": [one(), few]}, in_full=False).split("\n")
+
+    assert text[1:] == [
+        "session   requests   read  written  breaks  by",
+        "01234567         7  1,000    2,000      31  2 expired, 1 unknown",
+        "b               12     20        3       0",
+    ]

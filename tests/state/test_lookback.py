@@ -347,3 +347,45 @@ def test_a_session_without_events_is_no_row_and_has_its_document(home_dir: str) 
     assert (one["peak_occupancy_tokens"], len(one["compactions"])) == (None, 1)
     with pytest.raises(SessionError):
         lookback.document(home_dir, nothing, "x")
+
+
+def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what is large is seen."""
+    monkeypatch.setenv("COLUMNS", "100")
+    at = clock.format_utc(START)
+    large = {"last_at": at, "session_id": "0123456789", "turns": 3, "compactions": 2}
+    large |= {"peak_occupancy_tokens": 150_000, "window_tokens": 200_000, "project": "/p/app"}
+    small = large | {"turns": 12, "peak_occupancy_tokens": 900, "compactions": 10, "project": "b"}
+    turn = {"at": at, "occupancy_tokens": 150_000, "growth_tokens": 1_500, "number": 1}
+    turn |= {"requests": 2, "compactions": 0}
+    later = turn | {"number": 10, "occupancy_tokens": 900, "growth_tokens": 12, "requests": 15}
+    first: dict[str, Any] = {
+        "pre_tokens": 150_000,
+        "post_tokens": 9_000,
+        "seconds": 90,
+        "dollars": 12.5,
+    }
+    first |= {"messages_of_the_user": 12, "messages_in_summary": 10, "trigger": "auto"}
+    second: dict[str, Any] = {"pre_tokens": 900, "post_tokens": 10, "seconds": 5, "dollars": 0.5}
+    second |= {"messages_of_the_user": 1, "messages_in_summary": 1, "trigger": "manual"}
+
+    every = lookback.text(overview(sessions=[large, small], session_count=2)).split("\n")
+    turns = lookback.text(one_session(turns=[turn, later | {"compactions": 1}])).split("\n")
+    listed = [compaction(**first), compaction(**second)]
+    table = lookback.text(overview(compactions=listed)).split("\n")
+
+    assert every[1:4] == [
+        "last active        session   turns        fullest  compacted  project",
+        "2026-09-21 14:13Z  01234567      3  150,000 (75%)          2  app",
+        "2026-09-21 14:13Z  01234567     12       900 (0%)         10  b",
+    ]
+    assert turns[8:11] == [
+        "  turn  at                  in use  growth  requests  compactions",
+        "     1  2026-09-21 14:13Z  150,000  +1,500         2",
+        "    10  2026-09-21 14:13Z      900     +12        15            1",
+    ]
+    assert table[1:4] == [
+        "at                 session   trigger   before  after   held     took    cost",
+        "2026-09-21 14:13Z  01234567  auto     150,000  9,000  10/12  1.5 min  $12.50",
+        "2026-09-21 14:13Z  01234567  manual       900     10    1/1      5 s   $0.50",
+    ]

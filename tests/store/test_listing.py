@@ -98,3 +98,15 @@ def test_a_tool_has_twelve_characters_and_an_empty_store_says_so() -> None:
     assert " abcdefghijk… " in listing.text(document(row(tool="abcdefghijklm")))
     assert listing.text(document(blobs=0)) == "Nothing is stored."
     assert listing.text(document()).startswith("0 of 2 outputs")
+
+
+def test_sizes_and_lines_stand_to_the_right() -> None:
+    """And everything else to the left."""
+    small = row(bytes=30, lines=7, pin="hard", tool="Grep")
+
+    assert listing.text(document(row(), small)).split("\n") == [
+        "key             size  lines  last used          pin   tool  what",
+        "0123456789ab  4.0 kB  1,200  2026-01-08 15:49Z        Bash  make",
+        "0123456789ab    30 B      7  2026-01-08 15:49Z  hard  Grep  make",
+        "2 of 2 outputs, 1.5 kB on disk; pinned: 0 soft, 1 hard",
+    ]

@@ -46,13 +46,15 @@ def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
 def say(home_dir: str, *texts: str) -> None:
     """Entries of one session."""
     entries = [Entry(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
-    hits.open_memory(home_dir).put(entries)
+    hits.open_memory(home_dir).put_entries(entries)
 
 
 def states(home_dir: str) -> dict[str, str]:
     """The points on the list."""
     asked = "SELECT point, state FROM shared WHERE server = 'team'"
-    return dict(hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall()))
+    return dict(
+        hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    )
 
 
 def test_what_is_new_is_sent_and_then_waits_no_more(
@@ -106,7 +108,7 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     queue = queue_for(home_dir, server)
     queue.drain(queue.find_waiting())
-    hits.open_memory(home_dir).put([Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")])
+    hits.open_memory(home_dir).put_entries([Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")])
     waiting = queue.find_waiting()
     late = queue.drain(waiting._replace(unknown=7), until=0.0)
     done = queue.drain(waiting)
@@ -181,7 +183,9 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
 ) -> None:
     """The path of a topic's file stays here, and a text is not endless."""
     memory = hits.open_memory(home_dir)
-    memory.put_entries([Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")])
+    memory.put_entries(
+        [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
+    )
     rule = "INSERT INTO facts VALUES ('label:/gone/shop', 'example.com/shop')"
     memory.run_on_database(lambda base: base.execute(rule))
     server = answering(DONE)

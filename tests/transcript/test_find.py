@@ -257,3 +257,40 @@ def test_a_name_that_is_none_or_several_sessions_is_told_in_words(name: str, tol
     assert str(raised.value) == told
     assert find.only_matching_id("a1", ["a1", "a12", "b"]) == "a1"
     assert find.only_matching_id("b", ["a1", "a12", "b"]) == "b"
+
+
+@pytest.mark.parametrize(("more", "found"), [(0, "second"), (1, "first")])
+def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
+    build: Callable[..., SessionBuilder], more: int, found: str
+) -> None:
+    """Counted from its end to where the row begins."""
+    build("first", 10, began_with="first")
+    second = build("second", 20, began_with="first")
+    filler = (4 << 20) - os.path.getsize(second.path) + more
+    second.raw(b"x" * (filler - 1) + b"\n")
+    os.utime(second.path, (20, 20))
+
+    assert find.latest_of_client("first") == found
+
+
+@pytest.mark.parametrize(("others", "is_found"), [(28, True), (29, False)])
+def test_what_a_session_went_on_from_is_among_the_newest_thirty(
+    tmp_path: Path, others: int, is_found: bool
+) -> None:
+    """Itself and all that were written since included."""
+    origin = SessionBuilder(str(tmp_path / "origin.jsonl"))
+    origin.prompt("begin")
+    origin.reply(50_000)
+    origin.compact(50_000)
+    lines = Path(origin.path).read_bytes().splitlines(keepends=True)
+    fork = tmp_path / "fork.jsonl"
+    fork.write_bytes(b"".join(lines[-2:]))
+    os.utime(origin.path, (10, 10))
+    for number in range(others):
+        other = SessionBuilder(str(tmp_path / f"other{number}.jsonl"), now=1_000.0 * number)
+        other.prompt("something else")
+
+    found = find.transcript_it_went_on_from(str(fork))
+
+    assert found == (origin.path if is_found else None)
+    assert find.transcript_it_went_on_from(origin.path) is None

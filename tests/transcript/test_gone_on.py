@@ -68,7 +68,8 @@ def test_memory_has_every_message_once(
 ) -> None:
     """Under the session in which it was said first, whenever the two are read."""
     said = Counter(
-        entry.text for _, entry in deep.entries_of_what_was_said(enumerate(read.rows_of_file(first)))
+        entry.text
+        for _, entry in deep.entries_of_what_was_said(enumerate(read.rows_of_file(first)))
     )
     assert said["Begin."] == said["Done: Begin."] == said["Read all parts."] == 1
     if is_read_before:

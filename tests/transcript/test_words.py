@@ -74,7 +74,8 @@ def test_a_mark_of_the_client_is_believed(mark: dict[str, object]) -> None:
 
 def result(text: str, record: object = None, *, is_error: bool = False) -> row.Result:
     """What a tool answered, with the client's copy."""
-    return row.Result("t1", text, is_error=is_error, record=record)
+    fields = {row.COPY_FIELD: record}
+    return row.Result(fields, {"tool_use_id": "t1", "content": text, "is_error": is_error})
 
 
 BECAUSE = f"{REFUSED} To tell you how to proceed, the user said:\n"

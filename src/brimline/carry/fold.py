@@ -94,7 +94,7 @@ def fold_new_rows(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_noting_unread_bytes(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_lines_until(ledger, read.lines(file, size - start, offset=start), start, until)
+        end = _fold_lines_until(ledger, read.lines(file, size - start), start, until)
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 

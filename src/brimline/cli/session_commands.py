@@ -167,7 +167,7 @@ def repair_command(
     """
     path, home_dir = _find_and_recover_session_file(file, session_id), paths.home()
     with _make_reading_progress(path) as bar:
-        report = repair.repair(path, home_dir=home_dir, dry_run=True, progress=bar.update)
+        report = repair.Report(os.path.realpath(path), repair.examine(path, bar.update))
     if report.before.mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
@@ -228,7 +228,7 @@ def restore_command(
     if plan.undone and not dry_run:
         in_use.require_idle(plan.path)
         output.ask_consent("Put it back? A backup of the present state is kept.", yes=yes)
-        with output.Progress("Restoring", os.path.getsize(path)) as bar:
+        with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
             made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
         done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"

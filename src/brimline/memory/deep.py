@@ -390,7 +390,7 @@ def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entr
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows_that_may_hold_speech(read.lines(file, offset=start))
+        rows = _rows_that_may_hold_speech(read.lines(file))
         goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in entries_of_what_was_said(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:

@@ -181,7 +181,9 @@ def remove_topic(place: str, name: str) -> Topic:
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
         if topic.file != index:
-            textfile.change_lines(f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file))
+            textfile.change_lines(
+                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file)
+            )
     io.remove(topic.path)
     return topic
 
@@ -374,7 +376,9 @@ def _put_topic_in_index(place: str, topic: Topic) -> None:
 
     textfile.change_lines(f"{place}/{INDEX}", lines_with_topic_that_fit)
     if topic.file != ARCHIVE:
-        textfile.change_lines(f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file))
+        textfile.change_lines(
+            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file)
+        )
 
 
 def _move_entries_to_archive(place: str, moved: list[list[str]]) -> None:

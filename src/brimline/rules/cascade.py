@@ -18,7 +18,11 @@ from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.rules.lines import imports_in_lines, parse_front_matter_and_lines, text_shown_by_client
+from brimline.rules.lines import (
+    imports_in_lines,
+    parse_front_matter_and_lines,
+    text_shown_by_client,
+)
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:

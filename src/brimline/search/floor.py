@@ -56,7 +56,9 @@ def hits_above_floor(
     return [key for key, share in shares.items() if share >= _EVERY]
 
 
-def _weights_of_words(connection: sqlite3.Connection, query: str, words: Sequence[str]) -> dict[str, float]:
+def _weights_of_words(
+    connection: sqlite3.Connection, query: str, words: Sequence[str]
+) -> dict[str, float]:
     """How much each word tells: little where many entries have it."""
     rarities, weights = dict[str, float](), dict[str, float]()
     for word in words:

@@ -192,7 +192,9 @@ def tidy(home_dir: str, *, until: float) -> None:
     Raises:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
-    documents.run_on_database(search_folder(home_dir), lambda base: _index_new_outputs(base, home_dir, until))
+    documents.run_on_database(
+        search_folder(home_dir), lambda base: _index_new_outputs(base, home_dir, until)
+    )
 
 
 def forget(home_dir: str, keys: Iterable[str]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import re
 from hashlib import sha256
@@ -110,11 +111,9 @@ def locked(session: str) -> Iterator[None]:
 
 def _lock(descriptor: int, session: str) -> None:
     try:
-        import fcntl
-
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
-        pid = read_at(descriptor, 32, 0).strip()
+        pid = os.pread(descriptor, 32, 0).strip()
         owner = f" (process {pid.decode()})" if pid.isdigit() else ""
         raise BusyError(
             f"{session} is being rewritten by another brimline command{owner}: try again when it is"
@@ -198,23 +197,15 @@ def inode_and_size(path: str) -> tuple[int | None, int]:
     return found.st_ino, found.st_size
 
 
-def read_at(descriptor: int, count: int, offset: int) -> bytes:
-    """Up to `count` bytes from an offset."""
-    if hasattr(os, "pread"):
-        return os.pread(descriptor, count, offset)
-    os.lseek(descriptor, offset, os.SEEK_SET)  # pragma: no cover - Windows
-    return os.read(descriptor, count)  # pragma: no cover - Windows
-
-
 def bytes_before(descriptor: int, offset: int) -> bytes:
     """The bytes just before an offset, by which the place is known again."""
     begin = max(0, offset - TAIL_BYTES)
-    return read_at(descriptor, offset - begin, begin)
+    return os.pread(descriptor, offset - begin, begin)
 
 
 def read_blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
     """A range of a file, as far as it goes."""
-    while start < end and (block := read_at(descriptor, min(BLOCK_BYTES, end - start), start)):
+    while start < end and (block := os.pread(descriptor, min(BLOCK_BYTES, end - start), start)):
         yield block
         start += len(block)
 
@@ -247,7 +238,7 @@ def after_last_line_break(descriptor: int, start: int, end: int) -> int:
     """Where the last complete line of a range ends; `start` where it holds none."""
     while end > start:
         begin = max(start, end - _LOOK_BYTES)
-        found = read_at(descriptor, end - begin, begin).rfind(b"\n")
+        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
         if found >= 0:
             return begin + found + 1
         end = begin
@@ -286,12 +277,10 @@ def has_no_writer(descriptor: int) -> bool | None:
     an opener would be held up as long as the lease lasts.
     """
     try:
-        import fcntl
-
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     except BlockingIOError:
         return False
-    except (ImportError, AttributeError, OSError):
-        return None  # Windows, macOS, some file systems
+    except (AttributeError, OSError):
+        return None  # macOS, some file systems
     return True

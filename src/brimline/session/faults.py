@@ -155,15 +155,15 @@ class _Row:
 
     kind: str
     uuid: str
-    parent_id: str | None
-    thread: str
-    message_id: str | None  # rows of one reply share it
-    results: tuple[str, ...]  # the calls that it answers
-    is_answer: bool  # whether it holds results and nothing else
     place: Place
     number: int
     digest: int
-    is_exact: bool
+    parent_id: str | None = None
+    thread: str = ""
+    message_id: str | None = None  # rows of one reply share it
+    results: tuple[str, ...] = ()  # the calls that it answers
+    is_answer: bool = False  # whether it holds results and nothing else
+    is_exact: bool = True
     continues: bool = False  # whether it is a further part of the reply before it
     is_contested: bool = False  # whether another row has its id: nothing is certain of either
     parent: _Row | None = None
@@ -197,9 +197,8 @@ def rows_on_line(line: Line) -> tuple[Record, ...]:
     while problem == read.TORN:
         starts = _ROW_START.finditer(raw, records[-1].end + 1 if records else 1)
         tries = ((match.start(), Line(line.number, 0, raw[match.start() :])) for match in starts)
-        behind = next(
-            (pair for pair in islice(tries, _TRIED_STARTS) if _begins_with_row(pair[1])), None
-        )
+        fits = (pair for pair in islice(tries, _TRIED_STARTS) if _begins_with_row(pair[1]))
+        behind = next(fits, None)
         if behind is None:
             break
         at, rest = behind
@@ -244,9 +243,8 @@ class Finder:
         is_broken = line.problem in (read.TORN, read.INVALID)
         records = rows_on_line(line)
         if len(records) > 1 or (records and is_broken):
-            detail = (
-                f"{len(records)} row{'s' * (len(records) > 1)}" + " and a broken piece" * is_broken
-            )
+            detail = f"{len(records)} row" + "s" * (len(records) > 1)
+            detail += " and a broken piece" * is_broken
             self._add_fault(MERGED, Place(line.number), detail, Mend(SPLIT))
         elif is_broken:
             self._add_harmless(UNREADABLE, line.number)
@@ -279,22 +277,14 @@ class Finder:
         if name is None:
             return
         calls = list(_block_ids(value, "tool_use", "id")) if kind == "assistant" else []
-        results = tuple(_block_ids(value, "tool_result", "tool_use_id")) if kind == "user" else ()
-        content = message_of(value).get("content")
         data = line.raw[record.start : record.end]
-        row = _Row(
-            kind,
-            name,
-            _id_if_valid(value.get(PARENT_FIELD)),
-            subagent_of(value),
-            _id_if_valid(message_id(value)),
-            results,
-            isinstance(content, list) and 0 < len(results) == len(content),
-            place,
-            len(self._rows),
-            hash(data),
-            line.exact or data.decode("utf-8", "ignore").encode() == data,
-        )
+        row = _Row(kind, name, place, len(self._rows), hash(data))
+        row.parent_id = _id_if_valid(value.get(PARENT_FIELD))
+        row.thread, row.message_id = subagent_of(value), _id_if_valid(message_id(value))
+        if kind == "user":
+            row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
+        row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
+        row.is_exact = line.exact or data.decode("utf-8", "ignore").encode() == data
         if self._note_if_repeated(row):
             return
         self._rows.append(row)
@@ -377,11 +367,9 @@ class Finder:
 
     def _is_compaction_cut_off(self) -> bool:
         """Whether the last result before the compaction is not behind it, not even as a line."""
-        row, seen = self._before_boundary, set[int]()
-        while row and not row.results and row.number not in seen:
-            seen.add(row.number)
-            row = row.parent
-        return row is not None and bool(row.results) and self._results_since.isdisjoint(row.results)
+        before = _row_and_parents(self._before_boundary)
+        last = next((row.results for row in before if row.results), None)
+        return last is not None and self._results_since.isdisjoint(last)
 
     def _add_undone_compaction(self, boundary: _Row) -> None:
         """A compaction by handle: its boundary has to name the rows that it kept."""
@@ -440,8 +428,8 @@ class Finder:
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
         before = [lost.certain, *[_early_child_or_row(row, lost.before) for row in lost.before]]
-        may_be_below = CHILD_FIRST in self._found.notes
-        fits = (row for row in before if row and not (may_be_below and _descends_from(row, lost)))
+        has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
+        fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
         return next(fits, None)
 
     def _find_orphan_results(self) -> None:
@@ -460,7 +448,7 @@ class Finder:
         parents = {row.parent.number for row in self._rows if row.parent}
         first = next((row for row in self._rows if row.thread == _MAIN), None)
         for row in self._roots:
-            if row.number in parents and not _descends_from(first, row):
+            if row.number in parents and row not in _row_and_parents(first):
                 detail = "a return to the start of the session, or a lost link"
                 self._add_fault(SECOND_ROOT, row.place, detail)
 
@@ -503,10 +491,10 @@ def _early_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     return late[0] if late else nearest
 
 
-def _descends_from(row: _Row | None, other: _Row) -> bool:
-    """Whether a row is another one, or descends from it; parents may run in a circle."""
+def _row_and_parents(row: _Row | None) -> Iterator[_Row]:
+    """A row, its parent, the parent of that and so on; parents may run in a circle."""
     seen = set()
-    while row and row is not other and row.number not in seen:
+    while row and row.number not in seen:
+        yield row
         seen.add(row.number)
         row = row.parent
-    return row is other

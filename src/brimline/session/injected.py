@@ -55,8 +55,7 @@ def text(document: dict[str, Any]) -> str:
         ]
         for each in document["injections"]
     ]
-    title = (
-        f"Injected in {sessions}: {document['injected_tokens']:,} tokens, each text counted once"
-    )
+    tokens = f"{document['injected_tokens']:,} tokens"
+    title = f"Injected in {sessions}: {tokens}, each text counted once"
     head = ["tokens", "times", "each", "by", "what"]
     return f"{title}.\n" + output.table(head, rows, right={0, 1, 2})

@@ -104,9 +104,8 @@ def read_injections(path: str, progress: Progress = None) -> Injections:
     """
     found = Injections()
     reader = ContextReader(lambda _, shares, __: found.count_new_injections(shares))
-    for line in read.lines_of_file(path, progress):
-        for record in line.records:
-            reader.read_row(record.value)
+    for fields in read.rows_of_file(path, progress=progress):
+        reader.read_row(fields)
     reader.close()
     return found
 
@@ -185,7 +184,7 @@ class _ResultReader:
             self._calls[call.id] = call._replace(subject=call.subject[:_SOURCE_CHARACTERS])
         sizes: Counter[str] = Counter()
         for call_id, _, text in row.result_texts_with_paths(value):
-            sizes[call_id] += _text_bytes(text)
+            sizes[call_id] += len(text.encode("utf-8", "surrogatepass"))
         for call_id, size_bytes in sizes.items():
             origin = self._calls.pop(call_id, None)
             tool, source = (origin.tool, origin.subject or None) if origin else (None, None)
@@ -247,7 +246,3 @@ def _value_bytes(value: Any) -> int:
         return len(encode_row(value))
     except RecursionError:  # it was nested just deep enough to be read
         return 0
-
-
-def _text_bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))

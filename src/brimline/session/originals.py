@@ -65,10 +65,9 @@ def _session_and_origins(path: str) -> Iterator[str]:
 
 def _was_deleted_by_user(home_dir: str, key: str) -> bool:
     """Whether the last that happened to a key is that the user had it deleted."""
-    events = [
-        line for line in contents.trail_rows(home_dir) if str(line.get("key")).startswith(key)
-    ]
-    return bool(events) and events[-1].get("event") == _FORGOTTEN
+    lines = contents.trail_rows(home_dir)
+    events = [line.get("event") for line in lines if str(line.get("key")).startswith(key)]
+    return events[-1:] == [_FORGOTTEN]
 
 
 def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
@@ -82,7 +81,7 @@ def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
         for call_id, text in texts:
             data = text.encode("utf-8", "surrogatepass")
             if put.sha256(data).startswith(digits):
-                call = calls.get(call_id) or row.Call(call_id, "", {})
+                call = calls.get(call_id) or row.Call({})
                 meta = {"tool": call.name, "source": clienttools.subject_of_call(call.arguments)}
                 meta |= {"session": find.session_id_of(path), "cwd": row.cwd_of(fields) or ""}
                 known = {name: value for name, value in meta.items() if value}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import models
 from brimline.compaction import cold
+from brimline.session import disk
 from brimline.session.disk import BLOCK_BYTES, RewriteError
 from brimline.session.restore import write_note
 from brimline.session.rewrite import Order, rewrite
@@ -207,10 +208,8 @@ class _Chooser:
         found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
         needed: set[str | None] = set()
         for name, item in found.items():
-            current = name
             is_kept = self._is_recent(item) or self.why_kept(item)
-            if name not in survey.referenced and not is_kept:
-                continue
+            current = name if is_kept or name in survey.referenced else None
             while current in found and current not in needed:
                 needed.add(current)
                 current = survey.parents.get(current or "")
@@ -308,8 +307,8 @@ class _PurgedCopy:
         plan, at = self._plan, 0
         last = plan.survey.last_mark if plan.lost_thoughts else None
         for mark in sorted({*plan.changes, *([last] if last else [])}):
-            self._copy(old, mark.offset - at, new)
-            raw = old.read(mark.length)
+            self._copy_range(old, at, mark.offset, new)
+            raw = os.pread(old.fileno(), mark.length, mark.offset)
             at = mark.offset + mark.length
             if at > length or line_checksum(raw) != mark.check:
                 raise changed_meanwhile_error(self._path)
@@ -320,7 +319,7 @@ class _PurgedCopy:
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
-        self._copy(old, length - at, new)
+        self._copy_range(old, at, length, new)
 
     def _last_line_without_thinking(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
@@ -333,14 +332,12 @@ class _PurgedCopy:
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 
-    def _copy(self, old: BinaryIO, count: int, new: BinaryIO) -> None:
-        while count > 0:
-            block = old.read(min(count, BLOCK_BYTES))
-            if not block:
-                raise changed_meanwhile_error(self._path)
-            new.write(block)
+    def _copy_range(self, old: BinaryIO, start: int, end: int, new: BinaryIO) -> None:
+        for block in disk.read_blocks(old.fileno(), start, end):
+            start += new.write(block)
             self._progress(len(block))
-            count -= len(block)
+        if start < end:
+            raise changed_meanwhile_error(self._path)
 
     def _edit_line(self, raw: bytes, edits: list[Item]) -> bytes:
         """A line as it is to be; what is on it around the row stays."""
@@ -386,6 +383,5 @@ class _PurgedCopy:
                 raise RewriteError("the copy is not sound: nothing was changed; please report this")
         for key in self._keys:
             if contents.content_bytes(self._home_dir, layout.digest_of(key)) is None:
-                raise RewriteError(
-                    f"{key} did not arrive in the store: nothing was changed, try again"
-                )
+                told = f"{key} did not arrive in the store: nothing was changed, try again"
+                raise RewriteError(told)

@@ -54,14 +54,7 @@ def examine(path: str, progress: Progress = None) -> Findings:
     return faults.find(read.lines_of_file(path, progress))
 
 
-def repair(
-    path: str,
-    *,
-    home_dir: str,
-    dry_run: bool = False,
-    quiet_s: float = 1.0,
-    progress: Progress = None,
-) -> Report:
+def repair(path: str, *, home_dir: str, quiet_s: float = 1.0, progress: Progress = None) -> Report:
     """Mend what has exactly one mend; a sound session is not touched.
 
     `progress` is told how many bytes were read: all of them once, and again to mend.
@@ -75,7 +68,7 @@ def repair(
     """
     session = os.path.realpath(path)
     found = examine(session, progress)
-    if dry_run or not found.mendable:
+    if not found.mendable:
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
         mended = _MendedCopy(home_dir, progress, passes)
@@ -162,7 +155,7 @@ class _MendedCopy:
             return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
             return row.with_message_content(value, self._replace_orphan_results(value, mend))
-        if mend.action == faults.ANSWER and mend.after:
+        if mend.after:
             waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
         return value
 
@@ -188,29 +181,26 @@ class _MendedCopy:
         """See that the copy on the disk is sound."""
         self.after = examine(new_path)
         if self.after.mendable or self.after.rows < self.before.rows + self._added:
-            raise _NotSoundError(
-                "the mended copy is not sound: nothing was changed; please report this"
-            )
+            told = "the mended copy is not sound: nothing was changed; please report this"
+            raise _NotSoundError(told)
 
 
 def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     """What is to be done to the rows of each line."""
     mends: dict[int, dict[int, list[Mend]]] = {}
-    for fault in findings.mendable:
-        mend = fault.mend
-        if mend is not None:
-            moved = Mend(faults.RELINK, mend.parent)
-            places = [(fault.place, mend), *[(place, moved) for place in mend.moves]]
-            places += [
-                (copy, change)  # a row that stands there twice stays the same row
-                for place, change in places
-                for copy in findings.copies.get(place, ())
-                if change.action in (faults.RELINK, faults.STUB)
-            ]
-            if mend.after:  # to be looked at when its turn comes
-                places.append((mend.after, Mend(faults.SPLIT)))
-            for place, change in places:
-                mends.setdefault(place.line, {}).setdefault(place.nth, []).append(change)
+    for first, mend in [(fault.place, fault.mend) for fault in findings.faults if fault.mend]:
+        moved = Mend(faults.RELINK, mend.parent)
+        places = [(first, mend), *[(place, moved) for place in mend.moves]]
+        places += [
+            (copy, change)  # a row that stands there twice stays the same row
+            for place, change in places
+            for copy in findings.copies.get(place, ())
+            if change.action in (faults.RELINK, faults.STUB)
+        ]
+        if mend.after:  # to be looked at when its turn comes
+            places.append((mend.after, Mend(faults.SPLIT)))
+        for place, change in places:
+            mends.setdefault(place.line, {}).setdefault(place.nth, []).append(change)
     return mends
 
 

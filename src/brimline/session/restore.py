@@ -265,19 +265,16 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
             break
         elif note.path == session:
-            found.problems.append(
-                RewriteError(
-                    f"{session} was changed by another program since a rewrite: what it was is in "
-                    f"its backup ({note.before.length:,} bytes)"
-                )
-            )
+            reason = f"{session} was changed by another program since a rewrite"
+            backup = f"what it was is in its backup ({note.before.length:,} bytes)"
+            found.problems.append(RewriteError(f"{reason}: {backup}"))
     if not found.undone and found.problems:
         raise found.problems[0]
     return found
 
 
 def _pieces_begin_with(
-    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress = None
+    pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress
 ) -> list[bool]:
     """Which contents some pieces begin with."""
     total = sum(piece.end - piece.start for piece in pieces)
@@ -299,12 +296,16 @@ def _backup_of(note: Note, session: str) -> str | None:
     """The backup that a rewrite made, by its content: it may have been moved along."""
     for place in dict.fromkeys((session, note.path)):
         for backup in backups_of(place):
-            piece = Piece(backup.path, 0, backup.size_bytes)
-            if backup.size_bytes == note.before.length and all(
-                _pieces_begin_with([piece], (note.before,))
-            ):
+            is_as_long = backup.size_bytes == note.before.length
+            if is_as_long and _file_begins_with(backup.path, note.before):
                 return backup.path
     return None
+
+
+def _file_begins_with(path: str, content: Fingerprint) -> bool:
+    """Whether the first bytes of a file are what they were."""
+    with open(path, "rb") as file:
+        return disk.fingerprint_of(file.fileno(), content.length) == content
 
 
 def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
@@ -315,9 +316,8 @@ def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
         skipped = min(left, piece.end - piece.start)
         left -= skipped
         if skipped and not left:
-            last = b"".join(
-                _read_blocks_of_pieces([Piece(piece.path, piece.start + skipped - 1, piece.end)], 1)
-            )
+            skipped_end = piece._replace(start=piece.start + skipped - 1)
+            last = b"".join(_read_blocks_of_pieces([skipped_end], 1))
             piece = piece._replace(begins_line=last == b"\n")  # noqa: PLW2901 - the same, shorter
         if not left:
             rest.append(piece._replace(start=piece.start + skipped))
@@ -361,11 +361,9 @@ def restore(
         new.write(_thinking_stripped_line(found, length))
 
     def verify(new_path: str) -> None:
-        pieces = [Piece(new_path, 0, os.path.getsize(new_path))]
-        if not all(_pieces_begin_with(pieces, (found.undone[-1].before,))):
-            raise RewriteError(
-                "the copy is not what the session was: nothing was changed, try again"
-            )
+        if not _file_begins_with(new_path, found.undone[-1].before):
+            told = "the copy is not what the session was: nothing was changed, try again"
+            raise RewriteError(told)
 
     done = rewrite(Order(found.path, found.home_dir, make_new, verify, None, quiet_s))
     with contextlib.suppress(OSError):  # what comes back is not told then, no worse

@@ -186,13 +186,11 @@ def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: 
 def _put_backup(session: str, backup: Draft) -> str:
     """See the backup on the disk and give it its name, which is returned."""
     disk.system.fsync(backup.descriptor)
-    moment = time.time()
-    while True:
+    path, moment = backup.path, time.time()
+    while os.path.lexists(path):  # several backups within a second take the next ones
         stamp = time.strftime("%Y%m%d_%H%M%S", time.localtime(moment))
         path = f"{session}.backup.{stamp}"
-        if not os.path.lexists(path):
-            break
-        moment += 1  # several backups within a second take the next ones
+        moment += 1
     disk.system.replace(backup.path, path)
     disk.sync_folder(path)
     return path

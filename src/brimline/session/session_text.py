@@ -70,10 +70,8 @@ def _context_lines(context: dict[str, Any]) -> list[str]:
             "yet, and the system prompt and the tools are not counted"
         )
         return ["", output.wrapped(told)]
-    lines = [
-        "",
-        output.wrapped(f"In the context: {measured:,} tokens at the last request, {since}"),
-    ]
+    told = f"In the context: {measured:,} tokens at the last request, {since}"
+    lines = ["", output.wrapped(told)]
     if purged := context["purged_since_tokens_estimated"]:
         next_one = context["next_request_tokens_estimated"]
         how = f"purge, which took out ~{purged:,}"
@@ -138,9 +136,8 @@ def _structure_lines(document: dict[str, Any]) -> list[str]:
     lines = [f"{summary}; `brimline session repair` mends {mendable}" if mendable else summary]
     lines += _fault_lines(faults)
     for note in document["notes"]:
-        lines.append(
-            output.wrapped(f"harmless: {note['meaning']} ({note['count']:,})", "  ", "    ")
-        )
+        text = f"harmless: {note['meaning']} ({note['count']:,})"
+        lines.append(output.wrapped(text, "  ", "    "))
     return lines
 
 
@@ -194,9 +191,9 @@ def purge(document: dict[str, Any]) -> str:
         loss = (
             f"{lost:,} of {output.counted(document['thoughts'], 'thought')} behind the first "
             "replaced result will not be sent again "
-            f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): "
-            "the model takes its thinking back only if "
-            "nothing before it changed. `--strategy copies --strategy progress` loses none."
+            f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): the model takes "
+            "its thinking back only if nothing before it changed. `--strategy copies --strategy "
+            "progress` loses none."
         )
         told.append(output.wrapped(loss))
     return "\n".join(told)

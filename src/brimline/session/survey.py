@@ -73,13 +73,13 @@ class Item:
 
     kind: str
     mark: Mark
-    path: Path  # how to get to it in its row
     request: int  # the number of the request that it belongs to, the first being 1
     uuid: str | None  # of its row
     disk_bytes: int  # what it takes on its line, as the client writes it
+    call: Call = _UNKNOWN
+    path: Path = ()  # how to get to a text in its row
     segment: int = 0  # how many compactions came before it
     is_main: bool = True
-    call: Call = _UNKNOWN
     size_bytes: int = 0
     characters: int = 0
     digest: str = ""  # its SHA-256, which is its key in the store
@@ -180,8 +180,7 @@ class _Surveyor:
             if kind != row.PROGRESS:
                 self._survey_row(value, line, mark)
             elif mark and isinstance(name, str) and name not in found.referenced:
-                gone = Item(PROGRESS_ROW, mark, (), found.requests, name, mark.length)
-                found.items.append(gone)
+                found.items.append(Item(PROGRESS_ROW, mark, found.requests, name, mark.length))
             else:
                 found.referenced.update(row.row_ids_referred_to(value))
 
@@ -298,20 +297,13 @@ class _Surveyor:
             survey.conversation.append(pins.Result(call_id))
         if len(data) < SMALLEST_TEXT_BYTES or mark is None:
             return
-        item = Item(
-            TEXT,
-            mark,
-            path,
-            self.found.request_of.get(call_id, survey.requests),
-            row.uuid_of(value),
-            len(json.encoder.encode_basestring(content).encode()),
-            self._now.segment,
-            is_main,
-            self.calls.get(call_id, Call(call_id, "", "")),
-            size_bytes,
-            len(content),
-            sha256(data).hexdigest(),
-        )
+        call = self.calls.get(call_id, Call(call_id, "", ""))
+        request = survey.request_of.get(call_id, survey.requests)
+        disk_bytes = len(json.encoder.encode_basestring(content).encode())
+        item = Item(TEXT, mark, request, row.uuid_of(value), disk_bytes, call, path)
+        item.segment, item.is_main = self._now.segment, is_main
+        item.size_bytes, item.characters = size_bytes, len(content)
+        item.digest = sha256(data).hexdigest()
         survey.items.append(item)
 
     def _note_client_copy(self, value: dict[str, Any], call: Call, raw: bytes, mark: Mark) -> None:
@@ -322,16 +314,8 @@ class _Surveyor:
         size_bytes = len(raw) - 1 - len(rest)
         if size_bytes < SMALLEST_COPY_BYTES:
             return
-        item = Item(
-            COPY,
-            mark,
-            (row.COPY_FIELD,),
-            self.found.request_of.get(call.id, self.found.requests),
-            row.uuid_of(value),
-            size_bytes,
-            call=call,
-        )
-        self.found.items.append(item)
+        request = self.found.request_of.get(call.id, self.found.requests)
+        self.found.items.append(Item(COPY, mark, request, row.uuid_of(value), size_bytes, call))
 
 
 def encode_row(value: Any) -> bytes:

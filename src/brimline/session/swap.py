@@ -197,9 +197,8 @@ class Chain:
         """Keep mode and owner, and the time: a session is as old as its last line."""
         status = os.fstat(self.descriptor)
         os.chmod(new.path, stat.S_IMODE(status.st_mode) & 0o777)
-        if hasattr(os, "chown"):
-            with contextlib.suppress(PermissionError):  # then it is ours, and that is fine
-                os.chown(new.path, status.st_uid, status.st_gid)
+        with contextlib.suppress(PermissionError):  # then it is ours, and that is fine
+            os.chown(new.path, status.st_uid, status.st_gid)
         files = [self.descriptor, *map(self.descriptor_of, self.state.olds)]
         moment = max(os.fstat(file).st_mtime_ns for file in files)
         os.utime(new.path, ns=(moment, moment))
@@ -209,11 +208,11 @@ class Chain:
         for _ in range(_ROUNDS):
             size = disk.file_size(self.descriptor)
             # Clients take their last rows back: what was copied has to be there still.
-            if disk.read_at(self.descriptor, len(tail), carried - len(tail)) != tail:
+            if os.pread(self.descriptor, len(tail), carried - len(tail)) != tail:
                 raise changed_meanwhile_error(self.session)
             end = disk.after_last_line_break(self.descriptor, carried, size)
             if end > carried:
-                late = disk.read_at(self.descriptor, end - carried, carried)
+                late = os.pread(self.descriptor, end - carried, carried)
                 carried += new.write(late)
                 tail = (tail + late)[-disk.TAIL_BYTES :]
                 continue

@@ -53,9 +53,8 @@ def plan_undo(path: str, home_dir: str, progress: Progress = None) -> Undoing:
         raise RewriteError(f"{session} has no compaction without a model: nothing to go back to")
     boundary, at, has_rows = boundaries[-1]
     if not has_rows:
-        raise RewriteError(
-            f"{session} no longer has the rows from before its compaction: nothing was changed"
-        )
+        told = f"{session} no longer has the rows from before its compaction: nothing was changed"
+        raise RewriteError(told)
     notes, _ = restore.read_notes(home_dir, find.session_id_of(session))
     if any(note.path == session and note.after.length > boundary for note in notes):
         raise RewriteError(
@@ -92,10 +91,9 @@ def _find_boundaries(session: str, progress: Progress) -> tuple[list[tuple[int, 
 
 def _second_session_path(session: str, start: int, length: int) -> str:
     """The file of the second session, by its content."""
-    hashed = sha256(find.session_id_of(session).encode())
     with open(session, "rb") as file:
-        for block in disk.read_blocks(file.fileno(), start, length):
-            hashed.update(block)
+        content = disk.fingerprint_of(file.fileno(), length)
+    hashed = sha256(f"{find.session_id_of(session)} {start} {content.digest}".encode())
     name = uuid.UUID(bytes=hashed.digest()[:16], version=4)
     return f"{os.path.dirname(session)}/{name}.jsonl"
 

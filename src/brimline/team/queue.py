@@ -70,7 +70,9 @@ class Queue:
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _find_difference(self._read_listed_states(), self._memory.run_on_database(self._local_points))
+        return _find_difference(
+            self._read_listed_states(), self._memory.run_on_database(self._local_points)
+        )
 
     def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.

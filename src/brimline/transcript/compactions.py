@@ -145,7 +145,6 @@ class Links:
             self.is_bare = not row.is_summary(fields) and not row.preserved_row_ids(fields)[0]
         self._is_void &= not row.is_message(fields)
         reply, parent = row.message_id(fields), fields.get(row.PARENT_FIELD)
-        self.leads_back |= not self._before.isdisjoint(
-            [name for name in (reply, parent) if isinstance(name, str)]
-        )
+        names = [name for name in (reply, parent) if isinstance(name, str)]
+        self.leads_back |= not self._before.isdisjoint(names)
         self._since.update(filter(None, (row.uuid_of(fields), reply)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import mmap
 import os
@@ -32,10 +33,8 @@ def wanted_transcript(session_id: str | None) -> str:
         return transcript_named(session_id)
     running = io.env("CLAUDE_CODE_SESSION_ID")
     if running:
-        try:
+        with contextlib.suppress(SessionError):  # the client has not written it yet
             return transcript_with_id(running)
-        except SessionError:
-            pass  # the client has not written it yet
     return newest(os.getcwd())
 
 
@@ -141,20 +140,12 @@ def latest_of_client(first_session: str) -> str:
     What a client starts (an MCP server, for example) is told the first session only, also after
     `/clear`. The rows of later ones name that first session beside their own.
     """
-    try:
+    with contextlib.suppress(SessionError):
         own = transcript_with_id(first_session)
-        began = os.path.getmtime(own)
-        with os.scandir(os.path.dirname(own)) as entries:
-            later = [
-                (entry.stat().st_mtime, entry.path)
-                for entry in entries
-                if entry.name.endswith(".jsonl") and entry.path != own
-            ]
-    except (SessionError, OSError):
-        return first_session
-    for changed, path in sorted(later, reverse=True)[:_MOST_LATER_FILES]:
-        if changed >= began and _is_of_same_client(path, first_session):
-            return session_id_of(path)
+        others = [path for path in _newest_files_beside(own) if path != own]
+        for path in others[:_MOST_LATER_FILES]:
+            if modified_at(path) >= modified_at(own) and _is_of_same_client(path, first_session):
+                return session_id_of(path)
     return first_session
 
 
@@ -167,38 +158,40 @@ def transcript_it_went_on_from(path: str) -> str | None:
     mark = _opening_mark(path)
     if mark is None:
         return None
+    for each in _newest_files_beside(path)[:_MOST_ORIGINS]:
+        if file_contains(each, mark) and _opening_mark(each) != mark:
+            return each
+    return None
+
+
+def _newest_files_beside(path: str) -> list[str]:
+    """The session files in the folder of one, that one too, the newest first."""
     folder = glob.escape(os.path.dirname(path))
-    beside = sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)[:_MOST_ORIGINS]
-    return next(
-        (each for each in beside if file_contains(each, mark) and _opening_mark(each) != mark), None
-    )
+    return sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)
 
 
 def _opening_mark(path: str) -> bytes | None:
     """The time of the first message behind the compaction with which a file begins, if it does."""
     is_behind = False
-    try:
+    with contextlib.suppress(OSError):
         for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
                 return row.timestamp_mark(fields)
             if row.content_blocks(fields) and not row.is_boundary(fields):
                 return None
             is_behind = is_behind or row.is_boundary(fields)
-    except OSError:
-        pass
     return None
 
 
 def file_contains(path: str, mark: bytes) -> bool:
     """Whether some bytes stand in a file."""
-    try:
-        with (
-            read.open_regular_file(path) as file,
-            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
-        ):
-            return data.find(mark) >= 0
-    except (OSError, ValueError):  # gone, or empty
-        return False
+    with (
+        contextlib.suppress(OSError, ValueError),  # gone, or empty
+        read.open_regular_file(path) as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+    ):
+        return data.find(mark) >= 0
+    return False
 
 
 def require_transcript(path: str) -> str:
@@ -224,11 +217,10 @@ def require_transcript(path: str) -> str:
 
 def folder_it_began_in(path: str) -> str | None:
     """The folder in which a session began; None where its file does not tell."""
-    try:
+    with contextlib.suppress(OSError):
         folders = map(row.cwd_of, read.rows_of_file(path, length=_LOOK_BYTES))
         return next((folder for folder in folders if folder), None)
-    except OSError:
-        return None
+    return None
 
 
 def session_id_of(path: str) -> str:
@@ -238,11 +230,10 @@ def session_id_of(path: str) -> str:
 
 def _is_of_same_client(path: str, first_session: str) -> bool:
     mark = row.clients_first_session_mark(first_session)
-    try:
+    with contextlib.suppress(OSError):
         found = json.rows_backward(path, mark, _LATER_LOOK_BYTES)
         return any(row.clients_first_session_id(fields) == first_session for fields in found)
-    except OSError:
-        return False
+    return False
 
 
 def _files_but_subagents(found: list[str]) -> list[str]:
@@ -258,7 +249,6 @@ def _last_heard_at(path: str) -> float:
 
 def modified_at(path: str) -> float:
     """When a file was written last; 0 where it cannot be seen."""
-    try:
+    with contextlib.suppress(OSError):
         return os.path.getmtime(path)
-    except OSError:
-        return 0.0
+    return 0.0

@@ -113,9 +113,8 @@ def entry_of(fields: Any) -> Entry | None:
         return Entry(found, is_boundary=True, is_summary=summary)
     usage = row.usage_of(fields)
     if usage or (blocks and row.type_of(fields) == "assistant"):
-        return Entry(
-            tuple(_reply_pieces(blocks)), usage=usage, is_final=row.has_final_usage(fields)
-        )
+        replied = tuple(_reply_pieces(blocks))
+        return Entry(replied, usage=usage, is_final=row.has_final_usage(fields))
     if blocks:
         meta = row.is_meta(fields)
         return Entry(tuple(_user_pieces(blocks, meta=meta)), None if meta else _prompt_text(blocks))
@@ -177,9 +176,8 @@ def _tool_reference_characters(block: dict[str, Any]) -> int:
 
 def _prompt_text(blocks: list[Any]) -> str | None:
     """The user's words; None where nothing in the message is theirs."""
-    texts = [
-        row.as_text(block.get("text")) for block in blocks if _block_type(block) in _SHOWN_TYPES
-    ]
+    shown = [block for block in blocks if _block_type(block) in _SHOWN_TYPES]
+    texts = [row.as_text(block.get("text")) for block in shown]
     texts = [text for text in texts if not _is_written_by_client(text)]
     if not texts:
         return None

@@ -107,7 +107,7 @@ def rows_of_file(
         OSError: the file cannot be read, or is not a regular file.
     """
     with open_regular_file(path) as file:
-        for line in lines(file, length, progress, longest=_LONGEST_ROW_BYTES):
+        for line in lines(file, length, progress, _LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
@@ -127,24 +127,21 @@ def lines(
     stream: BinaryIO,
     length: int | None = None,
     progress: Progress = None,
-    *,
-    offset: int = 0,
     longest: int = LONGEST_PARSED_BYTES,
 ) -> Iterator[Line]:
-    """Read a session line by line.
+    """Read a session line by line, from where its stream is.
 
     Args:
         stream: a file opened for reading bytes.
         length: how many bytes to read at most; what is appended meanwhile stays out.
         progress: called with the number of bytes of each line.
-        offset: where in the file the stream is.
         longest: lines of more bytes come in parts.
 
     Raises:
         OSError: the stream cannot be read; whatever its bytes are, they raise nothing.
     """
     left = length if length is not None else 1 << 62
-    number = 0
+    number, offset = 0, stream.tell()
     while raw := stream.readline(min(left, longest + 1)):
         number += 1
         part = 0 if len(raw) > longest else None

@@ -46,19 +46,14 @@ class Call:
 
     __slots__ = ("arguments", "id", "name")
 
-    def __init__(self, call_id: str, name: str, arguments: dict[str, Any]) -> None:
-        self.id = call_id
-        self.name = name
-        self.arguments = arguments
+    def __init__(self, block: dict[str, Any]) -> None:
+        self.id = as_text(block.get("id"))
+        self.name = as_text(block.get("name"))
+        self.arguments = as_fields(block.get("input"))
 
 
 class Spent:
     """What one request cost, by how each part of it was billed."""
-
-    __slots__ = (
-        *("cache_read_tokens", "cache_written_tokens", "input_tokens", "output_tokens"),
-        "written_for_an_hour_tokens",
-    )
 
     def __init__(self, row: Any) -> None:
         counts = as_fields(message_of(row).get("usage"))
@@ -74,16 +69,14 @@ class Result:
 
     __slots__ = ("call_id", "copy", "is_error", "is_marked", "record", "text")
 
-    def __init__(
-        self, call_id: str, text: str, *, is_error: bool, record: Any, is_marked: bool = False
-    ) -> None:
-        self.call_id = call_id
-        self.text = text
-        self.is_error = is_error
+    def __init__(self, row: dict[str, Any], block: dict[str, Any]) -> None:
+        self.call_id = as_text(block.get("tool_use_id"))
+        self.text = content_text(block.get("content"))
+        self.is_error = block.get("is_error") is True
         # Whether the client itself says that words of a person are in it.
-        self.is_marked = is_marked
-        self.copy = record
-        self.record = as_fields(record)
+        self.is_marked = holds_persons_words(row)
+        self.copy = row.get(COPY_FIELD)
+        self.record = as_fields(self.copy)
 
 
 def as_fields(value: Any) -> dict[str, Any]:
@@ -373,8 +366,7 @@ def any_thread_calls(row: dict[str, Any]) -> Iterator[Call]:
     """The tool calls in a reply of any thread."""
     if row.get("type") == "assistant":
         for _, block in numbered_blocks(row, "tool_use"):
-            name, arguments = as_text(block.get("name")), as_fields(block.get("input"))
-            yield Call(as_text(block.get("id")), name, arguments)
+            yield Call(block)
 
 
 def main_thread_results(row: Any) -> Iterator[Result]:
@@ -383,13 +375,7 @@ def main_thread_results(row: Any) -> Iterator[Result]:
         return
     for block in content_blocks(row):
         if is_block(block, "tool_result"):
-            yield Result(
-                as_text(block.get("tool_use_id")),
-                content_text(block.get("content")),
-                is_error=block.get("is_error") is True,
-                record=row.get(COPY_FIELD),
-                is_marked=holds_persons_words(row),
-            )
+            yield Result(row, block)
 
 
 def holds_persons_words(row: dict[str, Any]) -> bool:
