@@ -251,7 +251,7 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
     store: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fifteen hundredths of each; the same where they are from elsewhere."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
     store.put_entries(
         [Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
