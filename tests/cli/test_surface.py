@@ -17,7 +17,7 @@ from brimline import __version__, output
 from brimline.cli import surface
 from brimline.cli.surface import program
 
-from .conftest import PROGRAM, process
+from .conftest import PROGRAM, Run, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -342,3 +342,33 @@ def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert b"Nothing is stored." in child.before
     assert b"\x1b" not in child.before
+
+
+@pytest.mark.parametrize(
+    ("word", "above", "meant"),
+    [
+        ("sess", "", ["session"]),
+        ("st", "", ["status", "store"]),
+        ("s", "", []),
+        ("statsu", "", ["status"]),
+        ("inspcet", "session", ["session inspect"]),
+        ("zzzz", "session", []),
+        ("purgee", "", ["session purge"]),
+        ("restroe", "", ["session restore"]),
+        ("forget", "carry", ["carry forget", "store forget", "forget"]),
+        ("list", "", ["store list", "memory list", "config list"]),
+        ("show", "", ["carry show", "memory show", "rules show"]),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_what_was_meant(
+    word: str, above: str, meant: list[str]
+) -> None:
+    """Three commands at most; in a group where nothing is near, none."""
+    assert surface.suggest_commands(word, above) == meant
+
+
+def test_a_group_alone_and_wrong_usage_end_with_2(brimline: Run) -> None:
+    """A cancelled question with 1."""
+    assert brimline("session").code == 2
+    assert brimline("session", "nothing-like-it").code == 2
+    assert brimline("rules", "show", "").code == 1

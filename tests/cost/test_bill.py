@@ -375,3 +375,17 @@ def test_a_row_tells_when_its_requests_began_and_ended(home_dir: str, project_di
     since = datetime(2026, 11, 1, 11, tzinfo=UTC).timestamp()
     total = bill.document(spent(home_dir), "day", since=since)["total"]
     assert (total["requests"], total["input_tokens"]) == (2, 14)
+
+
+def test_figures_of_a_bill_stand_below_each_other_to_the_right() -> None:
+    """What they belong to stands to the left."""
+    tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:4], 25)
+    rows = [row(dollars=1.5, requests=7), row(SECOND, dollars=12.5, requests=1_200, **tokens)]
+
+    shown = told(*rows, total={})
+
+    assert shown[:3] == [
+        "  cost  requests  from cache  session",
+        f" $1.50         7           –  {FIRST[:8]}",
+        f"$12.50     1,200         25%  {SECOND[:8]}",
+    ]

@@ -378,3 +378,37 @@ def test_a_forecast_that_is_not_known_is_a_band_without_height(
     assert plot.shapes[0].path == f"M58.0 {bottom}H1000.0V{bottom}H58.0Z"
     assert [shape.path for shape in plot.shapes[1:]] == ["", ""]
     assert plot.top == 1.08
+
+
+def test_a_drawing_of_no_request_has_one_token_at_its_top(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Nothing is drawn in it, and nothing divides by nought."""
+    session.prompt("A wish")
+    told = story.tell_story(session.path, home_dir)
+
+    plots = [
+        chart.occupancy_plot(told, [], chart.SIZES[0]),
+        chart.cache_plot([], chart.LOW_SIZES[0]),
+        chart.forecast_plot([], chart.LOW_SIZES[0]),
+    ]
+
+    assert [plot.top for plot in plots] == [1.08] * 3
+    assert [(plot.count, plot.below, plot.marks) for plot in plots] == [(0, [], [])] * 3
+    assert chart.fullest_moments([]) == []
+
+
+@pytest.mark.parametrize(("count", "labels"), [(5, 5), (6, 6), (11, 11), (12, 6), (13, 7), (24, 6)])
+def test_about_six_requests_are_named_below_a_drawing(
+    session: SessionBuilder, home_dir: str, count: int, labels: int
+) -> None:
+    """The first of them, and every so manyth behind it."""
+    for number in range(count):
+        session.reply(20_000 + number)
+    told = story.tell_story(session.path, home_dir)
+
+    below = chart.occupancy_plot(told, told.moments, chart.SIZES[0]).below
+
+    step = max(1, count // 6)
+    assert [label for _, label in below] == [str(1 + at * step) for at in range(labels)]
+    assert below[0][0] == 58.0

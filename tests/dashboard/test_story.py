@@ -20,6 +20,7 @@ from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import find, row
+from brimline.transcript.usage import Tail
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -557,3 +558,29 @@ def test_what_the_status_line_told_last_says_how_large_the_window_was(
 
     assert [one.reading.window.tokens for one in told.moments] == [500_000] * 2
     assert [one.reading.occupancy_tokens for one in told.moments] == [50_000, 60_000]
+
+
+def test_a_session_of_which_nothing_is_known_yet_has_nothing_in_it(
+    world: Path, home_dir: str
+) -> None:
+    """No turn, no figure; what is unknown is no nought."""
+    path = world / "empty.jsonl"
+    path.write_bytes(b"")
+
+    told = story.tell_story(str(path), home_dir)
+
+    assert (told.turns, told.size_bytes, told.broken_lines, told.title) == (0, 0, 0, "")
+    assert (told.project, told.cost_usd, told.moments, told.events) == (None, None, [], [])
+    assert (told.failures, told.lost_thinking, told.peak_tokens) == ([], [], None)
+    fresh = story.Story("p", "s", "k")
+    assert (fresh.is_running, fresh.turns, fresh.broken_lines, fresh.size_bytes) == (False, 0, 0, 0)
+
+
+def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -> None:
+    """All else is added as its rows are read."""
+    (fields,) = session.reply(20_000)
+    moment = story.Moment(1, 2.0, 0, row.Spent(fields), Tail())
+
+    assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
+    assert (moment.parts, moment.items, moment.replaced) == ({}, [], [])
+    assert (moment.outlook, moment.broke) == (None, None)

@@ -195,3 +195,12 @@ def test_a_compaction_that_a_resume_undoes_leaves_all_that_was_before_it(
     _, context = followed(session)
 
     assert (context.undone_tokens >= 37_000) is is_more
+
+
+def test_a_context_of_which_nothing_else_is_known_is_what_was_measured() -> None:
+    """Or nothing, where nothing was."""
+    measured, unknown = Context(Composition(1_000)), Context(Composition())
+
+    assert (measured.next_tokens, measured.next_tokens_if_uncompacted) == (1_000, 1_000)
+    assert (unknown.next_tokens, unknown.next_tokens_if_uncompacted) == (0, 0)
+    assert (measured.purged_tokens, measured.undone_tokens, measured.floor_tokens) == (0, 0, 0)

@@ -389,3 +389,21 @@ def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
 
     assert found is not None
     assert "`dist/`. Ask the tool that owns the files" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"own/\n", ""),
+        (b"\0", ".brimlineignore is not used: it is no text of at most 64 KB"),
+        (b"#" * 65_537, ".brimlineignore is not used: it is no text of at most 64 KB"),
+    ],
+)
+def test_why_a_file_is_not_used_is_told(content: bytes, told: str) -> None:
+    """With its name; the defaults hold then."""
+    Path(".brimlineignore").write_bytes(content)
+
+    found = reads.load_ignored(os.getcwd())
+
+    assert (found.file, found.problem) == (".brimlineignore", told)
+    assert ("dist/" in [pattern.text for pattern in found.patterns]) is bool(told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -261,3 +262,13 @@ def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opene
         assert disk.has_no_writer(file) is (False if free else None)
 
     assert disk.has_no_writer(file) is free
+
+
+def test_locks_and_drafts_are_the_users_alone(path: Path) -> None:
+    """A session may hold anything."""
+    with disk.locked(str(path)), disk.Draft(disk.path_beside(str(path), "new")) as draft:
+        made = [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.")]
+        modes = {stat.S_IMODE(each.stat().st_mode) for each in made}
+        assert draft.length == 0
+
+    assert (len(made), modes) == (2, {0o600})

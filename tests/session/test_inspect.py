@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transcript.compacted import compact_inside
 
+from brimline.session import inspect
 from brimline.session import inspect as inspecting
 from brimline.session.faults import Finder
 from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read
 
+from . import machines
 from .broken import ROWS, lines_of, worked
 
 if TYPE_CHECKING:
@@ -297,3 +300,29 @@ def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
     assert {(one.name, one.ours): times for one, times in found.times.items()} == {
         ("Stop", False): 2
     }
+
+
+@pytest.mark.parametrize("length", [199, 200, 201])
+def test_what_a_call_was_about_has_200_characters(session: SessionBuilder, length: int) -> None:
+    """In the list of the largest results."""
+    session.prompt()
+    call_id = session.tool_call(50_000, command="c" * length)
+    session.tool_result(call_id, "x" * 5_000)
+
+    (largest,) = inspect.inspect(session.path).largest
+
+    assert largest.source == "c" * min(length, 200)
+
+
+@pytest.fixture
+def path(world: Path) -> Path:
+    """A session of forty rows."""
+    return machines.make_session(world / "p" / "s.jsonl")
+
+
+def test_a_session_without_an_id_has_that_of_its_file(world: Path) -> None:
+    """One that tells it has its own."""
+    path = world / "name.jsonl"
+    path.write_text('{"type":"user","message":{"role":"user","content":"x"}}\n')
+
+    assert inspect.inspect(str(path)).session_id == "name"

@@ -18,9 +18,10 @@ from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
+from brimline.session import restore, session_documents, session_text
 from brimline.session import restore as restoring
-from brimline.session import session_documents, session_text
-from brimline.session.disk import RewriteError
+from brimline.session.disk import Fingerprint, RewriteError
+from brimline.session.restore import Note
 from brimline.store import contents, layout, retention
 from brimline.transcript import find
 
@@ -369,3 +370,71 @@ def test_backups_are_listed_and_pruned_after_a_question(
     assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.all_backups()] == [1, 3]
     assert brimline("--prune", "0", "--yes")[1] == "2 backups (400 B) deleted.\n"
     assert restoring.all_backups() == []
+
+
+@pytest.fixture
+def path(world: Path) -> Path:
+    """A session of forty rows."""
+    return machines.make_session(world / "p" / "s.jsonl")
+
+
+@pytest.mark.parametrize(("age_s", "stays"), [(-1.0, True), (0.0, True), (0.001, False)])
+def test_notes_of_gone_sessions_go_from_before_a_time(
+    path: Path, home_dir: str, age_s: float, stays: bool
+) -> None:
+    """Not of that very moment."""
+    machines.run(path, home_dir)
+    (note,) = restore.read_notes(home_dir, "s")[0]
+    os.unlink(path)
+
+    restore.forget_notes_of_gone_sessions(home_dir, note.at + age_s)
+
+    assert restore.noted_sessions(home_dir) == (["s"] if stays else [])
+
+
+NOTHING = Fingerprint(0, "")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "by_call", "others"),
+    [(100, {"a": 30, "b": 30}, 40), (60, {"a": 30, "b": 30}, 0), (50, {"a": 60}, 0), (5, {}, 5)],
+)
+def test_tokens_that_no_call_took_are_what_is_left(
+    tokens: int, by_call: dict[str, int], others: int
+) -> None:
+    """Never less than none."""
+    note = Note("/f", "/s", 1.0, NOTHING, NOTHING, tokens, 0, by_call)
+
+    assert note.tokens_by_call == by_call | {"": others}
+
+
+@pytest.mark.parametrize("why", ["no backup", "another backup", "changed", "moved"])
+def test_why_a_rewrite_cannot_be_undone_is_told(
+    path: Path, home_dir: str, world: Path, why: str
+) -> None:
+    """The backup is gone, or somebody else wrote since; what is another file has no way back."""
+    before = path.stat().st_size
+    backup = Path(str(machines.run(path, home_dir).backup))
+    session = path
+    if why == "no backup":
+        backup.unlink()
+    elif why == "another backup":
+        backup.write_bytes(b"x" * before)
+    elif why == "changed":
+        path.write_bytes(b"{}\n")
+    else:
+        session = world / "elsewhere" / "s.jsonl"
+        session.parent.mkdir()
+        session.write_bytes(b"{}\n")
+
+    if why == "moved":
+        found = restore.plan_restore(str(session), home_dir)
+        assert (found.undone, found.problems) == ([], [])
+        return
+    with pytest.raises(RewriteError) as raised:
+        restore.plan_restore(str(session), home_dir)
+
+    gone = f"the backup of {path} with {before:,} bytes is gone, or not what it was"
+    changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"
+    told = f"{changed} ({before:,} bytes)" if why == "changed" else gone
+    assert str(raised.value) == told

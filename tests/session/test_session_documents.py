@@ -146,3 +146,12 @@ def test_backups_are_listed_and_added_up() -> None:
         "size_bytes": 7,
         "made_at": clock.format_utc(1_000.0),
     }
+
+
+def test_shares_have_four_digits(recorded: Recorded) -> None:
+    """And add up to the whole, but for what is rounded."""
+    entries = session_documents.inspection(recorded.path, recorded.home_dir)["disk_bytes"]
+    size = os.path.getsize(recorded.path)
+
+    assert [one["share"] for one in entries] == [round(one["bytes"] / size, 4) for one in entries]
+    assert any(one["share"] != round(one["bytes"] / size, 5) for one in entries)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ssl
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -188,3 +189,16 @@ def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", wrong)
         with pytest.raises(TeamError, match="BRIMLINE_QDRANT_API_KEY holds characters that no key"):
             qdrant.Server(where)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "mode"), [("https", ssl.CERT_REQUIRED), ("http", ssl.CERT_NONE)]
+)
+def test_a_node_that_speaks_tls_has_to_prove_who_it_is(scheme: str, mode: ssl.VerifyMode) -> None:
+    """Before it gets the key."""
+    where = place.parse_place(f"qdrant+{scheme}://mia@127.0.0.1:1/team")
+    with contextlib.closing(qdrant.Server(where)) as server:
+        transport: Any = server._client._transport
+
+    assert transport._pool._ssl_context.verify_mode == mode
+    assert qdrant.RefusedError("no").status == 0

@@ -156,7 +156,7 @@ class Dashboard:
         routes = [
             Route("/", self.sessions),
             Route("/session/{name}", self.session),
-            Route("/session/{name}/request/{number:int}", self.request),
+            Route("/session/{name}/request/{number}", self.request),
             Route("/overall", self.overall),
             Route("/stored", self.stored),
             Route("/stored/{digest}", self.output),
@@ -219,7 +219,7 @@ class Dashboard:
         """What came in with one request, word for word."""
         path, within = self._requested_transcript(request)
         record = self._cached_story(path, session_stamp(self.home_dir, path))
-        number = request.path_params["number"]
+        number = _number_or_zero(request.path_params["number"])
         if not 1 <= number <= len(record.moments):
             raise HTTPException(404, f"the session has {len(record.moments):,} requests")
         moment = record.moments[number - 1]

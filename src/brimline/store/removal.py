@@ -122,7 +122,7 @@ def sessions_in_store(home_dir: str) -> set[str]:
     names = [line.get("session") for line in contents.trail_rows(home_dir)]
     beside = [digest for digest, kind in contents.sidecar_and_pin_files(home_dir) if kind == "json"]
     names += [contents.meta(home_dir, layout.PREFIX + digest).get("session") for digest in beside]
-    return {str(name) for name in names if contents.is_session_id(name)}
+    return {str(name) for name in names if name}
 
 
 def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
@@ -166,7 +166,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         if contents.meta(home_dir, key).get("session") == session:
             _describe_by_other(home_dir, key, by_key.get(key, {}), session)
     for path in contents.trail_files(home_dir):
-        json.blank_out_value(path, "session", session)
+        json.blank_out_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     return stored
