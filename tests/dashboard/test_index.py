@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from brimline.dashboard import index, traces
+from brimline.dashboard import index
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
-from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
 
@@ -108,18 +107,6 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
 
     assert (left, emptied) == (4, 0)
     assert ids(known)[1] == 4
-
-
-def test_what_is_forgotten_is_not_in_the_list(known: index.Index, home_dir: str) -> None:
-    """All of it goes, and is made again; a rehearsal leaves it."""
-    path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
-
-    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=True) == {}
-    rehearsed = os.path.exists(path)
-    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=False) == {}
-
-    assert ids(known)[1] == 0
-    assert rehearsed
 
 
 def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(

@@ -435,3 +435,59 @@ def test_weeks_begin_with_the_first_day() -> None:
 
     assert list(bars.values()) == (["2026-03-01"] * 7 + ["2026-03-08"] * 7 + ["2026-03-15"] * 2)
     assert len(overall._bar_of_each_day([], 30)) == 1
+
+
+def test_a_long_cause_and_a_long_name_of_a_tool_are_cut() -> None:
+    """At sixty and forty characters."""
+    days = period(cached=30)
+    days.rows[0]["causes"] = {"c" * 61: 5}
+    (on_cache,) = overall.advice(days)
+    days.rows[0]["causes"] = {"c" * 60: 5}
+    (whole,) = overall.advice(days)
+    tools = period()
+    tools.tools = Counter({"t" * 41: 90, "Bash": 10})
+    (on_tools,) = overall.advice(tools)
+    tools.tools = Counter({"t" * 40: 90, "Bash": 10})
+
+    assert f"“{'c' * 59}…”." in on_cache.text
+    assert f"“{'c' * 60}”." in whole.text
+    assert on_tools.text.startswith(f"Results of {'t' * 39}… are 90% of what came in: see which")
+    assert f"Results of {'t' * 40} are" in overall.advice(tools)[0].text
+    assert on_tools.command == "brimline session inspect 11111111"
+
+
+def test_five_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) -> None:
+    """The largest first, over all sessions of the days."""
+    made = session(folder)
+    for number in range(6):
+        call = made.tool_call(20_000 + 9_000 * number, f"Tool{number}", pattern="p")
+        made.tool_result(call, f"{number}\n" * 1_000 * (number + 1))
+    made.reply(90_000)
+
+    tools = shown(home_dir)["tools"]
+
+    assert [name for name, _ in tools] == ["Tool5", "Tool4", "Tool3", "Tool2", "Tool1"]
+    assert all(tokens > 0 for _, tokens in tools)
+
+
+def test_cost_is_told_of_a_session_that_has_one_and_subagents_in_their_order(
+    home_dir: str, folder: Path
+) -> None:
+    """Of another session there is none."""
+    session(folder).reply(50_000)
+    for name, later_s in (("late", 60), ("early", 0)):
+        inner = folder / ID / "subagents" / f"agent-{name}.jsonl"
+        worker = SessionBuilder(str(inner), ID, "/home/dev/other")
+        worker.now += later_s
+        worker.reply(30_000, message_id=f"{name}1")
+        worker.reply(31_000, message_id=f"{name}2")
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+
+    values = overall.session_and_subagent_costs(spendings, ID, [])
+    nobody = overall.session_and_subagent_costs(spendings, "another", [])
+
+    assert [each["name"] for each in values["subagents"]] == ["agent-early", "agent-late"]
+    assert [each["peak"] for each in values["subagents"]] == [31_000, 31_000]
+    assert [each["requests"] for each in values["subagents"]] == [2, 2]
+    assert all(each["price"].startswith("$") for each in values["subagents"])
+    assert nobody == {"cost": None, "subagents": []}

@@ -209,3 +209,15 @@ def test_what_cannot_be_played_is_told_in_a_sentence(world: Path) -> None:
 
     assert str(told.value).startswith(f"{missing} could not be replayed: FileNotFoundError: ")
     assert "\n" not in str(told.value)
+
+
+def test_a_replay_without_a_request_has_no_peak(world: Path) -> None:
+    """What is not known is no nought."""
+    session = SessionBuilder(str(world / "session.jsonl"))
+    session.prompt("go on")
+
+    found = replay(session.path)
+
+    assert (found["peak_tokens"], found["peak_tokens_recorded"]) == (None, None)
+    assert (found["requests"], found["compactions"], found["kept_out_tokens"]) == (0, 0, 0)
+    assert found["occupancy_tokens"] == found["events"] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -499,3 +500,67 @@ def test_counting_adopts_nothing_of_another_conversation(conversations: Conversa
     assert len(counted) < len(raw_of(bulky(1)))
     assert adopted == {}
     assert conversations._stickiness.sent_stand_ins(sent.names, "s1/")
+
+
+class Late(Stickiness):
+    """One that another gateway is always faster than."""
+
+    tries = 0
+
+    def keep_request(self, *_: Any, **__: Any) -> int | None:
+        """Say so."""
+        self.tries += 1
+        return None
+
+
+def test_where_another_gateway_is_always_faster_nothing_new_is_replaced(home_dir: str) -> None:
+    """After five attempts the request passes with what stands in already."""
+    with contextlib.closing(Late(home_dir, time.time())) as sticky:
+        policy = config.current_policy(home_dir, home_dir)
+        talks = Conversations(home_dir, Settings(), policy, sticky)
+        raw = raw_of(bulky())
+        passing = talks.prepare(raw, _session(1), time.time())
+
+    assert sticky.tries == 5
+    assert passing.raw == raw
+    assert passing.outcome
+    assert not passing.outcome.is_changed
+    assert passing.known
+    assert not any(passing.known.state.standing.values())
+
+
+def test_a_conversation_beside_another_has_a_name_of_its_own(conversations: Conversations) -> None:
+    """By what it says, in 32 digits."""
+    conversations.prepare(raw_of(Talk("One wish.")), _session(1), time.time())
+    other = conversations.prepare(raw_of(Talk("Another.")), _session(1), time.time())
+
+    assert re.fullmatch(r"s1/#[0-9a-f]{32}", other.name)
+    assert other.sent
+    assert (len(other.sent.hash), len(other.sent.prefix)) == (32, 32)
+    assert other.sent.blocks == len(other.names)
+
+
+def test_a_request_on_its_way_is_nothing_yet() -> None:
+    """But its bytes."""
+    passing = conversing.Passing(b"a", b"b")
+
+    assert (passing.is_large, passing.was_refused) == (False, False)
+    assert (passing.session, passing.agent, passing.model, passing.name) == ("", "", "", "")
+    assert (passing.found, passing.names, passing.requests, passing.fresh) == ([], [], [], [])
+
+
+def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
+    conversations: Conversations,
+) -> None:
+    """Where there is no thinking there is no other form; what we did not change is not ours."""
+    plain = conversations.prepare(raw_of(Talk()), _session(1), time.time())
+    edited = conversations.prepare(raw_of(bulky()), _session(2), time.time())
+
+    told = [
+        conversations.replace_refused_without_thinking(passing, all_of_it=all_of_it)
+        for passing in (plain, edited)
+        for all_of_it in (False, True)
+    ]
+
+    assert told == [False] * 4
+    assert edited.raw != edited.original

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -377,3 +378,58 @@ def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
     assert env["ANTHROPIC_BASE_URL"] == "https://own.example"
     assert (env[PERCENT], env[WINDOW]) == ("70", "1000000")
     assert "ANTHROPIC_API_KEY" not in env
+
+
+@pytest.mark.parametrize("said", ["", "no room"])
+def test_a_gateway_that_ends_again_and_again_is_started_three_times(
+    world: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """From then on every request is answered with what to do, and with its last words."""
+    count = world / "count"
+    code = f"open({str(count)!r}, 'a').write('x'); print({said!r}) if {said!r} else 0; "
+    code += f"print('http://x', flush=True) if len(open({str(count)!r}).read()) == 1 else 0"
+    monkeypatch.setattr(launching, "_OURSELVES", code)
+    with serving.listen(0) as listening:
+        gateway = launching._Gateway(listening, {})
+        gateway.start("usual")
+        with socket.create_connection(listening.getsockname(), timeout=60) as asking:
+            asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
+            asking.shutdown(socket.SHUT_WR)
+            answer = asking.makefile("rb").read()
+        gateway.stop()
+        gateway._watcher.join(60)
+
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
+    why = f" ({said})" if said else ""
+    assert told.startswith(f"brimline's gateway ends whenever it is started again{why}. Leave the")
+    assert told.endswith("or without the gateway with `claude --continue`")
+    assert count.read_text() == "xxx"
+
+
+def test_a_gateway_that_was_never_started_can_be_stopped() -> None:
+    """Nothing of it is there."""
+    with serving.listen(0) as listening:
+        gateway = launching._Gateway(listening, {})
+        gateway.stop()
+
+    assert (gateway._process, gateway._lifeline) == (None, None)
+
+
+@pytest.mark.parametrize("words", [["-v"], ["--version"], ["-h"], ["-p", "--help"]])
+def test_a_client_that_only_prints_is_known_by_its_words(words: list[str]) -> None:
+    """Any other begins a session."""
+    assert launching._PRINTS & {*words}
+    assert not launching._PRINTS & {"-p", "--verbose", "hello"}
+
+
+def test_when_the_client_has_ended_signals_are_ours_again() -> None:
+    """As they were before; while it runs they are the client's."""
+    numbers = [getattr(signal, name) for name in launching._PASSED_ON]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    code = launching._run_in_foreground(
+        [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"]
+    )
+
+    assert {number: signal.getsignal(number) for number in numbers} == before
+    assert code in (0, 128 + signal.SIGUSR1)

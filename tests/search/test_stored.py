@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import StoreError
-from brimline.search import documents, hook, stored, traces
-from brimline.state.forgotten import Asked
+from brimline.search import documents, stored
 from brimline.store import layout, put
 from brimline.store.contents import Span
 
@@ -104,31 +103,6 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
     assert inside == [True, True, True, False, False, False]
     assert stored.is_within("/anything", "/")
     assert stored.real_folder("/a\0b") == ""
-
-
-def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
-    """A rehearsal takes nothing out."""
-    kept = [
-        put.put(home_dir, f"an otter of {name}".encode(), {"session": name, "tool": "Bash"})
-        for name in ("one", "two")
-    ]
-
-    def indexed() -> set[str]:
-        """The keys that the search knows, without taking in more."""
-        known = documents.run_on_database(
-            stored.search_folder(home_dir),
-            lambda found: documents.document_states_by_ref(found, "output"),
-        )
-        return {f"sha256:{digest}" for digest in known}
-
-    stored.tidy(home_dir, until=math.inf)
-    assert traces.forget(home_dir, Asked(("one",)), dry_run=True) == {}
-    rehearsed = indexed()
-    traces.forget(home_dir, Asked(("one",)), dry_run=False)
-
-    assert rehearsed == set(kept)
-    assert indexed() == {kept[1]}
-    assert traces.forget(f"{home_dir}/nowhere", Asked(("one",)), dry_run=False) == {}
 
 
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
@@ -242,25 +216,6 @@ def test_colours_part_words() -> None:
     assert stored.lines_with_terms("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
         "2: \x1b[1motter\x1b[0m"
     ]
-
-
-def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> None:
-    """Else it makes nothing."""
-
-    class Turn:
-        home = home_dir
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-    assert not os.path.exists(home_dir)
-    put.put(home_dir, b"otter", {})
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-
-    known = documents.run_on_database(
-        stored.search_folder(home_dir),
-        lambda base: documents.document_states_by_ref(base, "output"),
-    )
-    assert list(known.values()) == [stored.WHOLE]
 
 
 @pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])

@@ -401,3 +401,22 @@ def test_more_than_one_batch_is_sent_and_counted(
     assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (65, 0, 0)
     assert steps == [64, 1, 64, 1]
     assert states(home_dir) == {}
+
+
+def test_where_the_numbers_agree_nothing_more_is_asked(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Unless all is wanted anew, what is there stays."""
+    say(home_dir, "otter", "elk")
+    first = queue_for(home_dir, answering(DONE))
+    first.drain(first.find_waiting())
+    server = answering(READY, counted(2))
+
+    waiting = queue_for(home_dir, server).compare_with_server()
+
+    assert waiting == Waiting({}, [], 0)
+    assert [path for _, path, _, _ in server.asked] == [
+        "/collections/team",
+        "/collections/team/points/count",
+    ]
+    assert len(states(home_dir)) == 2

@@ -226,7 +226,7 @@ def new_items_with_texts(story: Story, moment: Moment) -> list[tuple[list[Item],
 def row_text_at(file: BinaryIO, offset: int) -> str:
     """What the row that stands there says."""
     file.seek(offset)
-    line = next(read.lines(file), None)
+    line = next(read.lines_of_stream(file), None)
     records = line.records if line else ()
     return "\n\n".join([text for record in records for text in _texts_of_row(record.value)])
 

@@ -258,7 +258,7 @@ class _Reader:
         for call in row.main_thread_calls(value):
             subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.describe_lost_thinking(value):
+        if lost := row.lost_thinking_text(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
