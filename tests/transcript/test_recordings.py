@@ -60,7 +60,7 @@ def _inspected(path: str, _home_dir: str) -> Any:
 
 
 def _told(path: str, home_dir: str) -> Any:
-    found = story.tell_story(path, home_dir)
+    found = story.read_story(path, home_dir)
     return (
         found.turns,
         found.title,
