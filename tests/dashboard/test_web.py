@@ -144,7 +144,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir: str) -> None:
     """An entry with what came before and after it, and its session; a topic with its text."""
     deep.index_sources(home_dir, project_dir, [])
-    hot.add(hot.folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
+    hot.add_topic(hot.memory_folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
 
     page = html.unescape(served.get("/memory?q=weekly").text)
     number = re.findall(r'href="/memory/(m\d+)"', page)[0]
@@ -153,7 +153,9 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "By tag, from main." in page
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
     assert served.get("/memory/m999999").status == 404
-    hot.add(hot.folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`")
+    hot.add_topic(
+        hot.memory_folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`"
+    )
     deep.index_sources(home_dir, project_dir, [])
     assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
@@ -686,7 +688,7 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
     entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
-    hits.open_memory(home_dir).put(entries)
+    hits.open_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
     page = text_of(pages.memory_page(asked("q=+otter+")))

@@ -177,7 +177,7 @@ class Index:
             yield base
             base.commit()
         except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
-            if isinstance(error, sqlite3.OperationalError) and not documents.is_damage(error):
+            if isinstance(error, sqlite3.OperationalError) and not documents.is_damage_error(error):
                 raise  # another has it, or the disk is full
             io.remove(path)
             self.is_current = False

@@ -265,9 +265,9 @@ class Dashboard:
         query = request.query_params.get("q", "").strip()[:200]
         place = self._chosen_and_other_projects(request)
         here = place["project"]
-        folder = hot.folder(here)
+        folder = hot.memory_folder(here)
         topics = overview.topics_document(folder)
-        topics["texts"] = {topic.path: topic.text for topic in hot.topics(folder)}
+        topics["texts"] = {topic.path: topic.text for topic in hot.read_topics(folder)}
         rows = []
         if query:
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
@@ -279,7 +279,7 @@ class Dashboard:
 
     def memory_entry_page(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
-        document = hits.entry_and_nearby(self.home_dir, request.path_params["key"])
+        document = hits.entry_with_neighbours(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
         session = self._session_id_if_present(own["group"])
         return self._render("entry.html", "Said before", own=own, session=session, **document)
