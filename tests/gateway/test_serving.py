@@ -45,16 +45,16 @@ if TYPE_CHECKING:
 def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bool) -> None:
     """Anything else is told with the name of the setting that says it."""
     if is_service:
-        assert serving.check_service(url, "X") == url.strip()
+        assert serving.checked_url(url, "X") == url.strip()
     else:
         with pytest.raises(BrimlineError, match=r"X is .* which is no URL of a service"):
-            serving.check_service(url, "X")
+            serving.checked_url(url, "X")
 
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.direct_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
-    assert serving.direct_hosts({}) == []
+    assert serving.no_proxy_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
+    assert serving.no_proxy_hosts({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:
@@ -142,10 +142,10 @@ def test_a_replayed_request_has_the_time_it_was_recorded_at(
     """What has none, or a wrong one, is of now."""
     monkeypatch.setattr(clock, "now_s", lambda: 7.0)
 
-    assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
-    assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0
-    assert serving._replayed_time({}) == 7.0
-    assert serving._now({b"x-replay-time": b"12.5"}) == 7.0
+    assert serving._time_in_replay_header({b"x-replay-time": b"12.5"}) == 12.5
+    assert serving._time_in_replay_header({b"x-replay-time": b"soon"}) == 7.0
+    assert serving._time_in_replay_header({}) == 7.0
+    assert serving._time_ignoring_headers({b"x-replay-time": b"12.5"}) == 7.0
 
 
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
@@ -186,7 +186,7 @@ def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
 ) -> None:
     """Any other failure of the loop is."""
     loop = asyncio.new_event_loop()
-    serving._drop_accept_failures(loop, {"message": message})
+    serving._ignore_accept_errors(loop, {"message": message})
     loop.close()
 
     assert bool(caplog.records) is is_told
@@ -227,7 +227,7 @@ def test_a_gateway_ends_with_its_lifeline() -> None:
 
     async def wait() -> bool:
         loop = asyncio.get_running_loop()
-        loop.add_reader(reading, serving._stop_at_lifeline_end, server, reading)
+        loop.add_reader(reading, serving._stop_server_at_lifeline_end, server, reading)
         before = server.should_exit
         os.close(writing)
         while not server.should_exit:  # noqa: ASYNC110 - nothing tells when

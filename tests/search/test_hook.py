@@ -21,7 +21,8 @@ def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> 
 
     hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
 
-    known = documents.use_database(
-        stored.search_folder(home_dir), lambda base: documents.states_by_ref(base, "output")
+    known = documents.run_on_database(
+        stored.search_folder(home_dir),
+        lambda base: documents.document_states_by_ref(base, "output"),
     )
     assert list(known.values()) == [stored.WHOLE]

@@ -18,8 +18,9 @@ def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_di
 
     def indexed() -> set[str]:
         """The keys that the search knows, without taking in more."""
-        known = documents.use_database(
-            stored.search_folder(home_dir), lambda found: documents.states_by_ref(found, "output")
+        known = documents.run_on_database(
+            stored.search_folder(home_dir),
+            lambda found: documents.document_states_by_ref(found, "output"),
         )
         return {f"sha256:{digest}" for digest in known}
 
