@@ -178,7 +178,7 @@ def test_a_port_that_cannot_be_is_refused(port: str) -> None:
 
 def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
     """With the key in a form, so that it is in no address."""
-    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
+    file = Path(page_commands._write_login_page("http://127.0.0.1:1/enter", "the-key"))
 
     assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
     assert file.stat().st_mode & 0o777 == 0o600

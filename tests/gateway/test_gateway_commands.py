@@ -20,22 +20,22 @@ def test_layers_are_a_list_of_their_numbers_or_off() -> None:
     """What is no layer is told with those that there are."""
     numbers = sorted(str(layer.number) for layer in LAYERS)
 
-    assert gateway_commands._to_layers(None, None, "off") == ()
-    assert {one.number for one in gateway_commands._to_layers(None, None, " 2,1 ")} == {1, 2}
+    assert gateway_commands._parse_layers(None, None, "off") == ()
+    assert {one.number for one in gateway_commands._parse_layers(None, None, " 2,1 ")} == {1, 2}
     with pytest.raises(click.BadParameter, match=f"a list out of {', '.join(numbers)}, or off"):
-        gateway_commands._to_layers(None, None, "1,9")
+        gateway_commands._parse_layers(None, None, "1,9")
 
 
 def test_a_secret_is_made_where_none_is_given() -> None:
     """Of 24 characters that fit a path; a given one has such characters only."""
-    made = {gateway_commands._check_or_make_secret(None) for _ in range(3)}
+    made = {gateway_commands._checked_or_fresh_secret(None) for _ in range(3)}
 
     assert len(made) == 3
     assert {len(secret) for secret in made} == {24}
-    assert gateway_commands._check_or_make_secret("aZ9-_.~") == "aZ9-_.~"
+    assert gateway_commands._checked_or_fresh_secret("aZ9-_.~") == "aZ9-_.~"
     for wrong in ("a/b", "ü", "a b", "٣"):
         with pytest.raises(BrimlineError, match="--path takes letters, digits and"):
-            gateway_commands._check_or_make_secret(wrong)
+            gateway_commands._checked_or_fresh_secret(wrong)
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,17 @@ def test_the_service_is_the_one_that_is_named_else_that_of_the_environment(
     assert (plan.upstream, plan.has_test_clock, plan.lifeline) == (service, False, None)
     assert {layer.number for layer in plan.layers} == {1, 2, 4, 5}
     assert len(plan.secret) == 24
+
+
+@pytest.mark.parametrize(
+    ("words", "source"), [(["--upstream", "nowhere"], "--upstream"), ([], serving.BASE_URL)]
+)
+def test_what_is_no_service_is_told_and_nothing_is_listened_on(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], source: str
+) -> None:
+    """By the name of what says it."""
+    monkeypatch.setenv(serving.BASE_URL, "nowhere")
+
+    done = CliRunner().invoke(program, ["gateway", *words])
+
+    assert str(done.exception) == f"{source} is 'nowhere', which is no URL of a service"

@@ -451,3 +451,14 @@ def test_of_a_prompt_80_characters_stand_for_its_turn(
 
     assert (first.number, first.prompt, first.requests) == (1, "x" * kept, 1)
     assert (second.number, second.prompt) == (2, "next")
+
+
+def test_turns_and_compositions_of_which_nothing_is_known_hold_nothing() -> None:
+    """A turn is part of the context until a compaction; two of them share nothing."""
+    turn, other = composition.Turn(1, "go"), composition.Turn(2, "on")
+    turn.parts["user"] += 5
+
+    assert (turn.requests, turn.in_context, turn.tokens_added) == (0, True, 5)
+    assert other.tokens_added == 0
+    assert Composition().occupancy_tokens is None
+    assert Ledger().close().parts.total() == 0

@@ -218,7 +218,7 @@ def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) ->
     """What a command that asks for these keys is seen to have brought back."""
     command = "; ".join(f"brimline store get {name}" for name in names_of_keys)
     call = {"command": command}
-    result = tool_results.read_result("Bash", call, {"stdout": shown, "stderr": "", **response})
+    result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": "", **response})
     assert result is not None
     found = looks.contents_recalled_by_call(home_dir, "Bash", call, result)
     return [(key, size, lines) for key, _, size, lines in found]

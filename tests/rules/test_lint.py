@@ -93,7 +93,9 @@ def test_each_fault_is_found(
     for name, text in files.items():
         tree.put(f"project/{name}", text)
 
-    assert (severity == "broken", kind) in {(each.is_broken, each.kind) for each in check(tree)}
+    assert (severity == "broken", kind) in {
+        (each.is_to_be_mended, each.kind) for each in check(tree)
+    }
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_marked_rules_without_room_are_told_each_at_its_line(tree: Tree) -> None
 
     (found,) = [each for each in check(tree) if each.kind == "marked"]
 
-    assert (found.line, found.is_broken) == (2, False)
+    assert (found.line, found.is_to_be_mended) == (2, False)
     assert found.text == "no room for it after a compaction: 4,500 characters for all"
 
 

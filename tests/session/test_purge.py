@@ -558,3 +558,34 @@ def test_a_text_with_fewer_characters_than_its_line_stays(session: Recorded) -> 
 
     assert [*found.characters_of] == [many]
     assert few not in found.characters_of
+
+
+@pytest.mark.parametrize("why", ["recent", "preserved"])
+def test_an_old_progress_row_stays_where_one_that_stays_hangs_on_it(
+    session: Recorded, why: str
+) -> None:
+    """A recent one, or one that a compaction named."""
+
+    def progress(parent: str | None) -> str:
+        last, session.parent = session.parent, parent
+        row = session.row("progress", data={"output": "x" * 400})
+        session.parent = last
+        return str(row["uuid"])
+
+    session.prompt()
+    session.call(output("a", 3_000))
+    asked = session.parent
+    loose, below = progress(asked), progress(asked)
+    if why == "preserved":
+        named = progress(below)
+        told = {"trigger": "auto", "preservedMessages": {"uuids": [named]}}
+        session.row("system", subtype="compact_boundary", compactMetadata=told)
+        session.talk()
+    else:
+        session.talk()
+        named = progress(below)
+
+    session.purge()
+
+    names = {row["uuid"] for row in session.rows}
+    assert (loose in names, below in names, named in names) == (False, True, True)

@@ -160,4 +160,4 @@ def _of_ledger(record: ledger.Ledger) -> Any:
 
 def _remembered(session: SessionBuilder) -> Any:
     rows = enumerate(read.rows_of_file(session.path))
-    return [entry.text for _, entry in deep.spoken_entries(rows)]
+    return [entry.text for _, entry in deep.entries_of_what_was_said(rows)]

@@ -60,7 +60,7 @@ def _inspected(path: str, _home_dir: str) -> Any:
 
 
 def _told(path: str, home_dir: str) -> Any:
-    found = story.tell_story(path, home_dir)
+    found = story.read_story(path, home_dir)
     return (
         found.turns,
         found.title,
@@ -77,7 +77,9 @@ def _carried(path: str, _home_dir: str) -> Any:
 
 
 def _remembered(path: str, _home_dir: str) -> Any:
-    return [entry.text for _, entry in deep.spoken_entries(enumerate(read.rows_of_file(path)))]
+    return [
+        entry.text for _, entry in deep.entries_of_what_was_said(enumerate(read.rows_of_file(path)))
+    ]
 
 
 def _spent(path: str, home_dir: str) -> Any:

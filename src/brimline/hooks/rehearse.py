@@ -152,7 +152,7 @@ class Rehearsal:
         if made.replacement is not None:
             tool, arguments = turn.event.tool, turn.event.tool_input
             results = [
-                tool_results.read_result(tool, arguments, response)
+                tool_results.parse_answer(tool, arguments, response)
                 for response in (fields["tool_response"], made.replacement)
             ]
             before, after = [len(result.text) if result else 0 for result in results]

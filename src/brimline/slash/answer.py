@@ -126,8 +126,8 @@ def _answer_recall(turn: Turn, arguments: str, _watch: Watch) -> str:
     from brimline.memory import hits
     from brimline.search import found_outputs
 
-    if hits.is_key(arguments):
-        return hits.entry_text(hits.entry_and_nearby(turn.home, arguments))
+    if hits.is_entry_key(arguments):
+        return hits.entry_text(hits.entry_with_neighbours(turn.home, arguments))
     from brimline.team import together
 
     place = turn.event.cwd or os.getcwd()
