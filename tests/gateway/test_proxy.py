@@ -928,3 +928,35 @@ def test_a_refusal_is_read_ahead_up_to_256_kilobytes(sizes: list[int], ahead: in
         return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_start_of_body())
 
     assert asyncio.run(read()) == ahead
+
+
+def test_work_for_a_client_ends_with_it_and_what_fails_is_told() -> None:
+    """What was begun has ended when the client is known to have left."""
+    steps: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            steps.append("ended")
+
+    async def fail() -> None:
+        raise ValueError("of ours")
+
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def stay() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def run() -> None:
+        await proxy._do_while_connected(work(), leave)
+        steps.append("left")
+        with pytest.raises(ValueError, match="of ours"):
+            await proxy._do_while_connected(fail(), stay)
+
+    asyncio.run(run())
+
+    assert steps == ["ended", "left"]

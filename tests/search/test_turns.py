@@ -405,3 +405,18 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
     assert len(store.search("otter", 3)) == 3
     assert len(store.search("otter", 99, Within("/p1"))) == 12
     assert store.search("") == []
+
+
+def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
+    """By whomever: another process may have added some."""
+    store.put([Entry("a", "The puppy barks.")])
+    scanned = []
+    for change in (None, None, "b", None):
+        if change:
+            Memory(store.folder).put([Entry(change, "A kitten sleeps.")])
+        store.search("a small dog")
+        scanned.append(store._scanned[1])
+
+    first, again, changed, last = scanned
+    assert first is not None
+    assert (again is first, changed is first, last is changed) == (True, False, True)
