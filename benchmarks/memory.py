@@ -54,9 +54,9 @@ def main() -> None:
         if given.entries:
             times(folder, given.entries)
         elif corpus:
-            for name, table in (("words alone", None), ("with vectors", vectors.load())):
+            for name, table in (("words alone", None), ("with vectors", vectors.load_table())):
                 if name == "words alone" or table:
-                    with mock.patch.object(vectors, "load", lambda table=table: table):
+                    with mock.patch.object(vectors, "load_table", lambda table=table: table):
                         recall(corpus, f"{folder}/{name}", name, misses=given.misses)
         else:
             sys.exit("BENCH_CORPUS names no folder with sessions, and --entries no number")
@@ -76,8 +76,8 @@ def recall(corpus: str, folder: str, name: str, *, misses: bool) -> None:
     """How much of the evidence is found."""
     store = memory.open(folder)
     for path in sorted(glob.glob(f"{glob.escape(corpus)}/*.jsonl")):
-        found = deep._session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
-        store.put([part for entry in found for part in deep.split_into_parts(entry)])
+        found = deep._new_session_entries(path, 0, float("inf"))[0]  # noqa: SLF001 - as it is taken in
+        store.put_entries([part for entry in found for part in deep.split_into_parts(entry)])
     shares: dict[str, list[list[float]]] = {}
     for asked in json.loads(_QUESTIONS.read_text(encoding="utf-8")):
         hits = [hit.id.partition("#")[0] for hit in store.search(asked["question"], limit=40)]
@@ -103,7 +103,9 @@ def times(folder: str, count: int) -> None:
     whole, bare = [], []
     for asked in questions[:_ROUNDS]:
         whole.append(_seconds(lambda asked=asked: store.search(asked)))
-        bare.append(_seconds(lambda asked=asked: store.use(lambda c: _bare(c, store, asked))))
+        bare.append(
+            _seconds(lambda asked=asked: store.run_on_database(lambda c: _bare(c, store, asked)))
+        )
     ratio = statistics.median(whole) / statistics.median(bare)
     print(f"{count:,} entries, query in a running process: {ratio:.2f} x bare FTS5 and scan")
     print(f"  {1000 * statistics.median(whole):.0f} ms, bare {1000 * statistics.median(bare):.0f}")
@@ -154,9 +156,9 @@ def _bare(connection: Any, store: Memory, asked: str) -> None:
 
     connection.execute(
         "SELECT rowid FROM turns WHERE turns MATCH ? ORDER BY rank LIMIT 10",
-        (turns.any_word_expression(asked),),
+        (turns.fts_expression_of_any_word(asked),),
     ).fetchall()
-    table = vectors.load()
+    table = vectors.load_table()
     if table:
         known = store._load_vectors(connection, table, EVERYWHERE)[0]  # noqa: SLF001
         known.cosines_of_all(table.encode([asked])[0])

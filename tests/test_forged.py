@@ -152,7 +152,7 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
 
     for given in (
         dumps.describe_dump(document, Excerpt(document), kinds.JSON, 900),
-        preview.preview_diff(change),
+        preview.preview_of_diff(change),
         preview.make_preview(judge.Case("Bash", {}, lines, len(lines)), "make"),
     ):
         assert is_free_of_forgery(given), given
@@ -160,7 +160,7 @@ def test_no_output_forges_a_line_of_its_preview() -> None:
 
 def test_a_rule_file_is_named_on_one_line() -> None:
     """Whatever a repository calls it."""
-    assert len(cascade.path_text(f"/p/.claude/rules/a{FORGED}.md", "/p").splitlines()) == 1
+    assert len(cascade.short_path(f"/p/.claude/rules/a{FORGED}.md", "/p").splitlines()) == 1
 
 
 @pytest.mark.parametrize("command", [["config", "list"], ["doctor"]])

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from brimline import clock
-from brimline.carry import ledger, links, traces
+from brimline.carry import ledger, links
 from brimline.carry.commands import FAILED
 from brimline.fast import paths
-from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
 
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
@@ -136,27 +135,6 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     ]
     assert (record.plan, record.pulls) == ("the plan", ["one", "two", "three"])
     assert (record.previous, record.adopted) == (FIRST, FIRST)
-
-
-def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
-    home_dir: str, project_dir: str
-) -> None:
-    """They are counted; a rehearsal counts the same and takes nothing."""
-    for number, name in enumerate((FIRST, SECOND), 1):
-        ledger.save(home_dir, left_open(name, tasks=1))
-        links.note_session_of_client(home_dir, str(number), name)
-    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
-    before = {name for name, _, _ in traces.sessions(home_dir)}
-
-    counted = [
-        traces.forget(home_dir, Asked((FIRST,)), dry_run=dry_run) for dry_run in (True, False)
-    ]
-
-    assert before == {FIRST, SECOND}
-    assert counted == [{"files": 1}, {"files": 1}]
-    assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
-    assert [links.last_session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
-    assert links.last_unfinished_session(home_dir, project_dir) is None
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ import sys
 from brimline.memory import hot
 for number in range(10):
     name = f"{sys.argv[2]}-{number}"
-    hot.add(sys.argv[1], name, "project", f"About {name}", f"Text of {name}.")
+    hot.add_topic(sys.argv[1], name, "project", f"About {name}", f"Text of {name}.")
 """
 
 
@@ -167,7 +167,7 @@ def test_many_at_once_lose_no_line(folder: Path) -> None:
     ]
     by_hand = [f"by hand {number}" for number in range(3)]
     for line in by_hand:
-        textfile.change(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
+        textfile.change_lines(str(folder / "MEMORY.md"), lambda lines: [*lines, line])  # noqa: B023
     assert [one.wait() for one in writers] == [0] * 8
     index = (folder / "MEMORY.md").read_text(encoding="utf-8")
 
@@ -179,7 +179,7 @@ def test_many_at_once_lose_no_line(folder: Path) -> None:
 def test_writers_that_are_killed_leave_every_topic_they_acknowledged(folder: Path) -> None:
     """In its file and in the index; what was begun is at most a topic that the index lacks."""
     code = ADDS.replace(
-        "    hot.add", "    print(name, flush=True) if number else None\n    hot.add"
+        "    hot.add_topic", "    print(name, flush=True) if number else None\n    hot.add_topic"
     )
     told: list[str] = []
     for number in range(12):
@@ -210,10 +210,10 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
     seen = path.read_bytes()
     path.write_bytes(seen + b"By hand.\n")
     with pytest.raises(StateError, match="changed meanwhile"):
-        hot.edit(str(folder), "one", text="mine", seen=seen)
+        hot.edit_topic(str(folder), "one", text="mine", seen=seen)
     assert path.read_bytes().endswith(b"By hand.\n")
 
-    index, read, calls = folder / "MEMORY.md", textfile.read_whole, list[str]()
+    index, read, calls = folder / "MEMORY.md", textfile.read_whole_file, list[str]()
 
     def interrupted(name: str) -> bytes:
         data = read(name)
@@ -222,7 +222,7 @@ def test_an_edit_that_nobody_saw_is_not_overwritten(
             index.write_bytes(data + b"- [By hand](one.md) by hand\n")
         return data
 
-    monkeypatch.setattr(textfile, "read_whole", interrupted)
+    monkeypatch.setattr(textfile, "read_whole_file", interrupted)
     add(brimline, "two")
     text = index.read_text(encoding="utf-8")
     assert "by hand" in text
@@ -239,25 +239,28 @@ def test_the_folder_is_the_one_the_client_uses(world: Path, folder: Path) -> Non
     worktree.mkdir()
     (worktree / ".git").write_text(f"gitdir: {project}/.git/worktrees/tree\n", encoding="utf-8")
     back = project / ".git" / "worktrees" / "tree" / "gitdir"
-    assert hot.folder(str(inner)) == str(folder)
+    assert hot.memory_folder(str(inner)) == str(folder)
     # Anybody can name a repository: it has to know of the worktree.
     for told in (None, f"{world}/other/.git\n"):
         back.write_text(told, encoding="utf-8") if told else None
-        assert hot.folder(f"{worktree}") == f"{paths.project_transcripts_dir(str(worktree))}/memory"
+        assert (
+            hot.memory_folder(f"{worktree}")
+            == f"{paths.project_transcripts_dir(str(worktree))}/memory"
+        )
     back.write_text(f"{worktree}/.git\n", encoding="utf-8")
-    assert hot.folder(str(worktree)) == str(folder)
+    assert hot.memory_folder(str(worktree)) == str(folder)
 
     part = project / "part"
     part.mkdir()
     (part / ".git").write_text("gitdir: ../.git/modules/part\n", encoding="utf-8")
-    assert hot.folder(str(part)) == f"{paths.project_transcripts_dir(str(part))}/memory"
+    assert hot.memory_folder(str(part)) == f"{paths.project_transcripts_dir(str(part))}/memory"
 
     (project / ".claude").mkdir()
     (project / ".claude" / "settings.json").write_text('{"autoMemoryDirectory": "/etc"}')
-    assert hot.folder(str(project)) == str(folder)
+    assert hot.memory_folder(str(project)) == str(folder)
     config.mkdir(parents=True, exist_ok=True)
     (config / "settings.json").write_text('{"autoMemoryDirectory": "~/notes"}', encoding="utf-8")
-    assert hot.folder(str(project)) == f"{world}/home/notes"
+    assert hot.memory_folder(str(project)) == f"{world}/home/notes"
 
 
 def test_a_damaged_search_file_is_told_and_no_empty_name_forgets(
@@ -352,15 +355,15 @@ def test_a_search_says_what_it_did_not_look_into(
     assert anew not in quiet
     assert "sessions read" not in quiet
     assert "from this machine alone" not in quiet
-    assert vectors.words_alone_text() not in quiet
+    assert vectors.no_vectors_text() not in quiet
 
     path = f"{paths.project_transcripts_dir(project_dir)}/abc.jsonl"
     SessionBuilder(path, session_id="abc", cwd=project_dir).prompt("hello")
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     told = " ".join(brimline("memory", "search", "narwhal").err.split())
 
     assert "0 of 1 sessions read; `brimline memory index` reads the rest (about 1 s)" in told
-    assert " ".join(vectors.words_alone_text().split()) in told
+    assert " ".join(vectors.no_vectors_text().split()) in told
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.cli import memory_commands
+from brimline.fast import paths
+from brimline.settings import config
 from brimline.state.forgotten import Asked
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .conftest import Run
 
 
 @pytest.mark.parametrize(
@@ -41,3 +45,23 @@ def test_a_session_that_ended_at_midnight_did_not_end_before_that_day(world: Pat
     assert memory_commands._choose_sessions(kept, None, None, "2026-01-31") == Asked(
         ("before",), before=moment
     )
+
+
+@pytest.mark.parametrize("has_server", [True, False])
+def test_what_is_forgotten_here_is_to_be_forgotten_on_the_teams_server(
+    has_server: bool, home_dir: str, brimline: Run
+) -> None:
+    """Where one is named."""
+    if has_server:
+        config.change_setting(
+            paths.user_config(home_dir),
+            "memory.url",
+            "qdrant+http://127.0.0.1:9/team",
+            project=False,
+        )
+
+    done = brimline("forget", "--before", "2026-01-31", "--yes")
+
+    told = "`brimline memory sync` deletes it on the team's server too"
+    assert (told in done.err) is has_server
+    assert done.code == 0

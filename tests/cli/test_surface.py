@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -244,6 +245,17 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
 
     assert done.returncode != 0
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("words", ["nothing-like-it", "session", "store get 12"])
+def test_where_nobody_reads_complaints_it_ends_as_a_shell_would_say(words: str) -> None:
+    """As any program does whose reader has gone; nothing that Python adds is in the way."""
+    read, write = os.pipe()
+    os.close(read)
+    done = process(*words.split(), stderr=write)
+    os.close(write)
+
+    assert (done.returncode, done.stdout) == (128 + signal.SIGPIPE, b"")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")

@@ -261,7 +261,7 @@ def test_the_organisations_files_load_where_we_say_they_do(
         "MARK-PROJECT-CLAUDE-MD",
     ]
     monkeypatch.setattr(clientsettings, "_MANAGED", str(settings.parent))
-    sources = cascade.gather(str(client.project)).sources
+    sources = cascade.gather_instruction_files(str(client.project)).sources
     ours = {source.path: source.client for source in sources}
     assert ours[str(settings)] == "start"
     assert ours[str(marks.paths["MARK-MANAGED-CLAUDE-MD"])] == "start"

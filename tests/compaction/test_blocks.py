@@ -647,3 +647,17 @@ def test_a_call_says_its_arguments_as_they_are() -> None:
 
     assert read.text == '{"command":"größer","n":[1,2]}'
     assert read.tokens == pytest.approx(30 / 3.2 + 25)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "position"),
+    [("", 0), ("x", 0), ("t", 1), ("tx", 1), ("xt", 2), ("txtxx", 3), ("xx", 0)],
+)
+def test_what_comes_behind_all_thinking_is_known_by_its_place(kinds: str, position: int) -> None:
+    """Also where there is no other block, or nothing before it."""
+    thought = {"type": "thinking", "thinking": "t", "signature": "s"}
+    content = [thought if kind == "t" else {"type": "text", "text": "x"} for kind in kinds]
+    found = blocks.read_blocks({"messages": [{"role": "assistant", "content": content}]})
+
+    assert found is not None
+    assert blocks.first_position_behind_thinking(found) == position

@@ -1237,3 +1237,22 @@ def test_the_figures_of_a_report_are_those_of_the_blocks() -> None:
     assert state.estimated_tokens == outcome.report.sent_tokens
     assert state.sent == [block.id for block in found]
     assert state.at == 0.0
+
+
+def test_near_the_brim_all_that_waits_goes_from_its_first_block_on() -> None:
+    """The break is where the first of them stands; nothing waits any longer."""
+    state = State()
+    talk, _ = cooled(state, 12)
+    compactor.note_lifetime_and_occupancy(state, {}, {"input_tokens": 9_000})
+    talk.idle(1)
+    found = blocks.read_blocks(talk.body())
+
+    outcome = compactor.compact(talk.body(), state, Settings(brim_tokens=10_000), now=0.0)
+
+    assert found
+    changed = [at for at, block in enumerate(found) if block.id in outcome.fresh]
+    files = [at for at, block in enumerate(found) if block.tool == "Read" and not block.is_thinking]
+    assert outcome.report.reason == "brim"
+    assert {at for at in files if found[at].kind == blocks.RESULT} <= set(changed)
+    assert outcome.marked == changed[0] == 1
+    assert state.waited == {}

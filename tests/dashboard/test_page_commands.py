@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
 import pytest
 from click.testing import CliRunner
 from tests.dashboard.conftest import PATIENCE_S
@@ -177,10 +178,20 @@ def test_a_port_that_cannot_be_is_refused(port: str) -> None:
 
 def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
     """With the key in a form, so that it is in no address."""
-    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
+    file = Path(page_commands._write_login_page("http://127.0.0.1:1/enter", "the-key"))
 
     assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
     assert file.stat().st_mode & 0o777 == 0o600
     text = file.read_text()
     assert '<form method="post" action="http://127.0.0.1:1/enter">' in text
     assert 'name="key" value="the-key"' in text
+
+
+def test_a_port_is_any_that_there_is_and_a_free_one_by_default() -> None:
+    """Of a report texts are left out by default."""
+    (port,) = [one for one in page_commands.dashboard.params if one.name == "port"]
+    (redact,) = [one for one in page_commands.report.params if one.name == "redact"]
+
+    assert isinstance(port.type, click.IntRange)
+    assert (port.type.min, port.type.max, port.default) == (0, 65_535, 0)
+    assert redact.default is True

@@ -124,13 +124,13 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
             home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
         )
         headers = {b"x-claude-code-session-id": NAME.encode()}
-        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        passing = known.prepare_request(raw_of(bulky()), headers, time.time())
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.tell_story(played.session.path, home_dir).moments
+    moments = story.read_story(played.session.path, home_dir).moments
 
     page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 
@@ -144,7 +144,7 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
 def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir: str) -> None:
     """An entry with what came before and after it, and its session; a topic with its text."""
     deep.index_sources(home_dir, project_dir, [])
-    hot.add(hot.folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
+    hot.add_topic(hot.memory_folder(os.getcwd()), "deploys", "project", "How", "By tag, from main.")
 
     page = html.unescape(served.get("/memory?q=weekly").text)
     number = re.findall(r'href="/memory/(m\d+)"', page)[0]
@@ -153,7 +153,9 @@ def test_memory_opens_hits_and_topics(served: Served, home_dir: str, project_dir
     assert "By tag, from main." in page
     assert "Now the weekly one." in served.get(f"/memory/{number}").text
     assert served.get("/memory/m999999").status == 404
-    hot.add(hot.folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`")
+    hot.add_topic(
+        hot.memory_folder(os.getcwd()), "colours", "project", "Which", "## The **teal** `button`"
+    )
     deep.index_sources(home_dir, project_dir, [])
     assert "· The teal button</summary>" in served.get("/memory?q=teal").text
 
@@ -390,7 +392,7 @@ def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[st
     """What is no number is none, a page is the first at least, and no text is endless."""
     scope = {"type": "http", "query_string": query.encode(), "headers": []}
 
-    assert web._read_filter(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
+    assert web._parse_filter_query(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
 
 
 @pytest.mark.parametrize(("length", "key"), [("10000", "k"), ("10001", ""), (None, ""), ("x", "k")])
@@ -403,9 +405,9 @@ def test_a_form_that_is_longer_than_ours_is_not_read(length: str | None, key: st
     async def receive() -> Any:
         return next(parts)
 
-    assert asyncio.run(web._submitted_key(Request(scope, receive))) == key
+    assert asyncio.run(web._key_in_login_request(Request(scope, receive))) == key
     asked = Request(scope | {"method": "GET"}, receive)
-    assert asyncio.run(web._submitted_key(asked)) == "other"
+    assert asyncio.run(web._key_in_login_request(asked)) == "other"
 
 
 def asked(query: str = "", stamp: str = "", **parameters: Any) -> Request:
@@ -434,7 +436,7 @@ def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
     """Whole up to a size, and whether it is pinned."""
     key = put(home_dir, b"y" * size, {"tool": "Bash", "source": "make"})
     name = key.removeprefix("sha256:")
-    page = web.Dashboard(home_dir).output
+    page = web.Dashboard(home_dir).output_page
 
     shown = text_of(page(asked(digest=name)))
 
@@ -459,12 +461,15 @@ def test_a_project_is_one_that_had_a_session_else_where_it_runs(
     pages = web.Dashboard(home_dir)
     pages.index.refresh()
 
-    found = [pages._chosen_project(asked(f"project={quote(str(f))}")) for f in (other, strange)]
+    found = [
+        pages._chosen_and_other_projects(asked(f"project={quote(str(f))}"))
+        for f in (other, strange)
+    ]
 
     assert [place["project"] for place in found] == [str(other), str(here)]
     assert found[0]["projects"] == found[1]["projects"] == [str(here), str(other)]
-    assert pages._session_if_present("s1/agent-7") == "s1"
-    assert pages._session_if_present("s9") == pages._session_if_present("") == ""
+    assert pages._session_id_if_present("s1/agent-7") == "s1"
+    assert pages._session_id_if_present("s9") == pages._session_id_if_present("") == ""
 
 
 @pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
@@ -473,7 +478,7 @@ def test_the_overall_page_is_of_the_days_that_were_chosen(
 ) -> None:
     """Of thirty where it is none of those that can be."""
     assert f'<option value="{days}" selected>' in text_of(
-        web.Dashboard(home_dir).overall(asked(query))
+        web.Dashboard(home_dir).overall_page(asked(query))
     )
 
 
@@ -487,7 +492,7 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     for number in range(5):
         wanted = asked(name=NAME, number=str(number))
         with contextlib.suppress(HTTPException):
-            shown[number] = text_of(pages.request(wanted))
+            shown[number] = text_of(pages.request_page(wanted))
 
     ways = [("the one before" in text, "the next one" in text) for text in shown.values()]
     assert list(shown) == [1, 2, 3]
@@ -500,17 +505,17 @@ def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
 ) -> None:
     """What else was asked for is kept; an empty list is sent once."""
     pages = web.Dashboard(home_dir)
-    first = text_of(pages.sessions(asked()))
+    first = text_of(pages.sessions_page(asked()))
     assert "Claude Code has no session on this machine yet" in first
-    assert pages.sessions(asked(stamp="empty")).status_code == 204
-    assert pages.sessions(asked("q=x", stamp="empty")).status_code == 200
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 204
+    assert pages.sessions_page(asked("q=x", stamp="empty")).status_code == 200
     placed(world).reply(5_000)
     pages.index.refresh()
 
-    beyond = pages.sessions(asked("page=7&model=&empty=1"))
+    beyond = pages.sessions_page(asked("page=7&model=&empty=1"))
 
     assert beyond.headers["location"] == "/?empty=1&page=1"
-    assert pages.sessions(asked(stamp="empty")).status_code == 200
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 200
 
 
 def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
@@ -520,20 +525,20 @@ def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
     session = placed(world)
     session.reply(5_000)
     pages = web.Dashboard(home_dir)
-    stamp = index.session_stamp(home_dir, session.path)
+    stamp = index.change_stamp_of_session(home_dir, session.path)
 
-    shown = text_of(pages.session(asked(name=NAME)))
+    shown = text_of(pages.session_page(asked(name=NAME)))
     assert f"<title>Session {NAME[:8]} ·" in shown
     assert f'data-address="/session/{NAME}/request/"' in shown
     assert "claude-sonnet-4-6: 1 request<" in shown
     assert re.search(r"last active</dt><dd>[-\d]{10} \d\d:\d\d<", shown)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 204
     session.reply(6_000)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 200
     with pytest.raises(SessionError):
-        pages.session(asked(name="99999999"))
+        pages.session_page(asked(name="99999999"))
     with pytest.raises(SessionError, match="is in elsewhere"):
-        pages.session(asked("in=elsewhere", name=NAME))
+        pages.session_page(asked("in=elsewhere", name=NAME))
 
 
 async def _inside(_scope: Any, _receive: Any, send: Any) -> None:
@@ -619,7 +624,7 @@ def test_a_page_that_is_asked_for_has_the_index_looked_at(world: Path, home_dir:
     """Also where nothing is sent because nothing is there; what fails is a page, too."""
     pages = web.Dashboard(home_dir)
     was = pages.wanted.is_set()
-    pages.sessions(asked(stamp="empty"))
+    pages.sessions_page(asked(stamp="empty"))
     looked = pages.wanted.is_set()
     pages.wanted.clear()
     missing = pages._error_page(asked(), SessionError("no such session"))
@@ -654,13 +659,13 @@ def test_a_page_of_the_list_has_fifty_sessions(
     dashboard = web.Dashboard(home_dir)
     dashboard.index.refresh()
 
-    first = text_of(dashboard.sessions(asked("page=1")))
+    first = text_of(dashboard.sessions_page(asked("page=1")))
     assert first.count('<a href="/session/') == 50
     assert ("more →" in first, f"page 1 of {pages}" in first) == (pages > 1, pages > 1)
-    beyond = dashboard.sessions(asked("page=3&q="))
+    beyond = dashboard.sessions_page(asked("page=3&q="))
     assert beyond.headers["location"] == f"/?page={pages}"
     if pages > 1:
-        last = text_of(dashboard.sessions(asked("page=2")))
+        last = text_of(dashboard.sessions_page(asked("page=2")))
         assert last.count('<a href="/session/') == 1
         assert ("← newer" in last, "more →" in last) == (True, False)
 
@@ -671,7 +676,7 @@ def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown:
     for number in range(count):
         put(home_dir, f"output {number}".encode(), {}, is_synced=False)
 
-    page = text_of(web.Dashboard(home_dir).stored(asked()))
+    page = text_of(web.Dashboard(home_dir).stored_outputs_page(asked()))
 
     assert page.count('<a href="/stored/') == shown
     assert f"{count} outputs" in page
@@ -683,17 +688,17 @@ def test_memory_shows_twenty_hits_of_whatever_project(
 ) -> None:
     """The first of them open; a question is at most 200 characters long."""
     entries = [Entry(f"{at}", f"The otter swims {at}", project="/p") for at in range(count)]
-    hits.open_memory(home_dir).put(entries)
+    hits.open_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
-    page = text_of(pages.memory(asked("q=+otter+")))
+    page = text_of(pages.memory_page(asked("q=+otter+")))
 
     assert page.count("<pre tabindex") == shown
     assert page.count("<details open>") == 1
     assert "Found for “otter”" in page
-    assert "Found for" not in text_of(pages.memory(asked("q=++")))
-    assert "No matches." in text_of(pages.memory(asked(f"q={'x' * 201}")))
-    assert f'value="{"x" * 200}"' in text_of(pages.memory(asked(f"q={'x' * 201}")))
+    assert "Found for" not in text_of(pages.memory_page(asked("q=++")))
+    assert "No matches." in text_of(pages.memory_page(asked(f"q={'x' * 201}")))
+    assert f'value="{"x" * 200}"' in text_of(pages.memory_page(asked(f"q={'x' * 201}")))
 
 
 def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
@@ -704,7 +709,7 @@ def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
     os.utime(path, ns=(before.used_ns - 10**12,) * 2)
     (early,) = contents.blobs(home_dir)
 
-    web.Dashboard(home_dir).output(asked(digest=key))
+    web.Dashboard(home_dir).output_page(asked(digest=key))
 
     assert contents.blobs(home_dir) == [early]
     assert early.used_ns < before.used_ns
@@ -721,7 +726,7 @@ def test_the_last_two_sessions_that_were_looked_at_are_not_read_again(
 
     def told(number: int) -> story.Story:
         path = builders[number].path
-        return pages._cached_story(path, index.session_stamp(home_dir, path))
+        return pages._cached_story(path, index.change_stamp_of_session(home_dir, path))
 
     first, second = told(0), told(1)
     assert (told(0) is first, told(1) is second) == (True, True)
@@ -738,7 +743,7 @@ def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, hom
         session.reply(5_000 + number)
 
     with pytest.raises(HTTPException) as told:
-        web.Dashboard(home_dir).request(asked(name=NAME, number="1002"))
+        web.Dashboard(home_dir).request_page(asked(name=NAME, number="1002"))
 
     assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
 
@@ -760,11 +765,14 @@ def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
     pages = web.Dashboard(home_dir)
     placed(world).reply(5_000)
 
-    list_page, one = text_of(pages.sessions(asked())), text_of(pages.session(asked(name=NAME)))
+    list_page, one = (
+        text_of(pages.sessions_page(asked())),
+        text_of(pages.session_page(asked(name=NAME))),
+    )
 
     marked = re.compile(r'<a href="([^"]+)" aria-current="page"')
     assert marked.findall(list_page) == ["/"]
     assert marked.findall(one) == []
     assert "data-busy" not in list_page
     pages.index.busy = (1, 4)
-    assert "data-busy" in text_of(pages.sessions(asked()))
+    assert "data-busy" in text_of(pages.sessions_page(asked()))

@@ -382,7 +382,7 @@ def test_the_unmeasured_is_not_warned_of(content: bytes | None, preset: str, tal
         assert talk.send(payload) == Answer()
 
 
-@pytest.mark.parametrize("preset", ["default", "ccm"])
+@pytest.mark.parametrize("preset", ["default", "ccm-70-80-90"])
 def test_a_session_whose_fill_is_unknown_again_is_not_warned(preset: str, talk: Talk) -> None:
     """Though a tier has spoken before; the client has compacted, and no hook has heard of it."""
     talk.use(guard__preset=preset)

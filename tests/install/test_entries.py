@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # What is written where no launcher can be.
 CODE = ["-I", "-S", "-c", bootstrap_code("/old/root", "/d")]
+# Of a disk from which nothing can be started.
+NO_START = getattr(os, "ST_NOEXEC", 0)
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 
 
@@ -97,3 +100,24 @@ def test_a_launcher_is_used_where_its_first_line_can_be(
     (tmp_path / "not yet" / "bin").mkdir(parents=True)
     (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
     assert entries.launcher_path_if_usable(interpreter, home) is None
+
+
+@pytest.mark.skipif(not NO_START, reason="the system does not tell")
+@pytest.mark.parametrize(("flag", "is_used"), [(0, True), (NO_START, False), (~NO_START, True)])
+def test_a_launcher_is_not_put_where_nothing_can_be_started(
+    flag: int, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the disk that its folder will be on, which is asked above it while it is not there."""
+    asked: list[str] = []
+
+    def statvfs(folder: str) -> SimpleNamespace:
+        asked.append(folder)
+        return SimpleNamespace(f_flag=flag)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    home = str(tmp_path / "not there" / "brimline")
+
+    path = entries.launcher_path_if_usable("/usr/bin/python3", home)
+
+    assert path == (f"{home}/bin/hook" if is_used else None)
+    assert asked == [str(tmp_path)]

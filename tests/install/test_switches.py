@@ -217,6 +217,9 @@ def test_a_scout_that_refuses_still_does_when_it_is_switched_on_again(home: Home
     for word in ("on", "off", "on"):
         home.run("scout", word)
         modes.append(config.load(home.data, home.project).values["scout.mode"])
+        stored = policy.load_compiled(home.data, home.project)
+        assert stored is not None
+        assert stored.values["scout.mode"] == modes[-1], "hooks know it at once"
 
     assert modes == ["block", "off", "advise"]
 

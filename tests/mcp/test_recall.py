@@ -467,3 +467,13 @@ def test_an_argument_that_is_none_is_named_by_forty_characters(home_dir: str) ->
             lines_of(home_dir, **{name: 1})
         told = f"recall takes key, query, lines, everywhere, not {'n' * 40!r}"
         assert str(raised.value) == told
+
+
+def test_a_store_of_a_newer_version_is_not_read(home_dir: str) -> None:
+    """Neither by a key nor by a query."""
+    key = keep(home_dir, b"needle")
+    Path(home_dir, "store", "format").write_text("99")
+
+    for arguments in ({"key": key}, {"query": "needle"}):
+        with pytest.raises(StoreError, match="was written by a newer brimline: upgrade this"):
+            ask(home_dir, **arguments)

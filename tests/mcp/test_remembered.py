@@ -119,7 +119,7 @@ def test_without_vectors_it_is_said_how_was_searched(
 ) -> None:
     """Other projects only on request; before anything was taken in nothing is made."""
     assert remembered.found_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [
@@ -159,7 +159,7 @@ def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> 
 
     told = remembered.save_topic(project_dir, parts)
 
-    (topic,) = hot.topics(hot.folder(project_dir))
+    (topic,) = hot.read_topics(hot.memory_folder(project_dir))
     assert told == (f"Kept in {topic.path}. Its line in the index is before you in every session.")
     assert "On Fridays." in topic.text
     assert "model" in Path(topic.path).read_text().split("On Fridays.")[0]

@@ -505,7 +505,7 @@ def test_a_row_without_a_time_has_none() -> None:
         ),
     ]
 
-    spoken = list(deep.spoken_entries(rows))
+    spoken = list(deep.entries_of_what_was_said(rows))
 
     assert [(at, entry.at, entry.source) for at, entry in spoken] == [
         (7, 0.0, "user"),
@@ -521,7 +521,7 @@ def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
 
     deep.index_sources(home_dir, project_dir)
 
-    rows = hits.open_memory(home_dir).use(
+    rows = hits.open_memory(home_dir).run_on_database(
         lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
     )
     assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
@@ -552,14 +552,14 @@ def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
     memory = hits.open_memory(home_dir)
 
     def lacking(until: float) -> int:
-        memory.use(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
+        memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
         deep.index_sources(home_dir, project_dir, until=until)
         asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
-        found: int = memory.use(lambda base: base.execute(asked).fetchone()[0])
+        found: int = memory.run_on_database(lambda base: base.execute(asked).fetchone()[0])
         return found
 
     assert lacking(0.0) == 6
-    assert lacking(float("inf")) == (0 if vectors.load() else 6)
+    assert lacking(float("inf")) == (0 if vectors.load_table() else 6)
 
 
 @pytest.mark.parametrize(("second", "texts"), [(750, 1), (751, 2)])
@@ -575,7 +575,7 @@ def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text, before FROM entries WHERE source = 'step'"
-    rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
     assert len(rows) == texts
     assert {before for _, before in rows} == {QUESTION}
 
@@ -585,16 +585,18 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
 ) -> None:
     """By itself: nothing else is read; the project is that of the sessions beside it."""
     talked(project_dir)
-    here = Path(hot.folder(project_dir))
+    here = Path(hot.memory_folder(project_dir))
     other = Path(paths.client_config_dir(), "projects", "-home-dev-other", "memory")
     for folder in (here, other):
-        hot.add(str(folder), "deploys", "project", "How we deploy", f"From {folder.parent.name}.")
-    deep.index_topic(home_dir, project_dir, str(here / "deploys.md"))
-    deep.index_topic(home_dir, project_dir, str(other / "deploys.md"))
+        hot.add_topic(
+            str(folder), "deploys", "project", "How we deploy", f"From {folder.parent.name}."
+        )
+    deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
+    deep.reindex_topic(home_dir, project_dir, str(other / "deploys.md"))
     asked = "SELECT ref, project, text, source FROM entries ORDER BY id"
 
     def rows() -> list[Any]:
-        found: list[Any] = hits.open_memory(home_dir).use(
+        found: list[Any] = hits.open_memory(home_dir).run_on_database(
             lambda base: base.execute(asked).fetchall()
         )
         return found
@@ -614,10 +616,10 @@ def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
         ),
     ]
     (here / "deploys.md").unlink()
-    deep.index_topic(home_dir, project_dir, str(here / "deploys.md"))
+    deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
     assert [row[0] for row in rows()] == [str(other / "deploys.md")]
     assert "deploys.md" not in str(
-        hits.open_memory(home_dir).use(
+        hits.open_memory(home_dir).run_on_database(
             lambda base: base.execute(
                 "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
             ).fetchall()
@@ -635,13 +637,13 @@ def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> Non
     deep.index_sources(home_dir, project_dir)
 
     asked = "SELECT text FROM entries ORDER BY id"
-    rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
     assert rows == [("Wish 1",), ("Wish 2",), ("Wish 3",)]
 
 
 def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     """A checkpoint the same; what cannot be read is as if it were not there."""
-    folder = Path(hot.folder(project_dir))
+    folder = Path(hot.memory_folder(project_dir))
     folder.mkdir(parents=True)
     head = "---\nname: a\ndescription: b\ntype: user\n---\n\n"
     blanks = " " * ((1 << 20) - len(head) - 3)
@@ -652,7 +654,7 @@ def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
     (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
     assert deep._topic_entry(source, project_dir).text.endswith(" yz")
     assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
-    assert deep._size_bytes(source) == (1 << 20) + 1
+    assert deep._bytes_of_source(source) == (1 << 20) + 1
 
 
 def test_a_file_that_was_rewritten_is_read_from_its_beginning(
@@ -666,12 +668,12 @@ def test_a_file_that_was_rewritten_is_read_from_its_beginning(
     place = whole.index(b"\n") + 1
 
     def texts(start: int) -> list[str]:
-        return [one.text for one in deep._session_entries(session.path, start, float("inf"))[0]]
+        return [one.text for one in deep._new_session_entries(session.path, start, float("inf"))[0]]
 
     assert texts(0) == ["First wish", "Second wish"]
     assert texts(place) == ["Second wish"]
     assert texts(place - 1) == texts(place + 1) == ["First wish", "Second wish"]
-    entries, offset, is_whole = deep._session_entries(session.path, 0, float("inf"))
+    entries, offset, is_whole = deep._new_session_entries(session.path, 0, float("inf"))
     assert (offset, is_whole) == (place, True)
     assert {(one.group, one.project) for one in entries} == {
         (SESSION, os.path.realpath(project_dir))
@@ -689,7 +691,7 @@ def test_what_a_file_begins_with_behind_a_boundary_is_its_own_unless_another_has
     before, boundary, *_, after = [(at, json.loads(line)) for at, line in enumerate(lines)]
     rows = [boundary, before, after]
 
-    own = [entry.text for _, entry in deep.spoken_entries(rows)]
-    fork = [entry.text for _, entry in deep.spoken_entries(rows, goes_on=True)]
+    own = [entry.text for _, entry in deep.entries_of_what_was_said(rows)]
+    fork = [entry.text for _, entry in deep.entries_of_what_was_said(rows, goes_on=True)]
 
     assert (own, fork) == (["Before it", "After it"], ["After it"])

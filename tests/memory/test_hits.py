@@ -86,7 +86,7 @@ def test_a_hit_says_who_said_it_where_and_when(home_dir: str) -> None:
 )
 def test_a_key_is_an_m_and_a_number(text: str, is_key: bool) -> None:
     """Of at most fifteen digits."""
-    assert hits.is_key(text) is is_key
+    assert hits.is_entry_key(text) is is_key
 
 
 def test_an_entry_is_shown_among_its_neighbours_with_an_arrow() -> None:
@@ -113,20 +113,20 @@ def test_how_much_was_read_is_a_sentence() -> None:
 def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
     """Without a score: nobody searched."""
     memory = hits.open_memory(home_dir)
-    memory.put([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
+    memory.put_entries([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
-    document = hits.entry_and_nearby(home_dir, "m3")
+    document = hits.entry_with_neighbours(home_dir, "m3")
 
     assert [entry["key"] for entry in document["entries"]] == ["m2", "m3", "m4"]
     assert {entry["score"] for entry in document["entries"]} == {0.0}
-    assert hits.is_key("m3") is True
-    assert hits.is_key("m") is False
+    assert hits.is_entry_key("m3") is True
+    assert hits.is_entry_key("m") is False
 
 
 def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
     """The first forty characters."""
     with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
-        hits.entry_and_nearby(home_dir, "x" * 50)
+        hits.entry_with_neighbours(home_dir, "x" * 50)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,9 @@ def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir:
     for name, stamp in (("a", "cut@5"), ("b", "7:8@5")):
         (folder / f"{name}.jsonl").write_text("{}")
         noted = (f"file:{folder}/{name}.jsonl", stamp)
-        memory.use(operator.methodcaller("execute", "INSERT INTO facts VALUES (?, ?)", noted))
+        memory.run_on_database(
+            operator.methodcaller("execute", "INSERT INTO facts VALUES (?, ?)", noted)
+        )
 
     found = hits.reading_progress_if_unfinished(home_dir)
     (folder / "a.jsonl").unlink()
@@ -169,9 +171,9 @@ def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir:
 def test_a_damaged_memory_of_sessions_is_begun_anew_without_a_word(home_dir: str) -> None:
     """All of it is read from the sessions again."""
     memory = hits.open_memory(home_dir)
-    memory.put([Entry("1", "otter")])
+    memory.put_entries([Entry("1", "otter")])
     (file,) = Path(home_dir, "search").glob("*.sqlite3")
     file.write_bytes(b"no database" * 999)
 
     assert memory.search("otter") == []
-    assert memory.put([Entry("1", "otter")]) == 1
+    assert memory.put_entries([Entry("1", "otter")]) == 1

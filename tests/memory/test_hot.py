@@ -33,7 +33,7 @@ def put(place: Path, file: str, text: str) -> Path:
 
 def add(place: Path, name: str, text: str = "") -> hot.Topic:
     """Write a topic."""
-    return hot.add(str(place), name, "user", f"About {name}", text or f"Text of {name}.")
+    return hot.add_topic(str(place), name, "user", f"About {name}", text or f"Text of {name}.")
 
 
 def contents(place: Path) -> dict[str, bytes]:
@@ -48,7 +48,7 @@ def test_what_is_too_large_to_be_read_is_not_written(place: Path, file: str) -> 
     put(place, file, TOPIC.format("old") + "- a line\n" * (OVER // 9))
     before = contents(place)
     with pytest.raises(StateError, match="is larger than"):
-        hot.edit(str(place), "old", text="changed")
+        hot.edit_topic(str(place), "old", text="changed")
     with pytest.raises(StateError, match="is larger than"):
         add(place, "new", "x" * (OVER if file == "old.md" else 1))
 
@@ -88,7 +88,7 @@ def test_an_index_of_any_lines_is_kept_within_the_limits(place: Path, lines: lis
     # A topic that is changed comes back from the archive.
     put(place, "MEMORY.md", "")
     put(place, "archive.md", TOPIC.format("archive") + "- [new](new.md) — x\n")
-    hot.edit(str(place), "new", description="y")
+    hot.edit_topic(str(place), "new", description="y")
     assert hot.lint(str(place)) == []
 
 
@@ -101,7 +101,7 @@ def test_nothing_is_read_or_written_through_a_link(
     secret = put(outside, "secret.md", TOPIC.format("secret"))
     (place / "topic.md").symlink_to(secret)
     with pytest.raises(StateError, match="is a link"):
-        hot.edit(str(place), "topic.md", text="changed")
+        hot.edit_topic(str(place), "topic.md", text="changed")
     assert "is a link" in hot.lint(str(place))[0].text
     found = {one.path for one in deep.find_sources(paths.home(), project_dir)}
     assert str(place / "topic.md") not in found
@@ -131,7 +131,7 @@ def test_one_bad_file_stops_nothing_else(place: Path) -> None:
     (place / "dir.md").mkdir()
     os.mkfifo(place / "pipe.md")
     add(place, "good")
-    hot.edit(str(place), "good", text="Better.")
+    hot.edit_topic(str(place), "good", text="Better.")
     told = {Path(one.path).name: (one.line, one.text) for one in reversed(hot.lint(str(place)))}
 
     assert told["dir.md"] == (1, "it is not a file")
@@ -139,9 +139,9 @@ def test_one_bad_file_stops_nothing_else(place: Path) -> None:
     assert told["deep.md"][1].startswith("its front matter is no YAML")
     assert told["when.md"][1].startswith("its front matter is no YAML")
     with pytest.raises(StateError, match="is a folder"):
-        hot.remove(str(place), "dir.md")
-    hot.remove(str(place), "good")
-    assert len(hot.topics(str(place))) == 4
+        hot.remove_topic(str(place), "dir.md")
+    hot.remove_topic(str(place), "good")
+    assert len(hot.read_topics(str(place))) == 4
 
 
 def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
@@ -153,8 +153,8 @@ def test_any_name_has_a_file_and_a_line_of_its_own(place: Path) -> None:
     assert not {"MEMORY.md", "archive.md", "memory.md"} & {one.file for one in made}
     assert hot.lint(str(place)) == []
     for one in made:
-        hot.edit(str(place), one.name, text=f"Changed {one.name}")
-        hot.remove(str(place), one.name)
+        hot.edit_topic(str(place), one.name, text=f"Changed {one.name}")
+        hot.remove_topic(str(place), one.name)
     assert contents(place) == {"MEMORY.md": b""}
 
 
@@ -163,9 +163,9 @@ def test_of_two_topics_of_one_name_the_file_is_asked_for(place: Path) -> None:
     for file in ("a.md", "b.md"):
         put(place, file, TOPIC.format("same"))
     with pytest.raises(StateError, match=r"2 topics are called 'same': give one of a\.md, b\.md"):
-        hot.remove(str(place), "same")
-    hot.remove(str(place), "b.md")
-    assert [one.file for one in hot.topics(str(place))] == ["a.md"]
+        hot.remove_topic(str(place), "same")
+    hot.remove_topic(str(place), "b.md")
+    assert [one.file for one in hot.read_topics(str(place))] == ["a.md"]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_nothing_is_removed_where_an_index_cannot_be_changed(place: Path, index:
     before = contents(place)
 
     with pytest.raises(StateError, match=f"{index} is not a file"):
-        hot.remove(str(place), "old")
+        hot.remove_topic(str(place), "old")
 
     assert contents(place) == before
 
@@ -228,10 +228,10 @@ def test_an_edit_keeps_mode_and_line_ends_and_refuses_to_empty(place: Path) -> N
     before = contents(place)
     for kind, about, text in ((None, None, "\n"), (None, "", "x"), ("", "x", "x")):
         with pytest.raises(StateError):
-            hot.edit(str(place), "old", kind=kind, description=about, text=text)
+            hot.edit_topic(str(place), "old", kind=kind, description=about, text=text)
     assert contents(place) == before
 
-    hot.edit(str(place), "old", text="One.\nTwo.", description="y")
+    hot.edit_topic(str(place), "old", text="One.\nTwo.", description="y")
     add(place, "new")
     for one in (path, index):
         raw = one.read_bytes()
@@ -291,7 +291,7 @@ def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
     before = contents(place)
 
     with pytest.raises(StateError, match=re.escape(problem)):
-        hot.add(str(place), name, kind, description, text)
+        hot.add_topic(str(place), name, kind, description, text)
 
     assert contents(place) == before
 
@@ -299,9 +299,9 @@ def test_a_topic_that_cannot_be_one_is_refused_and_nothing_is_written(
 def test_two_topics_may_say_the_same_short_word(place: Path) -> None:
     """Up to nineteen characters; where it is from is kept."""
     add(place, "one", "x" * 19)
-    hot.add(str(place), "two", "user", "About two", "x" * 19, source="a session")
+    hot.add_topic(str(place), "two", "user", "About two", "x" * 19, source="a session")
 
-    assert [topic.text for topic in hot.topics(str(place))] == ["x" * 19] * 2
+    assert [topic.text for topic in hot.read_topics(str(place))] == ["x" * 19] * 2
     assert hot.find_topic(str(place), "two").front["source"] == "a session"
     assert hot.lint(str(place))[-1].text == "it has the same text as one.md"
 
@@ -315,9 +315,9 @@ def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
     )
     put(place, "MEMORY.md", "- [a](a.md) — d\n")
 
-    first = hot.edit(str(place), "a", kind="project")
+    first = hot.edit_topic(str(place), "a", kind="project")
     seen = path.read_bytes()
-    second = hot.edit(str(place), "a", description="e", text="Other.", seen=seen)
+    second = hot.edit_topic(str(place), "a", description="e", text="Other.", seen=seen)
 
     assert (first.type, first.description, first.text) == ("project", "d", "Text.")
     assert (second.type, second.description, second.text) == ("project", "e", "Other.")
@@ -326,9 +326,9 @@ def test_an_edit_changes_what_is_given_and_leaves_the_rest(place: Path) -> None:
     assert "type" not in front
     assert (place / "MEMORY.md").read_text().startswith("- [a](a.md) — e")
     with pytest.raises(StateError, match="was changed meanwhile: nothing was written"):
-        hot.edit(str(place), "a", text="Third.", seen=seen)
+        hot.edit_topic(str(place), "a", text="Third.", seen=seen)
     with pytest.raises(StateError, match="there is no type 'odd'"):
-        hot.edit(str(place), "a", kind="odd")
+        hot.edit_topic(str(place), "a", kind="odd")
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_topic_has_one_line_in_its_place_or_before_all_other_entries() -> None
         lines[2],
     ]
     assert hotindex.lines_with_topic(["# Topics"], "b.md", "b", "x")[1:] == ["- [b](b.md) — x"]
-    assert hotindex.without(lines, "a.md") == ["# Topics", "", "1. other"]
+    assert hotindex.lines_without_topic(lines, "a.md") == ["# Topics", "", "1. other"]
 
 
 @pytest.mark.parametrize(("length", "is_cut"), [(60, False), (61, True)])

@@ -46,7 +46,7 @@ def ids(store: Any, query: str, limit: int = 10) -> list[str]:
 def world_of_words(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """With the table that comes with the package, and as where numpy is missing."""
     if request.param == "words alone":
-        monkeypatch.setattr(vectors, "load", lambda: None)
+        monkeypatch.setattr(vectors, "load_table", lambda: None)
     return str(request.param)
 
 
@@ -93,10 +93,10 @@ def test_meaning_finds_what_shares_no_word(world: Path, monkeypatch: pytest.Monk
         "naive": (0, 0, 100),
     }
     table(world, words)
-    known = vectors.read_table(world)
+    known = vectors.read_table_in_folder(world)
     assert known is not None
     assert known.piece_numbers("Automobile, unknown naïve") == [2, 3, 6]
-    monkeypatch.setattr(vectors, "load", lambda: known)
+    monkeypatch.setattr(vectors, "load_table", lambda: known)
     store = memory.open(str(world / "m"))
     store.add(said([("one", "my automobile"), ("two", "an oak")]) + said([("no", "zzz")], "other"))
 
@@ -110,15 +110,15 @@ def test_entries_from_before_there_was_a_table_get_their_vectors_later(
     """And another table makes all of them anew."""
     store = memory.open(str(world / "m"))
     with monkeypatch.context() as without:
-        without.setattr(vectors, "load", lambda: None)
+        without.setattr(vectors, "load_table", lambda: None)
         store.add(said([("one", "auto"), ("two", "oak")]))
     for shift in (0, 1):
         rows = {"auto": (100, shift, 0), "car": (99, shift, 1), "oak": (0, 9, 99 - shift)}
         turned = {word: row[shift:] + row[:shift] for word, row in rows.items()}
         (world / f"t{shift}").mkdir()
         table(world / f"t{shift}", turned)
-        known = vectors.read_table(world / f"t{shift}")
-        monkeypatch.setattr(vectors, "load", lambda known=known: known)
+        known = vectors.read_table_in_folder(world / f"t{shift}")
+        monkeypatch.setattr(vectors, "load_table", lambda known=known: known)
         store.add(said([("three", "tree"), ("four", "zzz")], f"group {shift}"))
         assert ids(store, "car")[0] == "one"
 
@@ -232,10 +232,10 @@ def test_an_earlier_version_and_this_one_share_the_file(world: Path) -> None:
     earlier.close()
 
     document = Document("output", "ref", "/p", "s", 1.0, "make", "a needle", "")
-    documents.use_database(
-        str(world / "m"), lambda found: documents.add_document(found, [document])
+    documents.run_on_database(
+        str(world / "m"), lambda found: documents.add_documents(found, [document])
     )
-    found = documents.use_database(
+    found = documents.run_on_database(
         str(world / "m"), lambda base: documents.find_document_ids(base, "needle", "output")
     )
     assert found

@@ -19,11 +19,11 @@ def test_how_much_there_is(home_dir: str, tmp_path: Path, monkeypatch: pytest.Mo
     folder = str(tmp_path / "memory")
     empty = {"folder": folder, "topics": 0, "index_bytes": 0, "entries": {}, "sessions": 0}
     assert overview.status_document(home_dir, folder) == empty | {
-        "vectors": vectors.load() is not None
+        "vectors": vectors.load_table() is not None
     }
     memory = hits.open_memory(home_dir)
-    memory.put([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    memory.put_entries([Entry("1", "a", "s", 5.0, "user"), Entry("2", "b", "/f.md", 1.0, "topic")])
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     there = overview.status_document(home_dir, folder)
 

@@ -28,11 +28,11 @@ def path(world: Path) -> Path:
 @pytest.mark.parametrize("size", [0, 1, LARGEST])
 def test_a_file_is_read_whole(path: Path, size: int) -> None:
     """Up to a megabyte; of one that is not there nothing."""
-    assert textfile.read_whole(str(path)) == b""
+    assert textfile.read_whole_file(str(path)) == b""
     path.write_bytes(b"x" * size)
 
-    assert len(textfile.read_whole(str(path))) == size
-    assert textfile.read_beginning(str(path), 1) == b"x" * min(size, 1)
+    assert len(textfile.read_whole_file(str(path))) == size
+    assert textfile.read_beginning_of_file(str(path), 1) == b"x" * min(size, 1)
 
 
 def test_a_larger_file_is_refused_and_so_is_a_larger_change(path: Path) -> None:
@@ -40,13 +40,13 @@ def test_a_larger_file_is_refused_and_so_is_a_larger_change(path: Path) -> None:
     told = re.escape(f"{path} is larger than 1,048,576 bytes: nothing was changed")
     path.write_bytes(b"x" * (LARGEST + 1))
     with pytest.raises(StateError, match=told):
-        textfile.read_whole(str(path))
+        textfile.read_whole_file(str(path))
     path.write_bytes(b"x\n")
     with pytest.raises(StateError, match=told):
-        textfile.change(str(path), lambda _: ["x" * LARGEST])
+        textfile.change_lines(str(path), lambda _: ["x" * LARGEST])
     assert path.read_bytes() == b"x\n"
 
-    textfile.change(str(path), lambda _: ["x" * (LARGEST - 1)])
+    textfile.change_lines(str(path), lambda _: ["x" * (LARGEST - 1)])
 
     assert path.stat().st_size == LARGEST
 
@@ -55,15 +55,15 @@ def test_what_cannot_be_read_is_told_in_a_sentence(path: Path) -> None:
     """A link, a folder, a place below a file."""
     path.symlink_to("x")
     with pytest.raises(StateError, match="is a link: nothing is read or written through it"):
-        textfile.read_whole(str(path))
+        textfile.read_whole_file(str(path))
     path.unlink()
     path.mkdir()
     with pytest.raises(StateError, match=f"{re.escape(str(path))} is not a file"):
-        textfile.read_whole(str(path))
+        textfile.read_whole_file(str(path))
     path.rmdir()
     path.write_bytes(b"")
     with pytest.raises(StateError, match=r"/MEMORY\.md/x cannot be read: Not a directory"):
-        textfile.read_whole(f"{path}/x")
+        textfile.read_whole_file(f"{path}/x")
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_change_keeps_line_ends_and_mode(path: Path, before: bytes, after: byt
         path.write_bytes(before)
         path.chmod(0o640)
 
-    textfile.change(str(path), lambda _: ["a", "new"])
+    textfile.change_lines(str(path), lambda _: ["a", "new"])
 
     assert path.read_bytes() == after
     assert path.stat().st_mode & 0o777 == (0o640 if before else 0o600)
@@ -111,10 +111,10 @@ def test_bytes_that_are_no_text_stay_and_what_is_the_same_is_not_written(path: P
     """The file stays the one that it is."""
     path.write_bytes(b"\xff\xfe\n")
     node = path.stat().st_ino
-    textfile.change(str(path), lambda lines: lines)
+    textfile.change_lines(str(path), lambda lines: lines)
     assert path.stat().st_ino == node
 
-    textfile.change(str(path), lambda lines: [*lines, "é"])
+    textfile.change_lines(str(path), lambda lines: [*lines, "é"])
 
     assert path.read_bytes() == b"\xff\xfe\n\xc3\xa9\n"
     assert path.stat().st_ino != node
@@ -134,11 +134,11 @@ def test_a_change_is_made_again_from_what_another_wrote(
         return [*lines, "ours"]
 
     if is_done:
-        textfile.change(str(path), changed)
+        textfile.change_lines(str(path), changed)
     else:
         told = f"{re.escape(str(path))} is being changed by another program: try again"
         with pytest.raises(StateError, match=told):
-            textfile.change(str(path), changed)
+            textfile.change_lines(str(path), changed)
 
     assert seen == [[], *([str(number)] for number in range(1, min(others, 19) + 1))]
     end = ["ours"] if is_done else []

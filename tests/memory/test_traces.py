@@ -18,7 +18,7 @@ def test_entries_are_forgotten_by_session_project_and_time(home_dir: str, projec
     assert traces.forget(home_dir, Asked(("s",)), dry_run=True) == {"entries": 0}
     assert list(traces.sessions(home_dir)) == []
     memory = hits.open_memory(home_dir)
-    memory.put(
+    memory.put_entries(
         [
             Entry("1", "a", "s", 5.0, "user", "/p"),
             Entry("2", "b", "s/notes", 6.0, "note", "/q"),
@@ -53,7 +53,9 @@ def test_how_far_a_forgotten_session_was_read_is_forgotten_too(
 
     def names() -> list[str]:
         asked = "SELECT name FROM facts WHERE name GLOB 'file:*' ORDER BY name"
-        rows = hits.open_memory(home_dir).use(lambda base: base.execute(asked).fetchall())
+        rows = hits.open_memory(home_dir).run_on_database(
+            lambda base: base.execute(asked).fetchall()
+        )
         return [name.rpartition("/")[2] for (name,) in rows]
 
     before = names()

@@ -199,7 +199,7 @@ def test_a_result_that_stays_is_stored_for_a_pin_that_waits(
 
 def fingerprint(turn: Turn, tool: str = "Bash", agent: str = "", **asked: Any) -> str:
     """What tells a call from another."""
-    files = judge.files_shown_by(tool, asked)
+    files = judge.files_shown_by_call(tool, asked)
     return intercept.repeat_fingerprint(turn, agent, tool, asked, files)
 
 
@@ -298,8 +298,8 @@ def test_a_change_is_noted_by_the_file_that_it_names(player: Player, asked: dict
     assert hook.post_tool_use(turn) is None
 
     assert (hook.EDITED in turn.state.names) is bool(asked)
-    assert intercept.was_edited(player.turn("Stop"), "/p/a.py") is bool(asked)
-    assert not intercept.was_edited(player.turn("Stop"), "/p/b.py")
+    assert intercept.was_file_edited(player.turn("Stop"), "/p/a.py") is bool(asked)
+    assert not intercept.was_file_edited(player.turn("Stop"), "/p/b.py")
 
 
 @pytest.mark.parametrize(("size", "is_put_aside"), [(256 << 10, False), ((256 << 10) + 1, True)])
@@ -320,7 +320,7 @@ def test_small_results_are_not_looked_at(player: Player) -> None:
     """But for our own, and further looks at a file that was a preview."""
 
     def is_looked_at(tool: str, asked: dict[str, Any], content: str = "small") -> bool:
-        return hook._may_need_handling(
+        return hook._may_result_need_handling(
             player.result(tool, asked, {"stdout": content, "stderr": ""})
         )
 

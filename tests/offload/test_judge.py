@@ -22,7 +22,7 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
     """Nobody is invited to repeat a push; files tell the kind of text; recalls are our own."""
     found, asked = (
         shell.read(row["line"]),
-        judge.recalls_asked_for("Bash", {"command": row["line"]}),
+        judge.recalls_asked_by_call("Bash", {"command": row["line"]}),
     )
 
     assert row == {
@@ -35,7 +35,7 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
         "is_exempt": found.is_exempt,
         "fetches": json.loads(json.dumps(asked)),
     }
-    assert judge.files_shown_by("Bash", {"command": row["line"]}) == found.files
+    assert judge.files_shown_by_call("Bash", {"command": row["line"]}) == found.files
 
 
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))

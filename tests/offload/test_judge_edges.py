@@ -40,7 +40,7 @@ def test_a_command_asks_for_keys_and_lines_behind_its_own_words(
     command: str, asked: list[tuple[str, str]] | None
 ) -> None:
     """The values of options are no keys."""
-    assert judge.recalls_asked_for("Bash", {"command": command}) == asked
+    assert judge.recalls_asked_by_call("Bash", {"command": command}) == asked
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_our_own_tools_ask_by_their_arguments(
     tool: str, arguments: dict[str, Any], asked: list[tuple[str, str]] | None
 ) -> None:
     """None is not asking us, and nothing is asking for nothing."""
-    assert judge.recalls_asked_for(tool, arguments) == asked
+    assert judge.recalls_asked_by_call(tool, arguments) == asked
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_call_shows_files_where_that_is_all_it_does(
     tool: str, arguments: dict[str, Any], files: list[str]
 ) -> None:
     """By Read, or by a command."""
-    assert judge.files_shown_by(tool, arguments) == files
+    assert judge.files_shown_by_call(tool, arguments) == files
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_hits_are_bulk_from_a_thousand_on(hits: int, *, is_bulk: bool) -> None:
 )
 def test_a_reference_says_how_many_lines_its_file_has(reference: str, lines: int) -> None:
     """Else it has as many as are stored."""
-    assert tool_results.count_lines_by_reference(reference, 12) == lines
+    assert tool_results.lines_of_file_by_reference(reference, 12) == lines
 
 
 FILE = {"filePath": "/p/a.py", "content": "a\nb", "numLines": 2, "startLine": 5, "totalLines": 9}
@@ -233,7 +233,7 @@ def test_a_read_knows_its_lines_where_the_client_tells_all_figures(
     changes: dict[str, Any], lines: tuple[int, int, int] | None, note: str
 ) -> None:
     """A last line that may have been cut does not count."""
-    found = tool_results.read_result("Read", {}, {"type": "text", "file": FILE | changes})
+    found = tool_results.parse_answer("Read", {}, {"type": "text", "file": FILE | changes})
 
     assert found is not None
     assert (found.subject, found.lines, found.note) == ("/p/a.py", lines, note)
@@ -253,8 +253,8 @@ def test_a_read_knows_its_lines_where_the_client_tells_all_figures(
 def test_the_exit_of_a_command_is_unknown_where_the_client_says_so(mark: str) -> None:
     """It was broken off, ended oddly, or goes on elsewhere."""
     answer = {"stdout": "x", "stderr": ""}
-    plain = tool_results.read_result("Bash", {}, answer)
-    marked = tool_results.read_result("Bash", {}, answer | {mark: "x"})
+    plain = tool_results.parse_answer("Bash", {}, answer)
+    marked = tool_results.parse_answer("Bash", {}, answer | {mark: "x"})
 
     assert plain
     assert marked
@@ -278,7 +278,7 @@ def test_the_exit_of_a_command_is_unknown_where_the_client_says_so(mark: str) ->
 )
 def test_what_has_another_shape_is_left_alone(tool: str, response: Any) -> None:
     """Pictures, answers that are not there yet, tools that are not known."""
-    assert tool_results.read_result(tool, {}, response) is None
+    assert tool_results.parse_answer(tool, {}, response) is None
 
 
 def test_binary_output_on_disk_is_kept_byte_by_byte(tmp_path: Any) -> None:
@@ -288,7 +288,7 @@ def test_binary_output_on_disk_is_kept_byte_by_byte(tmp_path: Any) -> None:
         path = tmp_path / str(at)
         path.write_bytes(b"\xc3\xb6" + b"x" * (at - 2) + b"\0")
         answer = {"stdout": "", "stderr": "", "persistedOutputPath": str(path)}
-        found = tool_results.read_result("Bash", {}, answer)
+        found = tool_results.parse_answer("Bash", {}, answer)
         assert found
         texts.append(found.text[:2])
         assert found.data == path.read_bytes()
@@ -310,7 +310,7 @@ def test_an_output_on_disk_is_taken_where_it_is_whole_and_not_too_large(
     path.write_bytes(b"x" * held)
     answer = {"stdout": "x", "stderr": "", "persistedOutputPath": str(path)}
 
-    found = tool_results.read_result("Bash", {}, answer | {"persistedOutputSize": told})
+    found = tool_results.parse_answer("Bash", {}, answer | {"persistedOutputSize": told})
 
     assert (found is not None) is is_taken
 
@@ -323,7 +323,7 @@ def test_a_notebook_is_its_cells_and_outputs_one_after_the_other() -> None:
     ]
     file = {"filePath": "/p/a.ipynb", "cells": cells}
 
-    found = tool_results.read_result("Read", {}, {"type": "notebook", "file": file})
+    found = tool_results.parse_answer("Read", {}, {"type": "notebook", "file": file})
     pictured = [*cells, {"source": "", "outputs": [{"image": {"data": "x"}}]}]
     other = {"type": "notebook", "file": {**file, "cells": pictured}}
 
@@ -331,7 +331,7 @@ def test_a_notebook_is_its_cells_and_outputs_one_after_the_other() -> None:
     assert found.text == "[cell a, code]\n1 + 1\n[output]\n2\n[output]\n\n[cell , ]\nwords"
     assert (found.subject, found.lines) == ("/p/a.ipynb", (1, 8, 8))
     assert found.note.startswith("The lines are those of the notebook's cells")
-    assert tool_results.read_result("Read", {}, other) is None
+    assert tool_results.parse_answer("Read", {}, other) is None
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_search_is_answered_in_the_mode_that_shows_a_text(
     response: dict[str, Any], text: str, replaced: dict[str, Any]
 ) -> None:
     """Its number of lines is that of the new text, where there was one."""
-    found = tool_results.read_result("Grep", {"pattern": "p"}, response)
+    found = tool_results.parse_answer("Grep", {"pattern": "p"}, response)
 
     assert found is not None
     assert (found.text, found.subject) == (text, "p")
@@ -370,7 +370,7 @@ def test_blocks_that_are_no_text_stay_behind_the_one_that_is_new() -> None:
     picture = {"type": "image", "data": "x"}
     blocks = [{"type": "text", "text": "a"}, picture, {"type": "text", "text": "b"}]
 
-    found = tool_results.read_result("mcp__a__b", {}, blocks)
+    found = tool_results.parse_answer("mcp__a__b", {}, blocks)
 
     assert found is not None
     assert found.text == "a\nb"

@@ -224,7 +224,7 @@ def plain(count: int) -> list[str]:
 
 def kind(lines: list[str], tool: str = "Bash", files: list[str] | None = None) -> str:
     """The kind of such an output."""
-    return kinds.kind_of("\n".join(lines), lines, tool, files or [])
+    return kinds.kind_of_output("\n".join(lines), lines, tool, files or [])
 
 
 TIMES = "10:11:12 something"
@@ -298,7 +298,7 @@ def test_code_has_definitions_and_lines_that_end_like_statements() -> None:
 )
 def test_what_is_minified_or_no_text_at_all_is_bulk(text: str, taken_for: str) -> None:
     """Half of it in lines of more than 2,000 characters; one letter in fifty that no text has."""
-    assert kinds.kind_of(text, text.split("\n"), "Bash", []) == taken_for
+    assert kinds.kind_of_output(text, text.split("\n"), "Bash", []) == taken_for
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_documents_are_most_of_a_text_and_at_its_beginning(
     text: str, count: int, rest: str
 ) -> None:
     """Objects and lists, as many as are ever looked at; what follows is told."""
-    values, following = kinds.json_documents(text) or ([], "")
+    values, following = kinds.parse_json_documents(text) or ([], "")
 
     assert (len(values), following) == (count, rest)
 

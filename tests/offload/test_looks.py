@@ -38,7 +38,7 @@ def test_lines_count_that_were_shown_without_a_gap(
     """From where they were asked for; blank lines at the ends count with their neighbours."""
     key = put.put(home_dir, content.encode(), {"tool": "Bash"})
     call = {"command": f"brimline store get {key}{asked}"}
-    result = tool_results.read_result("Bash", call, {"stdout": shown, "stderr": ""})
+    result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": ""})
     assert result is not None
 
     ((fetched_key, _, size, found),) = looks.contents_recalled_by_call(

@@ -76,7 +76,7 @@ def test_of_a_huge_text_as_many_names_are_looked_at_as_could_ever_be_shown() -> 
 )
 def test_a_text_mentions_paths_symbols_and_numbers(text: str, mentioned: set[str]) -> None:
     """A path also mentions the symbols that it is made of."""
-    assert names.names_mentioned(text) == mentioned
+    assert names.names_mentioned_in(text) == mentioned
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_line_is_cut_after_a_word_and_a_long_rest_is_counted(
 )
 def test_a_line_is_shown_as_the_terminal_left_it(line: str, shown: str) -> None:
     """A progress bar as it stood at the end, without colours."""
-    assert names.clean_line(line) == shown
+    assert names.cleaned_line(line) == shown
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_failure_or_a_total_alarms_more_than_an_error_and_an_error_than_a_warn
     line: str, weight: int
 ) -> None:
     """Whatever the case of the letters."""
-    assert names.alarm_level(line) == weight
+    assert names.alarm_level_of_line(line) == weight
 
 
 @pytest.mark.parametrize("first", ["fine", "größer"])

@@ -218,7 +218,7 @@ def recalled(home_dir: str, shown: str, *names_of_keys: str, **response: Any) ->
     """What a command that asks for these keys is seen to have brought back."""
     command = "; ".join(f"brimline store get {name}" for name in names_of_keys)
     call = {"command": command}
-    result = tool_results.read_result("Bash", call, {"stdout": shown, "stderr": "", **response})
+    result = tool_results.parse_answer("Bash", call, {"stdout": shown, "stderr": "", **response})
     assert result is not None
     found = looks.contents_recalled_by_call(home_dir, "Bash", call, result)
     return [(key, size, lines) for key, _, size, lines in found]
@@ -294,3 +294,21 @@ def test_looking_at_content_is_no_use_of_it(home_dir: str) -> None:
 def test_a_line_that_was_asked_for_has_its_place(number: str, offset: int) -> None:
     """What is no number, or beyond the end, is the beginning."""
     assert looks._offset_of_line(["aa", "bb", "cc", "dd"], number) == offset
+
+
+@pytest.mark.parametrize(
+    ("name", "later", "is_kept"),
+    [("Grep", 0, True), ("Grep", 23, True), ("Grep", 24, False), ("Read", 24, True)],
+)
+def test_of_calls_long_ago_those_matter_that_name_a_file_or_us(
+    tmp_path: Path, name: str, later: int, is_kept: bool
+) -> None:
+    """Offers are good for ten results, which are within the last 24 lines."""
+    call = f'{{"type":"tool_use","name":"{name}"}}'.encode()
+    results = [b'{"type":"tool_result"}'] * later
+    path = tmp_path / "rows"
+    path.write_bytes(b"\n".join([call, b'{"type":"other"}', *results, b""]))
+
+    found = looks._lines_with_calls_or_results(str(path))
+
+    assert found == [*results, *[call] * is_kept]

@@ -13,7 +13,7 @@ from brimline.offload.preview import Excerpt
 
 def kind(text: str, tool: str = "Bash", *files: str) -> str:
     """The kind of an output."""
-    return kinds.kind_of(text, text.split("\n"), tool, list(files))
+    return kinds.kind_of_output(text, text.split("\n"), tool, list(files))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_an_output_is_binary_by_what_no_text_holds(text: str, *, is_binary: bool
 )
 def test_files_tell_their_kind_where_they_tell_the_same(files: list[str], taken_for: str) -> None:
     """By their endings, in either case; one without an ending tells nothing."""
-    assert kinds._kind_by_names(files) == taken_for
+    assert kinds._kind_by_file_names(files) == taken_for
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_documents_are_most_of_a_text_or_none(
     text: str, found: tuple[list[Any], str] | None
 ) -> None:
     """More than a third of it; what follows them is told."""
-    assert kinds.json_documents(text) == found
+    assert kinds.parse_json_documents(text) == found
 
 
 def test_four_hundred_documents_are_enough() -> None:
     """The rest is what follows."""
-    found = kinds.json_documents("[1]\n" * 401)
+    found = kinds.parse_json_documents("[1]\n" * 401)
 
     assert found is not None
     assert (len(found[0]), found[1]) == (400, "[1]")
@@ -130,8 +130,8 @@ def test_huge_documents_are_not_parsed() -> None:
     """From four million characters on they would hold the session up."""
     text = '["' + "x" * (4_000_000 - 4) + '"]'
 
-    assert kinds.json_documents(text) is not None
-    assert kinds.json_documents(text.replace('"]', 'x"]')) is None
+    assert kinds.parse_json_documents(text) is not None
+    assert kinds.parse_json_documents(text.replace('"]', 'x"]')) is None
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_line_is_shown_once_and_only_where_there_is_room() -> None:
     assert found.pick_if_it_fits(0, 10)
     assert not found.pick_if_it_fits(1, 10)
     assert found.unseen == {1: "def"}
-    assert found.render([]) == "1-2: abc …"
+    assert found.shown_text([]) == "1-2: abc …"
 
 
 def test_rows_say_which_lines_they_stand_for_and_the_names_in_them() -> None:
@@ -260,7 +260,7 @@ def test_rows_say_which_lines_they_stand_for_and_the_names_in_them() -> None:
         found.pick_if_it_fits(position, 10)
     named = [names.Name(line, f"name_{line}", names.SYMBOL) for line in (0, 1, 4)]
 
-    assert found.render(named) == "1: … name_0\n2: b … name_1\n3-5: c … name_4"
+    assert found.shown_text(named) == "1: … name_0\n2: b … name_1\n3-5: c … name_4"
 
 
 @pytest.mark.parametrize(
@@ -312,3 +312,15 @@ def test_names_of_a_folder_follow_where_there_is_more_room(left: int, names_show
     found = dumps.describe_dump(text, Excerpt(text), kinds.PATHS, len(title) + 40 + 10 + left)
 
     assert found.split("\n") == [title, f"aaa/ (2){names_shown}"]
+
+
+@pytest.mark.parametrize(
+    ("first", "lengths"), [(199_998, [199_998, 2]), (199_999, [199_999, 1]), (200_000, [200_000])]
+)
+def test_of_the_texts_in_a_document_200000_characters_are_looked_at(
+    first: int, lengths: list[int]
+) -> None:
+    """The last one as far as there is room."""
+    texts = dumps._written_texts_in_json({"a": " " * first, "b": ["some words"], "c": "more"})
+
+    assert [len(text) for text in texts] == lengths

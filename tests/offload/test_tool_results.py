@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brimline.hooks import entry
-from brimline.offload.tool_results import read_result
+from brimline.offload.tool_results import parse_answer
 
 if TYPE_CHECKING:
     from brimline.hooks.turn import Turn
@@ -25,7 +25,7 @@ BASH = GOLDEN[0]["response"]
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: row["tool"])
 def test_an_answer_has_its_text_and_keeps_its_shape_when_replaced(row: dict[str, Any]) -> None:
     """Every key that was there, notes, pictures; an exit code is claimed only where it is known."""
-    found = read_result(
+    found = parse_answer(
         row["tool"], {"command": "make"} if row["tool"] == "Bash" else {}, row["response"]
     )
 
@@ -52,7 +52,7 @@ def test_a_result_knows_what_was_run_read_or_asked_for(tool: str, asked: dict[st
     """Whatever the tool calls it."""
     answers = [row["response"] for row in GOLDEN if row["tool"] == tool and row["text"]]
 
-    found = [read_result(tool, asked, response) for response in answers]
+    found = [parse_answer(tool, asked, response) for response in answers]
 
     assert "the subject" in {one.subject for one in found if one}
     assert tool == "Read" or {one.subject for one in found if one} == {"the subject"}
@@ -61,7 +61,7 @@ def test_a_result_knows_what_was_run_read_or_asked_for(tool: str, asked: dict[st
 @pytest.mark.parametrize(("length", "stays"), [(1_000, True), (1_001, False)])
 def test_a_long_error_stream_is_part_of_the_output(length: int, *, stays: bool) -> None:
     """A short one is mostly a note of the client's, and stays where it is."""
-    found = read_result("Bash", {}, BASH | {"stdout": "out", "stderr": "e" * length})
+    found = parse_answer("Bash", {}, BASH | {"stdout": "out", "stderr": "e" * length})
 
     assert found is not None
     assert found.text == ("out" if stays else "out\n" + "e" * length)
@@ -74,17 +74,17 @@ def test_an_output_on_disk_is_taken_from_there(tmp_path: Path) -> None:
     path.write_bytes(b"whole \xff output\n")
     extra = {"persistedOutputPath": str(path), "persistedOutputSize": 15}
 
-    found = read_result("Bash", {}, BASH | extra)
-    noisy = read_result("Bash", {}, BASH | extra | {"stderr": "e" * 2_000})
+    found = parse_answer("Bash", {}, BASH | extra)
+    noisy = parse_answer("Bash", {}, BASH | extra | {"stderr": "e" * 2_000})
 
     assert found is not None
     assert (found.data, found.was_persisted) == (b"whole \xff output\n", True)
     assert found.replaced("NEW").keys() == BASH.keys()
     assert noisy is not None
     assert noisy.data == b"whole \xff output\n\n" + b"e" * 2_000
-    assert read_result("Bash", {}, BASH | extra | {"persistedOutputSize": 16}) is None
+    assert parse_answer("Bash", {}, BASH | extra | {"persistedOutputSize": 16}) is None
     path.unlink()
-    assert read_result("Bash", {}, BASH | extra) is None
+    assert parse_answer("Bash", {}, BASH | extra) is None
 
 
 _JSON = st.recursive(
@@ -97,7 +97,7 @@ _JSON = st.recursive(
 @given(tool=st.sampled_from([row["tool"] for row in GOLDEN]), response=_JSON)
 def test_no_answer_raises(tool: str, response: Any) -> None:
     """Foreign data of any shape is either understood or left alone."""
-    found = read_result(tool, {}, response)
+    found = parse_answer(tool, {}, response)
     assert found is None or isinstance(found.text, str)
 
 

@@ -32,7 +32,7 @@ class Tree:
 
     def gather(self, active: str = "", **options: Any) -> Cascade:
         """The cascade of the project."""
-        return cascade.gather(str(self.project), active, **options)
+        return cascade.gather_instruction_files(str(self.project), active, **options)
 
     def names(self, found: Cascade) -> list[str]:
         """The files of a cascade that belong to this world, by relative path."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from brimline.hooks import entry
 from brimline.rules import cascade, marked
 from brimline.rules.cascade import CHILD, PROJECT, Source
-from brimline.rules.marked import BOUNDARY, TRUNCATED, assemble_files
+from brimline.rules.marked import BOUNDARY, TRUNCATED, text_of_all_files
 from brimline.testing import event
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def unknown_to_client(project_dir: str, organisation_file: str | None, room: int) -> str:
     """What the client does not load by itself."""
-    files = cascade.gather(project_dir, organisation_file=organisation_file)
-    return marked.text_unknown_to_client(files, room)
+    files = cascade.gather_instruction_files(project_dir, organisation_file=organisation_file)
+    return marked.text_client_does_not_load(files, room)
 
 
 def source(path: str, text: str, level: str = PROJECT) -> Source:
@@ -37,9 +37,9 @@ def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
     """Headings included; the mark is there exactly where something is missing."""
     files = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(1, 7)]
 
-    made, whole = assemble_files(files), assemble_files(files[:2])
+    made, whole = text_of_all_files(files), text_of_all_files(files[:2])
 
-    longer = assemble_files([source("/p/a", "x" * 4_001)])
+    longer = text_of_all_files([source("/p/a", "x" * 4_001)])
     assert longer == f"From /p/a (project):\n\n{'x' * 4_000}\n{TRUNCATED}\n"
     assert 11_500 < len(made) <= 12_000
     assert made.startswith(whole)
@@ -48,10 +48,10 @@ def test_a_file_gives_at_most_4000_characters_and_all_12000() -> None:
     assert whole.count("1") == whole.count("2") == 4_001
     # A rest of less than a hundred characters is not worth it.
     end = f"\n{TRUNCATED}\n"
-    assert len(assemble_files(files[:1], total=100 + len(end))) == 100 + len(end)
-    assert assemble_files(files[:1], total=99 + len(end)) == ""
-    assert assemble_files(files[:2], total=len(whole)) == whole
-    assert TRUNCATED in assemble_files(files[:2], total=len(whole) - 1)
+    assert len(text_of_all_files(files[:1], total=100 + len(end))) == 100 + len(end)
+    assert text_of_all_files(files[:1], total=99 + len(end)) == ""
+    assert text_of_all_files(files[:2], total=len(whole)) == whole
+    assert TRUNCATED in text_of_all_files(files[:2], total=len(whole) - 1)
 
 
 @pytest.mark.row("S2-08")
@@ -61,7 +61,7 @@ def test_the_same_text_is_there_once(tree: Tree) -> None:
         tree.put(name, "Run the tests.\r\n" if "local" in name else "Run the tests.")
     sources = [each for each in tree.gather().sources if tree.owns(each.path)]
 
-    made = assemble_files(sources)
+    made = text_of_all_files(sources)
 
     assert len(sources) == 3
     assert made == f"From {tree.root}/CLAUDE.md (parent):\n\nRun the tests.\n"
@@ -79,7 +79,7 @@ def test_the_part_above_the_boundary_has_the_same_bytes_for_every_file(
     tree.put("project/web/CLAUDE.md", "web")
 
     def text(path: str) -> str:
-        return assemble_files(tree.gather(path).sources, has_file=True)
+        return text_of_all_files(tree.gather(path).sources, has_file=True)
 
     api, web, none = text("api/x"), text("web/x"), text("docs/x")
 
@@ -95,7 +95,7 @@ def test_room_for_the_file_at_hand_is_kept() -> None:
     """General rules that fill everything do not push out the nearest ones."""
     general = [source(f"/p/{number}", f"{number}" * 4_000) for number in range(5)]
 
-    made = assemble_files([*general, source("/p/src/near", "near", CHILD)])
+    made = text_of_all_files([*general, source("/p/src/near", "near", CHILD)])
 
     assert made.endswith("From /p/src/near (child):\n\nnear\n")
     assert len(made) <= 12_000
@@ -112,7 +112,7 @@ def test_no_limit_is_ever_exceeded(files: list[tuple[int, bool]], total: int) ->
         for at, (size, nested) in enumerate(files)
     ]
 
-    made = assemble_files(sources, total=total)
+    made = text_of_all_files(sources, total=total)
 
     assert len(made) <= total
     assert TRUNCATED not in made or not all(each.text in made for each in sources)

@@ -119,7 +119,7 @@ def test_links_that_lead_nowhere_out_or_to_a_folder_are_told_in_words(tree: Tree
         "None: it is a link to nothing",
         "None: it cannot be read: Is a directory",
     ]
-    assert all(each.is_broken for each in tree.gather().problems)
+    assert all(each.is_to_be_mended for each in tree.gather().problems)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_what_leads_nowhere_is_broken_and_the_rest_is_to_be_thought_about(
     kind: str, is_broken: bool
 ) -> None:
     """By the kind of a problem."""
-    assert Problem(kind, "/p", None, "").is_broken is is_broken
+    assert Problem(kind, "/p", None, "").is_to_be_mended is is_broken
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_a_path_is_shown_from_the_project_or_the_home_folder(
 ) -> None:
     """Whole where it lies in neither, and as one line that nothing obeys."""
     home = str((world / "home").resolve())
-    got = cascade.path_text(path.replace("HOME", home), project.replace("HOME", home))
+    got = cascade.short_path(path.replace("HOME", home), project.replace("HOME", home))
 
     assert got.replace(home, "HOME") == wanted
 
@@ -263,7 +263,7 @@ def test_a_rule_file_says_what_it_is_meant_for(
 
     assert (source.patterns, source.why) == (patterns, why)
     assert source.client == ("match" if patterns else "start")
-    assert source.is_dynamic is bool(patterns)
+    assert source.is_path_bound is bool(patterns)
 
 
 @pytest.mark.parametrize(("before", "is_meant"), [(99, True), (100, False)])

@@ -93,7 +93,9 @@ def test_each_fault_is_found(
     for name, text in files.items():
         tree.put(f"project/{name}", text)
 
-    assert (severity == "broken", kind) in {(each.is_broken, each.kind) for each in check(tree)}
+    assert (severity == "broken", kind) in {
+        (each.is_to_be_mended, each.kind) for each in check(tree)
+    }
 
 
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_marked_rules_without_room_are_told_each_at_its_line(tree: Tree) -> None
 
     (found,) = [each for each in check(tree) if each.kind == "marked"]
 
-    assert (found.line, found.is_broken) == (2, False)
+    assert (found.line, found.is_to_be_mended) == (2, False)
     assert found.text == "no room for it after a compaction: 4,500 characters for all"
 
 
@@ -352,3 +354,24 @@ def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
     tree.put("project/CLAUDE.md", "new rule")
 
     assert check(tree, (0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("last", "quoted"),
+    [
+        ("abcde", "abcd " * 13 + "abcde"),
+        ("abcdef", "abcd " * 12 + "abcd…"),
+    ],
+)
+def test_of_a_rule_that_is_said_twice_70_characters_are_quoted(
+    tree: Tree, last: str, quoted: str
+) -> None:
+    """Whole words, with a mark where there are more."""
+    rule = "abcd " * 13 + last
+    tree.put("project/CLAUDE.md", f"- {rule}\n- of its own")
+    tree.put("project/CLAUDE.local.md", f"- {rule}\n- other words")
+
+    (found,) = [each for each in check(tree) if each.kind == "repeated"]
+
+    assert found.text.startswith(f"“{quoted}” is said already (")
+    assert tree.name(found.path) == "project/CLAUDE.local.md"

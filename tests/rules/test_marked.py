@@ -239,7 +239,7 @@ def test_what_a_hostile_project_costs_is_bounded(
 )
 def test_no_text_makes_reading_fail(text: str) -> None:
     """Every line is kept, whatever it is taken for; marked passages do not overlap."""
-    _, found = lines.parse_text(text)
+    _, found = lines.parse_front_matter_and_lines(text)
 
     assert len(found) == text.count("\n") + 1
     starts = [at for at, _ in marked._marked_passages(found)]
@@ -274,13 +274,13 @@ def test_a_start_reads_the_instruction_files_once(
     """Also where the settings have to be compiled anew."""
     tree.put("project/CLAUDE.md", "- one (ENFORCED)")
     walks: list[str] = []
-    real = cascade.gather
+    real = cascade.gather_instruction_files
 
     def counted(*arguments: Any, **named: Any) -> cascade.Cascade:
         walks.append("walk")
         return real(*arguments, **named)
 
-    monkeypatch.setattr(cascade, "gather", counted)
+    monkeypatch.setattr(cascade, "gather_instruction_files", counted)
     raw = json.dumps(event("SessionStart", session, source="compact")).encode()
     turn = entry.open_turn("SessionStart", raw, home_dir)
     assert turn is not None
@@ -356,7 +356,7 @@ def test_a_file_is_in_force_that_the_client_loads_at_the_start_or_we_do(
     """Ours are the organisation's and the user's own for the project."""
     source = cascade.Source("/p", level, "", client, client_note=note)
 
-    assert marked.is_in_force(source) is is_in_force
+    assert marked.is_in_every_session(source) is is_in_force
 
 
 @pytest.mark.parametrize(("total", "first"), [(900, 600), (12_000, 8_000), (15_000, 11_000)])
@@ -367,11 +367,11 @@ def test_room_for_the_file_at_hand_is_a_third_or_that_of_one_file(total: int, fi
     ]
     near = cascade.Source("/p/a/b", "child", "", "read", text="n" * 9_000)
 
-    alone = marked.assemble_files(general, has_file=True, total=total)
-    both = marked.assemble_files([*general, near], total=total)
+    alone = marked.text_of_all_files(general, has_file=True, total=total)
+    both = marked.text_of_all_files([*general, near], total=total)
 
     assert len(alone) == first
-    assert len(marked.assemble_files(general, total=total)) == total
+    assert len(marked.text_of_all_files(general, total=total)) == total
     assert both.startswith(alone + "\n" + marked.BOUNDARY + "\n\n")
     assert len(both) <= total
     assert near.text[:100] in both
@@ -381,14 +381,14 @@ def test_what_the_client_does_not_know_has_room_with_its_heading() -> None:
     """To the character; with one less it is cut."""
     source = cascade.Source("/o", "organisation", "", "never", text="x" * 1_000)
     files = cascade.Cascade("/p", "/p", [source], [])
-    whole = marked.text_unknown_to_client(files, 9_000)
+    whole = marked.text_client_does_not_load(files, 9_000)
 
     assert whole.endswith(f"From /o (organisation):\n\n{'x' * 1_000}\n")
-    assert marked.text_unknown_to_client(files, len(whole)) == whole
-    cut = marked.text_unknown_to_client(files, len(whole) - 1)
+    assert marked.text_client_does_not_load(files, len(whole)) == whole
+    cut = marked.text_client_does_not_load(files, len(whole) - 1)
     assert len(cut) == len(whole) - 1
     assert cut.endswith(f"\n{marked.TRUNCATED}\n")
-    assert marked.text_unknown_to_client(files._replace(sources=[]), 9_000) == ""
+    assert marked.text_client_does_not_load(files._replace(sources=[]), 9_000) == ""
 
 
 @pytest.mark.parametrize(

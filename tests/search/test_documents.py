@@ -60,8 +60,8 @@ def test_a_link_is_not_followed(tmp_path: Path, which: str) -> None:
         (folder / "1-1.sqlite3").symlink_to(tmp_path / "elsewhere" / "a")
 
     with pytest.raises(StoreError, match=r"the search index cannot be used: .* is a link, and"):
-        documents.use_database(str(folder), lambda _: 1, in_memory=False)
-    assert documents.use_database(str(folder), lambda _: 1) == 1
+        documents.run_on_database(str(folder), lambda _: 1, in_memory=False)
+    assert documents.run_on_database(str(folder), lambda _: 1) == 1
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
@@ -75,16 +75,16 @@ def test_a_damaged_file_is_begun_anew_and_told_where_nothing_brings_it_back(
         (tmp_path / f"1-7.sqlite3{ending}").write_bytes(b"no database" * 999)
 
     def work(base: sqlite3.Connection) -> dict[str, str]:
-        return documents.states_by_ref(base, "s")
+        return documents.document_states_by_ref(base, "s")
 
     if derived:
-        assert documents.use_database(folder, work, derived=True) == {}
+        assert documents.run_on_database(folder, work, derived=True) == {}
     else:
         told = f"the search index in {folder} was damaged and is begun anew: add all of it again"
         with pytest.raises(StoreError) as raised:
-            documents.use_database(folder, work, derived=False)
+            documents.run_on_database(folder, work, derived=False)
         assert str(raised.value) == told
-        assert documents.use_database(folder, work, derived=False) == {}
+        assert documents.run_on_database(folder, work, derived=False) == {}
     assert [name for name in os.listdir(folder) if "1-7" in name] == []
     assert os.path.exists(f"{folder}/1-8.sqlite3")
     assert documents.renewed == [f"{folder}/1-7.sqlite3"]
@@ -116,13 +116,13 @@ def test_work_that_fails_is_tried_again_or_done_in_memory(
         raise error
 
     if outcome == "memory":
-        assert documents.use_database(str(tmp_path), work) == "memory"
+        assert documents.run_on_database(str(tmp_path), work) == "memory"
     else:
         with pytest.raises(StoreError, match=outcome):
-            documents.use_database(str(tmp_path), work)
+            documents.run_on_database(str(tmp_path), work)
     assert len(tried) == attempts
     with pytest.raises(StoreError, match="the search index cannot be used: failed"):
-        documents.use_database(str(tmp_path), work, in_memory=False)
+        documents.run_on_database(str(tmp_path), work, in_memory=False)
 
 
 def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_deleted(
@@ -139,24 +139,24 @@ def test_a_file_can_be_read_while_another_writes_and_keeps_nothing_that_is_delet
 
 def test_a_document_takes_the_place_of_one_of_its_name(base: sqlite3.Connection) -> None:
     """Of its source; nothing is found any more by the words of the former."""
-    documents.add_document(base, [document("a"), document("b", "otter otter")])
-    documents.add_document(base, [document("a", "walrus"), document("a", source="t")])
+    documents.add_documents(base, [document("a"), document("b", "otter otter")])
+    documents.add_documents(base, [document("a", "walrus"), document("a", source="t")])
 
     assert refs(base, "otter") == ["b"]
     assert refs(base, "walrus") == ["a"]
-    assert documents.states_by_ref(base, "s") == {"a": "", "b": ""}
+    assert documents.document_states_by_ref(base, "s") == {"a": "", "b": ""}
     documents.remove_documents(base, "s", ["a"])
     documents.remove_documents(base, "s", [])
-    assert documents.states_by_ref(base, "s") == {"b": ""}
-    assert documents.states_by_ref(base, "t") == {"a": ""}
+    assert documents.document_states_by_ref(base, "s") == {"b": ""}
+    assert documents.document_states_by_ref(base, "t") == {"a": ""}
     assert documents.find_document_ids(base, "", "s") == []
 
 
 def test_a_title_counts_twice_and_of_equals_the_newer_comes_first(base: sqlite3.Connection) -> None:
     """In the ids as in what is read by them."""
-    documents.add_document(base, [document("old", at=1.0), document("new", at=2.0)])
-    documents.add_document(base, [document("title", "nothing", title="otter")])
-    documents.add_document(base, [document(f"{at}", "elk") for at in range(9)])
+    documents.add_documents(base, [document("old", at=1.0), document("new", at=2.0)])
+    documents.add_documents(base, [document("title", "nothing", title="otter")])
+    documents.add_documents(base, [document(f"{at}", "elk") for at in range(9)])
 
     assert refs(base, "otter") == ["title", "new", "old"]
     first, _, last = documents.find_document_ids(base, "otter", "s")
@@ -166,14 +166,14 @@ def test_a_title_counts_twice_and_of_equals_the_newer_comes_first(base: sqlite3.
 def test_what_is_stored_elsewhere_too_counts_as_a_projects(base: sqlite3.Connection) -> None:
     """By its name; what merely begins like the project does not."""
     places = {"own": "/p", "below": "/p/q", "beside": "/p2", "shared": "/q", "none": ""}
-    documents.add_document(base, [document(ref, project=place) for ref, place in places.items()])
+    documents.add_documents(base, [document(ref, project=place) for ref, place in places.items()])
 
-    within = documents.states_by_ref(base, "s", Within("/p/", ["shared", "missing"]))
+    within = documents.document_states_by_ref(base, "s", Within("/p/", ["shared", "missing"]))
     found = documents.find_document_ids(base, "otter", "s", Within("/p"))
 
     assert sorted(within) == ["below", "own", "shared"]
     assert len(found) == 2
-    assert len(documents.states_by_ref(base, "s")) == 5
+    assert len(documents.document_states_by_ref(base, "s")) == 5
 
 
 @pytest.mark.parametrize(
@@ -198,14 +198,14 @@ def test_a_match_is_shown_with_eight_words_before_and_sixteen_from_it_on(
 def test_room_that_is_free_is_not_in_use(base: sqlite3.Connection) -> None:
     """In bytes, by whole pages."""
     (page,) = base.execute("PRAGMA page_size").fetchone()
-    empty = documents.used_bytes(base)
-    documents.add_document(base, [document("a", "x " * 500_000)])
-    full = documents.used_bytes(base)
+    empty = documents.used_bytes_of_database(base)
+    documents.add_documents(base, [document("a", "x " * 500_000)])
+    full = documents.used_bytes_of_database(base)
     documents.remove_documents(base, "s", ["a"])
 
     assert empty % page == 0
     assert full >= empty + 1_000_000
-    assert documents.used_bytes(base) < full - 900_000
+    assert documents.used_bytes_of_database(base) < full - 900_000
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_room_that_is_free_is_not_in_use(base: sqlite3.Connection) -> None:
 )
 def test_some_failures_say_that_a_file_is_damaged(error: Exception, is_damage: bool) -> None:
     """By their words, where SQLite has no number for them."""
-    assert documents.is_damage(error) is is_damage
+    assert documents.is_damage_error(error) is is_damage
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_some_numbers_say_that_a_file_is_damaged(code: int, is_damage: bool) -> 
     error = sqlite3.DatabaseError("failed")
     error.sqlite_errorcode = code
 
-    assert documents.is_damage(error) is is_damage
+    assert documents.is_damage_error(error) is is_damage
 
 
 def test_what_is_no_unicode_becomes_visible() -> None:
@@ -251,10 +251,10 @@ def test_what_is_no_unicode_becomes_visible() -> None:
 
 def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Connection) -> None:
     """What fails in the middle leaves what was there."""
-    documents.add_document(base, [document("a"), document("b")])
+    documents.add_documents(base, [document("a"), document("b")])
 
     with pytest.raises(sqlite3.Error):
-        documents.add_document(base, [document("a", "walrus"), document("c", at=None)])
+        documents.add_documents(base, [document("a", "walrus"), document("c", at=None)])
     with pytest.raises(sqlite3.Error):
         documents.remove_documents(base, "s", ["b", ["no name"]])  # type: ignore[list-item]
 
@@ -266,7 +266,7 @@ def test_documents_are_taken_in_and_out_together_or_not_at_all(base: sqlite3.Con
 def test_a_hit_is_the_whole_document_with_the_part_that_fits(base: sqlite3.Connection) -> None:
     """As it was taken in."""
     whole = Document("s", "a", "/p", "s1", 5.0, "cat a", "one otter two", "head")
-    documents.add_document(base, [whole])
+    documents.add_documents(base, [whole])
 
     (hit,) = documents.read_hits(base, "otter", documents.find_document_ids(base, "otter", "s"))
 

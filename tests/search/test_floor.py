@@ -48,7 +48,7 @@ def test_a_question_about_something_else_has_no_hits(
 ) -> None:
     """One word that happens to be there does not make an answer; with vectors and without."""
     if not has_vectors:
-        monkeypatch.setattr(vectors, "load", lambda: None)
+        monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     store.add([{"id": str(number), "text": text} for number, text in enumerate(SAID)])
 
@@ -76,12 +76,14 @@ def test_one_of_the_first_five_must_hold_much_of_the_question(world: Path) -> No
     words = ["retry", "limit", "importer"]
 
     def above(texts: dict[int, str]) -> list[int]:
-        return store.use(lambda base: floor.choose_hits(base, " ".join(words), words, texts))
+        return store.run_on_database(
+            lambda base: floor.hits_above_floor(base, " ".join(words), words, texts)
+        )
 
     assert above(bad | {5: good}) == [5]
     assert above(bad | {5: "x", 6: good}) == []
     assert above({1: good, 2: "x", 3: "a limit", 4: "one importer"}) == [1, 3, 4]
-    assert store.use(lambda base: floor.choose_hits(base, "", [], {1: good})) == []
+    assert store.run_on_database(lambda base: floor.hits_above_floor(base, "", [], {1: good})) == []
     assert above({}) == []
 
 
@@ -91,7 +93,7 @@ def test_words_that_tell_little_count_where_there_are_no_others(world: Path) -> 
 
     def above(*words: str) -> list[int]:
         texts = {1: "use the thing", 2: "otter"}
-        return store.use(lambda base: floor.choose_hits(base, "", words, texts))
+        return store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts))
 
     assert above("Use", "otter") == [2]
     assert above("Use") == [1]
@@ -103,7 +105,9 @@ def test_a_rare_word_counts_more_than_one_that_many_entries_have(world: Path) ->
     store.add([{"id": str(number), "text": f"report {number}"} for number in range(1_200)])
 
     def above(text: str) -> list[int]:
-        return store.use(lambda base: floor.choose_hits(base, "", ["report", "otter"], {1: text}))
+        return store.run_on_database(
+            lambda base: floor.hits_above_floor(base, "", ["report", "otter"], {1: text})
+        )
 
     assert above("otter") == [1]
     assert above("report") == []
@@ -123,18 +127,18 @@ def test_a_name_that_no_entry_holds_tells_twice_as_much(
     query: str, word: str, weight: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The capital of a first word makes no name; without a table all words are as rare."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     assert floor._weight_of_unknown_word(query, word) == weight
 
 
 def test_a_word_that_no_entry_holds_tells_the_more_the_rarer_it_is_in_english() -> None:
     """Up to one and a half."""
-    table = vectors.load()
+    table = vectors.load_table()
     assert table
     weights = [floor._weight_of_unknown_word("", word) for word in ("the", "otter", "xqzzkw")]
 
-    assert weights == [0.5 + table.rarity("the"), 0.5 + table.rarity("otter"), 1.5]
+    assert weights == [0.5 + table.rarity_of_word("the"), 0.5 + table.rarity_of_word("otter"), 1.5]
     assert weights == sorted(weights)
 
 
@@ -146,12 +150,14 @@ def test_one_of_the_first_holds_forty_two_hundredths_of_the_question(
     world: Path, monkeypatch: pytest.MonkeyPatch, held: int, asked: int, above: list[int]
 ) -> None:
     """Of words that tell alike."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words[:held])}
 
-    assert store.use(lambda base: floor.choose_hits(base, "", words, texts)) == above
+    assert (
+        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    )
 
 
 @pytest.mark.parametrize(("asked", "above"), [(6, [1, 2]), (7, [1])])
@@ -159,12 +165,14 @@ def test_every_hit_holds_fifteen_hundredths_of_the_question(
     world: Path, monkeypatch: pytest.MonkeyPatch, asked: int, above: list[int]
 ) -> None:
     """Where one of the first holds much."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     store = memory.open(str(world / "m"))
     words = [f"word{number:02}x" for number in range(asked)]
     texts = {1: " ".join(words), 2: words[0], 3: "nothing"}
 
-    assert store.use(lambda base: floor.choose_hits(base, "", words, texts)) == above
+    assert (
+        store.run_on_database(lambda base: floor.hits_above_floor(base, "", words, texts)) == above
+    )
 
 
 def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here(
@@ -174,7 +182,9 @@ def test_half_of_a_words_weight_is_the_same_for_all_and_half_how_rare_it_is_here
     store = memory.open(str(world / "m"))
     store.add([{"id": "a", "text": "otter elk"}, {"id": "b", "text": "otter"}])
 
-    weights = store.use(lambda base: floor._weights(base, "", ["otter", "elk"]))
+    weights = store.run_on_database(
+        lambda base: floor._weights_of_words(base, "", ["otter", "elk"])
+    )
 
     common, rare = math.log(1 + 998.5 / 2.5), math.log(1 + 999.5 / 1.5)
     usual = (common + rare) / 2

@@ -100,7 +100,7 @@ def test_a_blended_vector_gives_what_the_search_here_gives() -> None:
 
     near = known.nearest_scores(query, None, 4, ())
 
-    assert list(ranking.blend_vectors(own, before) @ query) == pytest.approx(
+    assert list(ranking.blend_vectors_with_previous(own, before) @ query) == pytest.approx(
         [near[number] for number in (1, 2, 3, 4)], abs=0.03
     )
 
@@ -143,10 +143,12 @@ def test_the_entry_before_lends_six_tenths_of_its_vector() -> None:
     """One that points the other way leaves what is left, at full length."""
     east, west = np.array([[1.0, 0, 0]]), np.array([[-1.0, 0, 0]])
 
-    assert ranking.blend_vectors(east, west)[0] == pytest.approx([2.0, 0, 0])
+    assert ranking.blend_vectors_with_previous(east, west)[0] == pytest.approx([2.0, 0, 0])
     north = np.array([[0, 1.0, 0]])
     long = (1 + 0.36) ** 0.5
-    assert ranking.blend_vectors(east, north)[0] == pytest.approx([1 + 1 / long, 0.6 / long, 0])
+    assert ranking.blend_vectors_with_previous(east, north)[0] == pytest.approx(
+        [1 + 1 / long, 0.6 / long, 0]
+    )
     known = vectors([(1, 2, 1), (2, 0, 1)], [[1.0, 0, 0], [-1.0, 0, 0]], [[-1.0, 0, 0], [0.0] * 3])
     assert known.nearest_scores(east[0], None, 2, ())[1] == pytest.approx(2.0, abs=0.02)
 

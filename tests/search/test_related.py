@@ -18,9 +18,9 @@ SAID = ("The folder is emptied at night.", "Folders are never shared.", "A parro
 
 def words(store: Memory, *asked: str) -> list[str]:
     """Those that are related to some."""
-    table = vectors.load()
+    table = vectors.load_table()
     assert table is not None
-    return store.use(lambda base: related.find_related(base, table, asked))
+    return store.run_on_database(lambda base: related.related_words(base, table, asked))
 
 
 def test_related_words_are_those_that_the_memory_holds_each_in_one_form(world: Path) -> None:
@@ -52,7 +52,7 @@ def table_of(folder: Path, **places: tuple[int, int]) -> vectors.Table:
     scales = struct.pack(f"<{len(places)}f", *[1.0] * len(places))
     rows = b"".join(struct.pack("bb", *place) for place in places.values())
     (folder / "words.bin").write_bytes(head + scales + rows)
-    table = vectors.read_table(folder)
+    table = vectors.read_table_in_folder(folder)
     assert table
     return table
 
@@ -94,6 +94,6 @@ def test_five_related_words_are_looked_for_with_each(world: Path, tmp_path: Path
     store = memory.open(str(world / "m"))
     store.add([{"id": name, "text": name} for name in names[2:]])
 
-    found = store.use(lambda base: related.find_related(base, table, ["otter", "o2"]))
+    found = store.run_on_database(lambda base: related.related_words(base, table, ["otter", "o2"]))
 
     assert found == names[2:7]

@@ -44,7 +44,7 @@ def encodable(text):
     if len(calls) > int(sys.argv[2]):
         os.kill(os.getpid(), 9)
     return text
-documents.make_encodable = encodable
+documents.encodable_text = encodable
 stored.tidy(sys.argv[1], until=math.inf)
 """
 
@@ -346,13 +346,13 @@ def test_forgotten_content_leaves_no_word_behind(
     os.utime(layout.file_path(home_dir, other[7:]), (1_000, 1_000))
     assert prune(home_dir, Limits(max_age_s=86_400), Pass()).keys == [other]
     assert keys(find(home_dir, "harmless")) == []
-    gone, real = put_here(home_dir, "zanzibar"), documents.add_document
+    gone, real = put_here(home_dir, "zanzibar"), documents.add_documents
 
     def removed_first(*arguments: Any) -> None:
         removal.forget_key(home_dir, gone)
         real(*arguments)
 
-    monkeypatch.setattr(documents, "add_document", removed_first)
+    monkeypatch.setattr(documents, "add_documents", removed_first)
     assert keys(find(home_dir, "zanzibar")) == []
     assert traces(home_dir, "zanzibar") == []
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.errors import StoreError
-from brimline.search import documents, hook, stored, traces
-from brimline.state.forgotten import Asked
+from brimline.search import documents, stored
 from brimline.store import layout, put
 from brimline.store.contents import Span
 
@@ -49,10 +48,10 @@ def test_lines_that_hold_every_term_come_first_then_those_with_the_rarest_word()
     """Inside of words too, whatever the case and the accents."""
     lines = ["red", "Red FÓX", "the foxes are reddish", "red", "fix"]
 
-    assert stored.lines_holding(lines, ["red", "fox"]) == [1, 2]
-    assert stored.lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
-    assert stored.lines_holding(["an error here"], ["errors"]) == [0]
-    assert stored.lines_holding(lines, ["whale"]) == []
+    assert stored.indices_of_lines_holding(lines, ["red", "fox"]) == [1, 2]
+    assert stored.indices_of_lines_holding(lines, ["red", "fix"]) == [4, 0, 1, 2, 3]
+    assert stored.indices_of_lines_holding(["an error here"], ["errors"]) == [0]
+    assert stored.indices_of_lines_holding(lines, ["whale"]) == []
 
 
 @pytest.mark.parametrize(("word", "stem"), [("error", "error"), ("errors", "erro"), ("a", "a")])
@@ -65,11 +64,11 @@ def test_of_a_long_line_the_part_around_a_term_is_shown() -> None:
     """With its length; a line that fits is whole."""
     line = "a" * 50 + "otter" + "b" * 50
 
-    assert stored.clip_line(line, ["otter"], 105) == line
-    assert stored.clip_line(line, ["otter"], 40) == (
+    assert stored.clip_line_around_term(line, ["otter"], 105) == line
+    assert stored.clip_line_around_term(line, ["otter"], 40) == (
         "…" + "a" * 10 + "otter" + "b" * 25 + "… (105 characters)"
     )
-    assert stored.clip_line(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
+    assert stored.clip_line_around_term(line, ["whale"], 40) == "a" * 40 + "… (105 characters)"
 
 
 @pytest.mark.parametrize(
@@ -106,30 +105,6 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
     assert stored.real_folder("/a\0b") == ""
 
 
-def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
-    """A rehearsal takes nothing out."""
-    kept = [
-        put.put(home_dir, f"an otter of {name}".encode(), {"session": name, "tool": "Bash"})
-        for name in ("one", "two")
-    ]
-
-    def indexed() -> set[str]:
-        """The keys that the search knows, without taking in more."""
-        known = documents.use_database(
-            stored.search_folder(home_dir), lambda found: documents.states_by_ref(found, "output")
-        )
-        return {f"sha256:{digest}" for digest in known}
-
-    stored.tidy(home_dir, until=math.inf)
-    assert traces.forget(home_dir, Asked(("one",)), dry_run=True) == {}
-    rehearsed = indexed()
-    traces.forget(home_dir, Asked(("one",)), dry_run=False)
-
-    assert rehearsed == set(kept)
-    assert indexed() == {kept[1]}
-    assert traces.forget(f"{home_dir}/nowhere", Asked(("one",)), dry_run=False) == {}
-
-
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
     """And no file is made."""
     found = stored.find_outputs(home_dir, "x", None, lambda count: Span(1, count), until=math.inf)
@@ -141,10 +116,13 @@ def test_without_a_store_nothing_is_found(home_dir: str) -> None:
 def test_a_damaged_file_makes_room_for_the_next_generation(tmp_path: Path) -> None:
     """Which is named by the next number; the work finds it empty."""
     folder = str(tmp_path / "search")
-    documents.use_database(folder, lambda base: base.execute("SELECT 1").fetchall())
+    documents.run_on_database(folder, lambda base: base.execute("SELECT 1").fetchall())
     (tmp_path / "search" / "1-1.sqlite3").write_bytes(b"no database" * 999)
 
-    assert documents.use_database(folder, lambda base: documents.states_by_ref(base, "x")) == {}
+    assert (
+        documents.run_on_database(folder, lambda base: documents.document_states_by_ref(base, "x"))
+        == {}
+    )
     assert [name for name in os.listdir(folder) if name.endswith("3")] == ["1-2.sqlite3"]
     assert documents.renewed == [f"{folder}/1-1.sqlite3"]
 
@@ -215,7 +193,7 @@ def test_an_output_is_known_by_what_is_told_of_it(
     with open(layout.file_path(home_dir, digest, "json"), "w") as file:
         json.dump({"created": 7.0} | meta, file)
 
-    known = stored._read_document(home_dir, digest)
+    known = stored._document_of_stored_output(home_dir, digest)
 
     assert (known.title, known.project, known.session) == (title, project, session)
     assert known.at == (7.0 if at is None else at)
@@ -228,7 +206,7 @@ def test_an_output_is_known_by_what_is_told_of_it(
 )
 def test_case_and_accents_make_no_difference(text: str, folded: str) -> None:
     """Letters that stand for two are those two."""
-    assert stored.fold(text) == folded
+    assert stored.folded_text(text) == folded
 
 
 def test_colours_part_words() -> None:
@@ -238,24 +216,6 @@ def test_colours_part_words() -> None:
     assert stored.lines_with_terms("one\n\x1b[1motter\x1b[0m\ntwo", ["otter"], 99) == [
         "2: \x1b[1motter\x1b[0m"
     ]
-
-
-def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> None:
-    """Else it makes nothing."""
-
-    class Turn:
-        home = home_dir
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-    assert not os.path.exists(home_dir)
-    put.put(home_dir, b"otter", {})
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-
-    known = documents.use_database(
-        stored.search_folder(home_dir), lambda base: documents.states_by_ref(base, "output")
-    )
-    assert list(known.values()) == [stored.WHOLE]
 
 
 @pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])
@@ -268,18 +228,18 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
         for number in range(501)
     ]
     key = put.put(home_dir, b"otter", {"created": 1_000.0})
-    fresh = stored._read_document(home_dir, layout.digest_of(key))
-    monkeypatch.setattr(documents, "used_bytes", lambda _base: used_bytes)
+    fresh = stored._document_of_stored_output(home_dir, layout.digest_of(key))
+    monkeypatch.setattr(documents, "used_bytes_of_database", lambda _base: used_bytes)
 
     def full(base: Any) -> list[Any]:
-        documents.add_document(base, old)
+        documents.add_documents(base, old)
         stored._index_batch(base, home_dir, [])
         stored._index_batch(base, home_dir, [fresh])
         asked = "SELECT ref, state FROM documents WHERE text > '' ORDER BY at"
         titles = "SELECT count(*) FROM documents WHERE title = 'make' AND text = ''"
         return [base.execute(asked).fetchall(), base.execute(titles).fetchone()[0]]
 
-    kept, titles = documents.use_database(stored.search_folder(home_dir), full)
+    kept, titles = documents.run_on_database(stored.search_folder(home_dir), full)
 
     assert len(kept) == left
     assert (kept[-2:], titles) == ([(old[-1].ref, ""), (fresh.ref, "")], 502 - left)

@@ -26,7 +26,7 @@ def store(world: Path) -> Memory:
 
 def rows(store: Memory, sql: str) -> list[Any]:
     """What the file holds."""
-    return store.use(lambda base: base.execute(sql).fetchall())
+    return store.run_on_database(lambda base: base.execute(sql).fetchall())
 
 
 def other(
@@ -41,19 +41,19 @@ def test_how_many_are_new_is_told_of_all_of_many(store: Memory) -> None:
     """However many batches they take; each entry once, the first of those of one name."""
     entries = [Entry(f"{number}", f"otter {number}") for number in range(501)]
 
-    assert store.put(entries) == 501
-    assert store.put([*entries, Entry("more", "elk")]) == 1
-    assert store.put([Entry("twice", "first"), Entry("twice", "second")]) == 1
+    assert store.put_entries(entries) == 501
+    assert store.put_entries([*entries, Entry("more", "elk")]) == 1
+    assert store.put_entries([Entry("twice", "first"), Entry("twice", "second")]) == 1
     assert rows(store, "SELECT text FROM entries WHERE ref = 'twice'") == [("first",)]
     assert rows(store, "SELECT count(*), count(DISTINCT ref) FROM entries") == [(503, 503)]
-    assert store.put([]) == 0
+    assert store.put_entries([]) == 0
 
 
 def test_an_entry_that_changed_takes_the_place_of_the_former(store: Memory) -> None:
     """Nothing is left of its words, also in the entry after it; what is alike stays as it was."""
-    store.put([Entry("a", "otter", "g"), Entry("b", "elk", "g")])
+    store.put_entries([Entry("a", "otter", "g"), Entry("b", "elk", "g")])
 
-    assert store.put([Entry("a", "walrus", "g"), Entry("b", "elk", "g")]) == 1
+    assert store.put_entries([Entry("a", "walrus", "g"), Entry("b", "elk", "g")]) == 1
 
     assert rows(store, "SELECT ref, text, before FROM entries ORDER BY id") == [
         ("b", "elk", ""),
@@ -64,10 +64,10 @@ def test_an_entry_that_changed_takes_the_place_of_the_former(store: Memory) -> N
 
 def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(store: Memory) -> None:
     """Where it is one row there are none."""
-    store.put([Entry("a", "otter", rows="r1 r2"), Entry("b", "elk")])
+    store.put_entries([Entry("a", "otter", rows="r1 r2"), Entry("b", "elk")])
 
     found = {hit.id: list(hit.rows) for hit in [*store.search("otter"), *store.search("elk")]}
-    store.use(lambda base: turns.remove_entries(base, "ref = 'a'", ()))
+    store.run_on_database(lambda base: turns.remove_entries(base, "ref = 'a'", ()))
 
     assert found == {"a": ["r1", "r2"], "b": []}
     assert rows(store, "SELECT name FROM facts WHERE name LIKE 'rows:%'") == []
@@ -75,7 +75,7 @@ def test_the_rows_that_an_entry_is_made_of_come_back_with_it_and_go_with_it(stor
 
 def test_of_entries_that_fit_alike_the_first_comes_first(store: Memory) -> None:
     """Each with a number of its own, by which it is asked for."""
-    store.put([Entry(name, "otter") for name in ("c", "a", "b")])
+    store.put_entries([Entry(name, "otter") for name in ("c", "a", "b")])
 
     hits = store.search("otter")
 
@@ -88,8 +88,8 @@ def test_a_search_by_words_offers_200(
     store: Memory, number: int, found: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where there are no vectors, that is all there is."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
-    store.put([Entry(f"{at}", "otter") for at in range(number)])
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
+    store.put_entries([Entry(f"{at}", "otter") for at in range(number)])
 
     assert len(store.search("otter", 999)) == found
     assert store.search("elk") == []
@@ -98,10 +98,10 @@ def test_a_search_by_words_offers_200(
 
 def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Memory) -> None:
     """At the end of a block, at the beginning of the next; what another process added too."""
-    store.put([Entry(f"{at}", f"number {at}") for at in range(1, 255)])
-    store.put([Entry("255", "The puppy barks.")])
+    store.put_entries([Entry(f"{at}", f"number {at}") for at in range(1, 255)])
+    store.put_entries([Entry("255", "The puppy barks.")])
     before = store.search("a small dog", 1)
-    Memory(store.folder).put([Entry("256", "A kitten sleeps.")])
+    Memory(store.folder).put_entries([Entry("256", "A kitten sleeps.")])
     after = [store.search(asked, 1)[0].id for asked in ("a small dog", "a young cat")]
 
     assert [hit.id for hit in before] == ["255"]
@@ -111,8 +111,8 @@ def test_what_means_nearly_the_same_is_found_wherever_its_vector_lies(store: Mem
 
 def test_nothing_is_left_of_the_vector_of_what_is_taken_out(store: Memory) -> None:
     """Its neighbours in the block keep theirs."""
-    store.put([Entry(name, f"the {name}") for name in ("otter", "elk", "yak")])
-    store.use(lambda base: turns.remove_entries(base, "ref = 'elk'", ()))
+    store.put_entries([Entry(name, f"the {name}") for name in ("otter", "elk", "yak")])
+    store.run_on_database(lambda base: turns.remove_entries(base, "ref = 'elk'", ()))
 
     ((records,),) = rows(store, "SELECT records FROM vectors")
     size = len(records) // 256
@@ -127,20 +127,22 @@ def test_entries_that_came_without_vectors_get_them_once(
     store: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thousand at a time; all of them anew where they are of another table."""
-    table = vectors.load()
+    table = vectors.load_table()
     assert table
     with monkeypatch.context() as without:
-        without.setattr(vectors, "load", lambda: None)
-        store.put([Entry(f"{at}", f"otter {at}") for at in range(1_001)])
+        without.setattr(vectors, "load_table", lambda: None)
+        store.put_entries([Entry(f"{at}", f"otter {at}") for at in range(1_001)])
 
     def make(connection: sqlite3.Connection) -> int:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             return turns.make_missing_vectors(connection, table)
 
-    assert [store.use(make) for _ in range(3)] == [1_000, 1, 0]
-    store.use(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
-    assert [store.use(make) for _ in range(3)] == [1_000, 1, 0]
+    assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
+    store.run_on_database(
+        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
+    )
+    assert [store.run_on_database(make) for _ in range(3)] == [1_000, 1, 0]
     assert rows(store, "SELECT value FROM facts WHERE name = 'table'") == [
         (turns.table_digest(table),)
     ]
@@ -148,8 +150,10 @@ def test_entries_that_came_without_vectors_get_them_once(
 
 def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
     """Only words count until they are made anew."""
-    store.put([Entry("dog", "The puppy barks."), Entry("cat", "The kitten sleeps.")])
-    store.use(lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'"))
+    store.put_entries([Entry("dog", "The puppy barks."), Entry("cat", "The kitten sleeps.")])
+    store.run_on_database(
+        lambda base: base.execute("UPDATE facts SET value = 'x' WHERE name = 'table'")
+    )
 
     assert store.search("quarrelsome") == []
     assert [hit.id for hit in store.search("kitten")] == ["cat"]
@@ -157,7 +161,7 @@ def test_vectors_of_another_table_are_not_searched(store: Memory) -> None:
 
 def test_entries_from_elsewhere_are_among_those_of_here(store: Memory) -> None:
     """With the author and a score; what is here is listed as it is here."""
-    store.put([Entry("here", "otter one")])
+    store.put_entries([Entry("here", "otter one")])
     others = [other("x", "otter two"), other("y", "otter one", words=9.0)]
 
     hits = store.search("otter", others=lambda: others)
@@ -199,9 +203,9 @@ def test_three_times_as_many_as_are_wanted_are_held_against_the_floor(store: Mem
 
 def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path) -> None:
     """Neither in the file nor in what is yet to be written into it."""
-    store.put([Entry("a", "walrus zanzibar", rows="r1"), Entry("b", "elk")])
+    store.put_entries([Entry("a", "walrus zanzibar", rows="r1"), Entry("b", "elk")])
 
-    store.use(lambda base: turns.remove_entries(base, "ref = ?", ("a",)))
+    store.run_on_database(lambda base: turns.remove_entries(base, "ref = ?", ("a",)))
 
     left = b"".join(path.read_bytes() for path in (world / "m").iterdir())
     assert b"zanzibar" not in left
@@ -221,13 +225,13 @@ def test_what_is_taken_out_leaves_no_word_in_the_file(store: Memory, world: Path
 )
 def test_words_are_told_apart_as_they_are_written(query: str, words: list[str]) -> None:
     """Each once, in their order; a name falls into its parts."""
-    assert turns.telling_words(query) == words
+    assert turns.words_but_stop_words(query) == words
 
 
 def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
     """By words and by meaning."""
     places = {"a": "/p", "b": "/p/in", "c": "/p2", "d": ""}
-    store.put([Entry(name, "puppy", project=place) for name, place in places.items()])
+    store.put_entries([Entry(name, "puppy", project=place) for name, place in places.items()])
     search = functools.partial(store.search, within=documents.Within("/p"))
 
     assert [hit.id for hit in search("puppy")] == ["a", "b"]
@@ -237,10 +241,10 @@ def test_entries_of_a_project_are_those_in_it_and_below(store: Memory) -> None:
 
 def test_entries_are_taken_in_together_or_not_at_all(store: Memory) -> None:
     """What fails in the middle leaves what was there."""
-    store.put([Entry("a", "otter")])
+    store.put_entries([Entry("a", "otter")])
 
     with pytest.raises(StoreError):
-        store.put([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
+        store.put_entries([Entry("a", "walrus"), Entry("b", "elk", at=None)])  # type: ignore[arg-type]
 
     assert rows(store, "SELECT ref, text FROM entries") == [("a", "otter")]
 
@@ -249,15 +253,17 @@ def test_an_entry_gets_a_share_of_what_its_neighbours_score(
     store: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Fifteen hundredths of each; the same where they are from elsewhere."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
     texts = {"a": "otter", "b": "an otter and an elk", "c": "yaks by a river, one otter, no elk"}
-    store.put([Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()])
+    store.put_entries(
+        [Entry(name, text, "alone" if name == "c" else "g") for name, text in texts.items()]
+    )
 
     def scores(*others: Other) -> dict[str, float]:
         return {hit.id: hit.score for hit in store.search("otter", others=lambda: others)}
 
     linked = scores()
-    store.use(lambda base: base.execute("UPDATE entries SET before_id = NULL"))
+    store.run_on_database(lambda base: base.execute("UPDATE entries SET before_id = NULL"))
     alone = scores()
 
     assert linked == pytest.approx(
@@ -277,7 +283,7 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
     """It is begun anew either way."""
     for place, settings in (("own", {}), ("copy", {"derived": True})):
         store = Memory(str(world / place), **settings)
-        store.put([Entry("a", "otter")])
+        store.put_entries([Entry("a", "otter")])
         (file,) = (world / place).glob("*.sqlite3")
         file.write_bytes(b"no database" * 999)
         if settings:
@@ -285,15 +291,15 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
         else:
             with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
                 store.search("otter")
-        assert store.put([Entry("a", "otter")]) == 1
+        assert store.put_entries([Entry("a", "otter")]) == 1
 
 
 def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
     """Unless it has no others; sixty are enough of any question."""
-    assert turns.telling_words("What is the otter plan?") == ["otter", "plan"]
-    assert turns.telling_words("what is the") == ["what", "is", "the"]
-    assert len(turns.telling_words(" ".join(f"word{number}" for number in range(61)))) == 60
-    assert turns.any_word_expression("otter plan") == '"otter" OR "plan"'
+    assert turns.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
+    assert turns.words_but_stop_words("what is the") == ["what", "is", "the"]
+    assert len(turns.words_but_stop_words(" ".join(f"word{number}" for number in range(61)))) == 60
+    assert turns.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
 
 
 @pytest.mark.parametrize(
@@ -344,7 +350,9 @@ def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(worl
     store.add([{"id": "b", "text": "Next.", "group": "g"}, {"id": "c", "text": "No.", "group": ""}])
     store.add([{"id": "d", "text": "Alone.", "group": ""}])
 
-    rows = store.use(lambda base: base.execute("SELECT ref, before FROM entries").fetchall())
+    rows = store.run_on_database(
+        lambda base: base.execute("SELECT ref, before FROM entries").fetchall()
+    )
 
     before = dict(rows)
     assert before["b"] == "otter" + "." * (1_500 - len("otter"))
@@ -357,7 +365,7 @@ def test_what_was_said_on_the_way_to_an_answer_is_before_nothing(world: Path) ->
     said = [("a", "Question.", "user"), ("b", "Looking.", turns.STEP), ("c", "Answer.", "x")]
     store.add([{"id": i, "text": text, "source": s, "group": "g"} for i, text, s in said])
 
-    (answer,) = store.use(
+    (answer,) = store.run_on_database(
         lambda base: base.execute("SELECT before FROM entries WHERE ref = 'c'").fetchall()
     )
 
@@ -371,7 +379,7 @@ def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
     store.add([{"id": "yak", "text": "The yak.", "group": "g"}])
 
     def around(number: int) -> list[str]:
-        found = store.use(lambda base: turns.entries_around(base, number))
+        found = store.run_on_database(lambda base: turns.entries_around(base, number))
         assert all(hit.score == 0.0 for hit in found)
         return [hit.id for hit in found]
 
@@ -383,7 +391,7 @@ def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
         ["otter", "elk", "yak"],
         ["elk", "yak"],
     ]
-    assert [store.use(take_out), store.use(take_out)] == [1, 0]
+    assert [store.run_on_database(take_out), store.run_on_database(take_out)] == [1, 0]
     assert around(2) == ["elk", "yak"]
     assert [hit.id for hit in store.search("otter", may_be_none=True)] == []
 
@@ -397,3 +405,18 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
     assert len(store.search("otter", 3)) == 3
     assert len(store.search("otter", 99, Within("/p1"))) == 12
     assert store.search("") == []
+
+
+def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
+    """By whomever: another process may have added some."""
+    store.put_entries([Entry("a", "The puppy barks.")])
+    scanned = []
+    for change in (None, None, "b", None):
+        if change:
+            Memory(store.folder).put_entries([Entry(change, "A kitten sleeps.")])
+        store.search("a small dog")
+        scanned.append(store._scanned[1])
+
+    first, again, changed, last = scanned
+    assert first is not None
+    assert (again is first, changed is first, last is changed) == (True, False, True)

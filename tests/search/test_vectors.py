@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> None:
     """Of length one; what has no known piece has none, and what is too long is no word."""
-    table = vectors.load()
+    table = vectors.load_table()
     assert table
 
     plain, loud, unknown, mixed = table.encode(["otter plan", "ÓTTER Plan", "", "plan otter"])
@@ -32,7 +32,7 @@ def test_a_text_is_a_vector_of_its_pieces_whatever_its_case_and_accents() -> Non
     assert table.piece_numbers("a" * 101) == []
     assert table.piece_numbers("a" * 100) != []
     assert len(table.piece_numbers("otter, plan")) == len(table.piece_numbers("otter plan")) + 1
-    assert vectors.words_alone_text().startswith("by words alone; `")
+    assert vectors.no_vectors_text().startswith("by words alone; `")
 
 
 @pytest.mark.parametrize("damage", ["cut", "magic", "gone"])
@@ -42,7 +42,7 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     data = vectors.MAGIC + size + size + b"\0\0\x80\x3f" * 2 + b"\1\2\3\4"
     (world / "words.txt").write_text("red\nfox")
     (world / "words.bin").write_bytes(data)
-    sound = vectors.read_table(world)
+    sound = vectors.read_table_in_folder(world)
     if damage == "gone":
         (world / "words.bin").unlink()
     else:
@@ -51,7 +51,7 @@ def test_a_table_that_is_none_is_not_used(world: Path, damage: str) -> None:
     assert sound
     assert sound.dimensions == 2
     assert sound.piece_numbers("a red fox") == [0, 1]
-    assert vectors.read_table(world) is None
+    assert vectors.read_table_in_folder(world) is None
 
 
 def test_a_word_is_rarer_the_later_it_is_in_the_vocabulary(world: Path) -> None:
@@ -61,13 +61,15 @@ def test_a_word_is_rarer_the_later_it_is_in_the_vocabulary(world: Path) -> None:
     (world / "words.txt").write_text("\n".join(f"w{number}" for number in range(count)))
     head = vectors.MAGIC + count.to_bytes(4, "little") + one
     (world / "words.bin").write_bytes(head + b"\0\0\x80\x3f" * count + b"\1" * count)
-    table = vectors.read_table(world)
+    table = vectors.read_table_in_folder(world)
     assert table
 
-    rarities = [table.rarity(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")]
+    rarities = [
+        table.rarity_of_word(word) for word in ("w0", "W1000", "w5477", "w30000", "w30999", "?")
+    ]
 
     assert rarities == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.0, 1.0], abs=1e-4)
-    assert table.rarity("w1001") > 0.0
+    assert table.rarity_of_word("w1001") > 0.0
 
 
 def test_a_piece_counts_as_much_as_its_scale_says(tmp_path: Path) -> None:
@@ -75,7 +77,7 @@ def test_a_piece_counts_as_much_as_its_scale_says(tmp_path: Path) -> None:
     (tmp_path / "words.txt").write_text("red\nfox\nden")
     head = vectors.MAGIC + struct.pack("<II", 3, 2) + struct.pack("<3f", 3.0, 4.0, 3.0)
     (tmp_path / "words.bin").write_bytes(head + struct.pack("6b", 1, 0, 0, 1, -1, 0))
-    table = vectors.read_table(tmp_path)
+    table = vectors.read_table_in_folder(tmp_path)
     assert table
 
     found = table.encode(["red fox", "fox fox", "den red", "unknown"])
@@ -125,7 +127,7 @@ def test_tables_are_told_apart_by_all_scales_and_their_first_thousand_rows(tmp_p
         scales = struct.pack(f"<{count}f", *[1.0] * (count - 1), scale)
         rows = bytes(int(number == changed) for number in range(count))
         (tmp_path / "words.bin").write_bytes(head + scales + rows)
-        table = vectors.read_table(tmp_path)
+        table = vectors.read_table_in_folder(tmp_path)
         assert table
         return turns.table_digest(table)
 
@@ -143,13 +145,13 @@ def test_a_related_word_counts_four_tenths_of_one_that_was_asked_for(
     table = table_of(tmp_path, directory=(100, 0), drawer=(100, 1), parrot=(0, 100))
     store = Memory(str(world / "m"))
     said = {"a": "a drawer", "b": "parrot", "c": "a directory", "d": "a drawer in a directory"}
-    store.put([Entry(name, text, "g") for name, text in said.items()])
+    store.put_entries([Entry(name, text, "g") for name, text in said.items()])
 
     def scores(base: sqlite3.Connection) -> tuple[dict[int, Found], ...]:
         asked = [turns._score_by_words(base, word, EVERYWHERE) for word in ("directory", "drawer")]
         return *asked, turns._score_by_words_and_related(base, "directory", EVERYWHERE, table)
 
-    own, other, both = store.use(scores)
+    own, other, both = store.run_on_database(scores)
 
     assert sorted(both) == [1, 2, 3, 4]
     for number in (1, 2, 3, 4):

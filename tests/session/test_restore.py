@@ -118,14 +118,14 @@ def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Record
     assert came_back > 20_000
     assert restored["context"]["purged_since_tokens_estimated"] == -came_back
     assert restored["resume_tokens_estimated"] == purged["resume_tokens_estimated"] + came_back
-    assert f"restore, which brought back ~{came_back:,}" in session_text.inspection(restored)
+    assert f"restore, which brought back ~{came_back:,}" in session_text.inspection_text(restored)
     session.now = time.time() + 60
     session.reply(95_000)
     assert _inspected(session)["context"]["purged_since_tokens_estimated"] == 0
 
 
 def _inspected(session: Recorded) -> dict[str, Any]:
-    return session_documents.inspection(session.path, session.home_dir)
+    return session_documents.inspection_document(session.path, session.home_dir)
 
 
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
@@ -151,7 +151,7 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     session.restore()
 
     assert session.data == original + between + LATE
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
     retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert contents.blobs(home_dir) == []
 
@@ -174,7 +174,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     session.restore()
 
     assert session.data == original
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
 
 
 def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
@@ -182,7 +182,7 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
 ) -> None:
     """In the session that was purged, not in a copy of it elsewhere."""
     session.purge()
-    (name,) = restoring.noted_sessions(home_dir)
+    (name,) = restoring.sessions_with_notes(home_dir)
     (note,), _ = restoring.read_notes(home_dir, name)
     copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
     os.makedirs(os.path.dirname(copy))
@@ -250,9 +250,9 @@ def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, origina
     restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
     os.unlink(session.path)
     restoring.forget_notes_of_gone_sessions(home_dir, note.at)
-    assert restoring.noted_sessions(home_dir) == ["session"]
+    assert restoring.sessions_with_notes(home_dir) == ["session"]
     restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
 
 
 @pytest.mark.parametrize("fault", ["line", "between", "more", "store"])
@@ -389,7 +389,7 @@ def test_notes_of_gone_sessions_go_from_before_a_time(
 
     restore.forget_notes_of_gone_sessions(home_dir, note.at + age_s)
 
-    assert restore.noted_sessions(home_dir) == (["s"] if stays else [])
+    assert restore.sessions_with_notes(home_dir) == (["s"] if stays else [])
 
 
 NOTHING = Fingerprint(0, "")
@@ -438,3 +438,15 @@ def test_why_a_rewrite_cannot_be_undone_is_told(
     changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"
     told = f"{changed} ({before:,} bytes)" if why == "changed" else gone
     assert str(raised.value) == told
+
+
+def test_with_the_last_note_goes_what_was_left_beside_it(path: Path, home_dir: str) -> None:
+    """A note that was cut short while it was written."""
+    machines.run(path, home_dir)
+    (note,) = restore.read_notes(home_dir, "s")[0]
+    folder = Path(note.file).parent
+    (folder / "unfinished").write_text("half")
+
+    restore.remove_note(note)
+
+    assert not folder.exists()

@@ -52,7 +52,7 @@ def test_records_begin_with_nothing_counted() -> None:
     assert (item.is_main, item.is_again, item.strategy) == (True, False, "")
     assert (found.size_bytes, found.lines, found.turns, found.is_undone) == (0, 0, 0, False)
     assert (Harmless().count, Findings().rows, Conversation().segment) == (0, 0, 0)
-    assert Plan(Survey(), Options()).disk_bytes == 0
+    assert Plan(Survey(), Options()).saved_disk_bytes == 0
     assert recovery.Recovered("/s") == ("/s", 0, None)
     assert Piece("/s", 0, 1).begins_line is False
     survey = Survey()

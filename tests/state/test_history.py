@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import random
@@ -520,3 +521,19 @@ def test_growth_is_told_by_the_last_20_000_requests(
 
     assert len(segments) == names
     assert len(segments[0][1]) == requests
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
+def test_no_file_stays_open(home_dir: str) -> None:
+    """A server looks at the history for days."""
+    Hooks(home_dir).add("SessionStart")
+    gc.collect()
+    open_before = len(os.listdir("/proc/self/fd"))
+
+    for _ in range(3):
+        history.update_changed_sessions(home_dir)
+        history.read_session(home_dir, "abc", [])
+        history.forget(home_dir, "abc")
+
+    assert len(os.listdir("/proc/self/fd")) <= open_before
+    assert os.stat(f"{home_dir}/history.lock").st_mode & 0o777 == 0o600

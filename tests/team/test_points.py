@@ -209,7 +209,7 @@ def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
 
 def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is said what is missing."""
-    monkeypatch.setattr(vectors, "load", lambda: None)
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
 
     with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
         points.load_table()

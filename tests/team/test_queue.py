@@ -159,7 +159,7 @@ def test_what_is_new_is_sent_and_then_waits_no_more(
     assert all(states(home_dir).values())
     assert queue_for(home_dir, server, "ben").find_waiting().total == 2
     labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
-    kept = hits.open_memory(home_dir).use(lambda base: base.execute(labels).fetchall())
+    kept = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(labels).fetchall())
     assert kept == [("label:/gone/shop", "shop")]
 
 
@@ -185,7 +185,9 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
-    hits.open_memory(home_dir).put([Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")])
+    hits.open_memory(home_dir).put_entries(
+        [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
+    )
     waiting = own.find_waiting()
     late = own.drain(waiting._replace(unknown=7), until=0.0)
     done = own.drain(waiting)
@@ -247,7 +249,7 @@ def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
     first = queue_for(home_dir, answering(DONE))
     (own,) = first.find_waiting().sends
     first.drain(first.find_waiting())
-    hits.open_memory(home_dir).use(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
 
     waiting = queue_for(home_dir, answering(READY, counted(0), listed())).compare_with_server()
 
@@ -260,9 +262,11 @@ def test_a_folder_that_is_gone_is_called_what_it_was_called(
 ) -> None:
     """The path of a topic's file stays here, and a text is not endless."""
     memory = hits.open_memory(home_dir)
-    memory.put([Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")])
+    memory.put_entries(
+        [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
+    )
     rule = "INSERT INTO facts VALUES ('label:/gone/shop', 'example.com/shop')"
-    memory.use(lambda base: base.execute(rule))
+    memory.run_on_database(lambda base: base.execute(rule))
     server = answering(DONE)
     own = queue_for(home_dir, server)
     own.drain(own.find_waiting())
@@ -390,10 +394,29 @@ def test_more_than_one_batch_is_sent_and_counted(
     own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
     steps: list[int] = []
     sent = own.drain(own.find_waiting(), progress=steps.append)
-    hits.open_memory(home_dir).use(lambda base: base.execute("DELETE FROM entries"))
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
     deleted = own.drain(own.find_waiting(), progress=steps.append)
 
     assert (sent["sent"], sent["waiting"]) == (65, 0)
     assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (65, 0, 0)
     assert steps == [64, 1, 64, 1]
     assert states(home_dir) == {}
+
+
+def test_where_the_numbers_agree_nothing_more_is_asked(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Unless all is wanted anew, what is there stays."""
+    say(home_dir, "otter", "elk")
+    first = queue_for(home_dir, answering(DONE))
+    first.drain(first.find_waiting())
+    server = answering(READY, counted(2))
+
+    waiting = queue_for(home_dir, server).compare_with_server()
+
+    assert waiting == Waiting({}, [], 0)
+    assert [path for _, path, _, _ in server.asked] == [
+        "/collections/team",
+        "/collections/team/points/count",
+    ]
+    assert len(states(home_dir)) == 2

@@ -6,6 +6,7 @@ import json
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -277,8 +278,12 @@ def test_an_answer_that_takes_too_long_is_told_and_the_rest_is_shown(
             together.document(home_dir, project_dir, "otter", 5, everywhere=is_all)
             for is_all in (True, False)
         ]
+        others = [one for one in threading.enumerate() if one is not threading.main_thread()]
         together._shared_server.cache_clear()
 
+    # Whoever ends does not wait for an answer.
+    assert others
+    assert all(one.daemon for one in others)
     assert [hit["text"] for hit in everywhere["hits"]] == ["otter here"]
     assert here["hits"] == []
     assert everywhere["problem"] == here["problem"] == "the team's server did not answer in time"

@@ -68,7 +68,8 @@ def test_memory_has_every_message_once(
 ) -> None:
     """Under the session in which it was said first, whenever the two are read."""
     said = Counter(
-        entry.text for _, entry in deep.spoken_entries(enumerate(read.rows_of_file(first)))
+        entry.text
+        for _, entry in deep.entries_of_what_was_said(enumerate(read.rows_of_file(first)))
     )
     assert said["Begin."] == said["Done: Begin."] == said["Read all parts."] == 1
     if is_read_before:
@@ -79,7 +80,7 @@ def test_memory_has_every_message_once(
 
     asked = "SELECT session, text FROM entries"
     memory = hits.open_memory(home_dir)
-    entries = memory.use(lambda base: base.execute(asked).fetchall())
+    entries = memory.run_on_database(lambda base: base.execute(asked).fetchall())
     assert Counter(text for _, text in entries) == said
     owners = {text: session for session, text in entries}
     for text in ("Begin.", "Done: Begin.", "Read all parts."):

@@ -48,8 +48,8 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     _note_if_search_file_was_renewed()
     if document["problem"]:
         output.note(f"from this machine alone: {document['problem']}")
-    if not vectors.load():
-        output.note(vectors.words_alone_text())
+    if not vectors.load_table():
+        output.note(vectors.no_vectors_text())
     if document["reading"]:
         output.note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
@@ -68,7 +68,7 @@ def show_command(key: str, as_json: bool) -> None:
     Example:
       brimline memory show m1204
     """
-    output.answer(hits.entry_and_nearby(paths.home(), key), hits.entry_text, as_json=as_json)
+    output.answer(hits.entry_with_neighbours(paths.home(), key), hits.entry_text, as_json=as_json)
 
 
 @output.command("add")
@@ -85,7 +85,7 @@ def add_command(name: str, text: str, kind: str, description: str, as_json: bool
     """
     from brimline.memory import hot
 
-    topic = hot.add(_memory_folder(), name, kind, description, _text_or_stdin(text))
+    topic = hot.add_topic(_memory_folder(), name, kind, description, _text_or_stdin(text))
     _add_topic_to_search(topic)
     output.answer(overview.topic_document(topic), topic.path, as_json=as_json)
 
@@ -111,7 +111,7 @@ def edit_command(
 
     place = _memory_folder()
     topic = hot.find_topic(place, name)
-    seen = textfile.read_whole(topic.path)
+    seen = textfile.read_whole_file(topic.path)
     if text is None and kind is None and description is None:
         if not sys.stdin.isatty():
             raise StateError("there is nothing to change: give a TEXT, --type or --description")
@@ -119,7 +119,7 @@ def edit_command(
         if text is None:
             raise click.Abort
     given = None if text is None else _text_or_stdin(text)
-    done = hot.edit(place, name, kind=kind, description=description, text=given, seen=seen)
+    done = hot.edit_topic(place, name, kind=kind, description=description, text=given, seen=seen)
     _add_topic_to_search(done)
     output.answer(overview.topic_document(done), done.path, as_json=as_json)
 
@@ -139,7 +139,7 @@ def remove_command(name: str, yes: bool, as_json: bool) -> None:
     place = _memory_folder()
     topic = hot.find_topic(place, name)
     output.ask_consent(f"Delete {topic.path}?", yes=yes)
-    hot.remove(place, name)
+    hot.remove_topic(place, name)
     _add_topic_to_search(topic)
     output.answer(overview.topic_document(topic), f"{topic.path} is deleted.", as_json=as_json)
 
@@ -192,14 +192,18 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     home_dir, project = paths.home(), os.getcwd()
     exclude = config.load(home_dir, project).values["memory.exclude"]
     if rebuild:
-        hits.open_memory(home_dir).use(_mark_all_sources_unread)
+        hits.open_memory(home_dir).run_on_database(_mark_all_sources_unread)
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
     _note_if_search_file_was_renewed()
-    if not vectors.load():
-        output.note(vectors.words_alone_text())
-    total = sum(hits.open_memory(home_dir).use(overview.count_entries)["entries"].values())
+    if not vectors.load_table():
+        output.note(vectors.no_vectors_text())
+    total = sum(
+        hits.open_memory(home_dir)
+        .run_on_database(overview.count_entries_by_kind)["entries"]
+        .values()
+    )
     told = f"{_entry_count_text(done.added)} added, {total:,} in all."
     output.answer(done._asdict(), told, as_json=as_json)
 
@@ -349,7 +353,7 @@ def _add_topic_to_search(topic: Topic) -> None:
     home_dir, project = paths.home(), os.getcwd()
     with contextlib.suppress(BrimlineError):
         exclude = config.load(home_dir, project).values["memory.exclude"]
-        deep.index_topic(home_dir, project, topic.path, exclude)
+        deep.reindex_topic(home_dir, project, topic.path, exclude)
 
 
 def _text_or_stdin(text: str) -> str:

@@ -36,7 +36,7 @@ def show_command(path: str | None, as_text: bool, as_json: bool) -> None:
         place, file = os.getcwd(), _organisation_file_setting()
         document = loading.project_document(place, file, composition.estimate_text_tokens)
     elif as_text:
-        made = marked.assemble_files(_gather_cascade(path).sources, has_file=path is not None)
+        made = marked.text_of_all_files(_gather_cascade(path).sources, has_file=path is not None)
         output.answer({"text": made}, made.rstrip("\n"), as_json=as_json)
         return
     else:
@@ -83,7 +83,7 @@ def lint_command(strict: bool, as_json: bool) -> None:
 def _gather_cascade(path: str | None) -> Cascade:
     if path is not None and (not path.strip() or "\0" in path):
         raise ConfigError("PATH is empty: name a file or folder of the project")
-    return loading.gather(os.getcwd(), _organisation_file_setting(), path or "")
+    return loading.gather_files_for_commands(os.getcwd(), _organisation_file_setting(), path or "")
 
 
 def _organisation_file_setting() -> str:

@@ -54,7 +54,7 @@ class Load:
         return f"{verb} '{self.name or 'unnamed'}'"
 
     @property
-    def bare_name(self) -> str:
+    def name_without_prefix(self) -> str:
         """The name without `plugin:` prefixes and leading slash."""
         return self.name.rpartition(":")[2].lstrip("/").strip()
 
@@ -69,7 +69,7 @@ def decide(turn: Turn) -> Decision | None:
     if preset["quiet"]:
         return None
     if preset["dispatch"] and _is_agent_in_last_tier(load, reading):
-        _record_block(turn, load, "critical tier")
+        _record_refused_load(turn, load, "critical tier")
         fields = monitor.template_fields_of_reading(reading) | {"load": load.label}
         return Decision(permission="deny", reason=preset["dispatch"].format_map(fields))
     used = reading.occupancy_tokens
@@ -80,27 +80,28 @@ def decide(turn: Turn) -> Decision | None:
     if used < ceiling.tokens:
         forget_advice_in_buckets_above(turn.state)  # the next climb over it is news
         return None
-    return None if _is_recovery(load, values) else _answer_over(turn, load, ceiling, gate, used)
+    return None if _is_recovery(load, values) else _judge_load(turn, load, ceiling, gate, used)
 
 
 def _is_recovery(load: Load, values: dict[str, Any]) -> bool:
-    return load.tool == "Skill" and load.bare_name in values["guard.recovery_skills"]
+    return load.tool == "Skill" and load.name_without_prefix in values["guard.recovery_skills"]
 
 
-def _answer_over(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
+def _judge_load(turn: Turn, load: Load, ceiling: Ceiling, gate: str, used: int) -> Decision | None:
     """Refuse a load over the ceiling where that was asked for, else advise where it is news."""
     preset, reading = turn.policy.preset, turn.reading
     excuse = None
     if turn.values["guard.ceiling"] == "strict":
         excuse = _why_not_refused(reading, gate, verified=preset["verified"])
         if not excuse:
-            _record_block(turn, load, "context ceiling")
-            return Decision(permission="deny", reason=_load_text(turn, load, ceiling, refused=True))
+            _record_refused_load(turn, load, "context ceiling")
+            text = _advice_or_refusal_text(turn, load, ceiling, refused=True)
+            return Decision(permission="deny", reason=text)
     bucket = used * 100 // reading.window.tokens // BUCKET_POINTS
     if not _claim_advice_in_bucket(turn.state, bucket, _band_over_ceiling(used, ceiling)):
         return None
     turn.spool_event("Advised", tool=load.tool)
-    return Decision(model_notes=(_load_text(turn, load, ceiling, excuse or ""),))
+    return Decision(model_notes=(_advice_or_refusal_text(turn, load, ceiling, excuse or ""),))
 
 
 def forget_advice_in_buckets_above(state: SessionState, above: int = -1) -> None:
@@ -132,7 +133,7 @@ def _band_over_ceiling(used: int, ceiling: Ceiling) -> int:
     return sum([used >= factor * ceiling.tokens for factor in BANDS])
 
 
-def _load_text(
+def _advice_or_refusal_text(
     turn: Turn, load: Load, ceiling: Ceiling, excuse: str = "", *, refused: bool = False
 ) -> str:
     """Advice on a load over the ceiling, or the refusal, in the words of the preset."""
@@ -153,7 +154,7 @@ def _load_text(
     return words["refusal"].format_map(fields | {"note": note}) if refused else note
 
 
-def _record_block(turn: Turn, load: Load, reason: str) -> None:
+def _record_refused_load(turn: Turn, load: Load, reason: str) -> None:
     from brimline.state import logs
 
     turn.spool_event("Blocked", blocked=True, tool=load.tool, subject=load.label)

@@ -30,7 +30,7 @@ def decide(turn: Turn) -> Decision | None:
     preset, reading = turn.policy.preset, turn.reading
     if reading.tier is None or not preset["tiers"]:
         return None
-    _rearm_left_tiers(turn)
+    _release_tiers_that_were_left(turn)
     if reading.tier == 0 or turn.event.name not in preset["events"]:
         return None
     return _announce_tier_if_due(turn)
@@ -44,7 +44,7 @@ def _announce_tier_if_due(turn: Turn) -> Decision | None:
         return None  # a parallel call of the same request has spoken
     won = _claim_tier_and_those_below(turn)
     if won:
-        _record_tier_and_checkpoint(turn)
+        _record_tier_and_save_checkpoint(turn)
     if not (won or lasting or preset["repeats"]):
         return None
     from brimline.decision import Decision
@@ -88,7 +88,7 @@ def _announcement_text(preset: dict[str, Any], reading: Reading, *, first: bool)
     )
 
 
-def _rearm_left_tiers(turn: Turn) -> None:
+def _release_tiers_that_were_left(turn: Turn) -> None:
     """Forget the tiers that a reading has clearly left, so that the next climb is announced again.
 
     The reading must be newer than the announcement: a hook that started earlier may still hold an
@@ -120,7 +120,7 @@ def _claim_tier_and_those_below(turn: Turn) -> bool:
     return won
 
 
-def _record_tier_and_checkpoint(turn: Turn) -> None:
+def _record_tier_and_save_checkpoint(turn: Turn) -> None:
     """Leave a trace of a tier that was entered, and a checkpoint in the last two; none may fail."""
     from brimline.carry.hook import save_checkpoint_if_enabled
     from brimline.gauge import wording

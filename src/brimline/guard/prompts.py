@@ -40,7 +40,7 @@ _MARKS = ("", " [WARNING]", " [CRITICAL]")
 def remind_at_start(turn: Turn) -> Decision | None:
     """At the start of a session and after a compaction, always."""
     text = _read_reminder_file(turn)
-    return _give_reminder(turn, text) if text else None
+    return _note_and_give_reminder(turn, text) if text else None
 
 
 def remind_with_prompt(turn: Turn) -> Decision | None:
@@ -53,10 +53,10 @@ def remind_with_prompt(turn: Turn) -> Decision | None:
     if paths.fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
         _note_reminder(turn.state, fingerprint, prompts + 1)
         return None
-    return _give_reminder(turn, text)
+    return _note_and_give_reminder(turn, text)
 
 
-def _give_reminder(turn: Turn, text: str) -> Decision:
+def _note_and_give_reminder(turn: Turn, text: str) -> Decision:
     _note_reminder(turn.state, paths.fingerprint(text), 0)
     return Decision(model_notes=(_reminder_text(turn, text),))
 
@@ -105,7 +105,7 @@ def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
 def tell_rate_limits_in_new_band(turn: Turn, rate_limits: Any) -> Decision | None:
     """Tell the limits once when any of them enters a higher band."""
     now = time.time()
-    known = _limit_shares(rate_limits, now)
+    known = _limit_bands(rate_limits, now)
     entered = [_claim_band_of_limit(turn.state, name, band) for name, band, *_ in known]
     return Decision(model_notes=(rate_limits_line(rate_limits, now),)) if any(entered) else None
 
@@ -114,13 +114,13 @@ def rate_limits_line(rate_limits: Any, now: float) -> str:
     """All known limits that were not reset since, in one line."""
     parts = [
         f"{name}: {percent:.0f}%{_MARKS[band]}{_time_to_reset_text(resets, now)}"
-        for name, band, percent, resets in _limit_shares(rate_limits, now)
+        for name, band, percent, resets in _limit_bands(rate_limits, now)
         if resets is None or resets > now
     ]
     return "## Usage Limits - " + " | ".join(parts)
 
 
-def _limit_shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
+def _limit_bands(rate_limits: Any, now: float) -> Iterator[tuple[str, int, float, float | None]]:
     """Name, band, share in use and time of the reset of every limit that tells its share.
 
     The bands are 0, calm, also once it was reset, then 1 and 2.
@@ -129,7 +129,7 @@ def _limit_shares(rate_limits: Any, now: float) -> Iterator[tuple[str, int, floa
         limit = rate_limits.get(key) if isinstance(rate_limits, dict) else None
         percent = limit.get("used_percentage") if isinstance(limit, dict) else None
         if isinstance(percent, int | float) and not isinstance(percent, bool):
-            resets = _reset_time(limit)
+            resets = _reset_time_of_limit(limit)
             reached = (percent >= WARN_PERCENT) + (percent >= CRITICAL_PERCENT)
             yield name, reached if resets is None or resets > now else 0, percent, resets
 
@@ -143,7 +143,7 @@ def _time_to_reset_text(resets: float | None, now: float) -> str:
     return f" | resets in {text}"
 
 
-def _reset_time(limit: Any) -> float | None:
+def _reset_time_of_limit(limit: Any) -> float | None:
     """The client gives seconds since 1970; a text form is read as well."""
     value = limit.get("resets_at")
     if isinstance(value, str):

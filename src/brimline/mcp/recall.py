@@ -177,9 +177,9 @@ def _matching_lines_text(name: str, lines: list[bytes], span: contents.Span, que
     """The lines of one output that hold the words, as many as fit."""
     texts = [decode_line(line) for line in lines[span.first - 1 : span.last]]
     wanted = stored.parse_terms(query)
-    fitting = sorted(stored.lines_holding(texts, wanted))
+    fitting = sorted(stored.indices_of_lines_holding(texts, wanted))
     shown = _rows_that_fit(
-        f"{at + span.first}: {stored.clip_line(texts[at], wanted, _LINE_CHARACTERS)}"
+        f"{at + span.first}: {stored.clip_line_around_term(texts[at], wanted, _LINE_CHARACTERS)}"
         for at in fitting
     )
     following = ""

@@ -59,7 +59,7 @@ def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everyw
         if room < 0:
             break
         rows.append(row)
-    how = "" if vectors.load() else " (by words alone)"
+    how = "" if vectors.load_table() else " (by words alone)"
     head = f'[brimline recall: said before, best first{how}; key="m…" shows one with its context]'
     notes = [f"[from this machine alone: {one_line(problem, _HIT_CHARACTERS)}]"] if problem else []
     state = reading_progress_if_unfinished(home_dir)
@@ -81,7 +81,9 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
     Raises:
         StoreError: there is none, or it is another project's.
     """
-    found = _open_memory(home_dir).use(lambda connection: turns.entries_around(connection, number))
+    found = _open_memory(home_dir).run_on_database(
+        lambda connection: turns.entries_around(connection, number)
+    )
     other, at = _elsewhere.get(number, (None, 0.0))
     if other and time.monotonic() < at + _KEPT_S:
         found, everywhere = [other], True
@@ -118,7 +120,7 @@ def save_topic(project_dir: str, arguments: dict[str, Any]) -> str:
     parts = [arguments.get(name) for name in names]
     if not all(isinstance(part, str) for part in parts):
         raise BrimlineError("`remember` needs name, type, description and text (strings)")
-    topic = hot.add(hot.folder(project_dir), *map(str, parts), source="model")
+    topic = hot.add_topic(hot.memory_folder(project_dir), *map(str, parts), source="model")
     return f"Kept in {topic.path}. Its line in the index is before you in every session."
 
 

@@ -91,12 +91,12 @@ def index_sources(
         return Taken(0, 0)
     intake = _Intake(home_dir, project_dir, exclude)
     intake.forget_reading_if_exclusions_changed()
-    stamps = intake.memory.use(_read_stamps_of_indexed_sources)
+    stamps = intake.memory.run_on_database(_read_stamps_of_indexed_sources)
     gone = [path for path in stamps if path not in by_path and path.endswith(".md")]
     intake.drop_gone_and_excluded(gone)
     fresh = sorted(_changed_sources(by_path.values(), stamps), key=lambda source: -source.changed)
     taken = _index_sources_until(intake, fresh, stamps, until, progress or (lambda _: None))
-    while time.monotonic() < until and intake.memory.use(_add_missing_vectors):
+    while time.monotonic() < until and intake.memory.run_on_database(_add_missing_vectors):
         pass
     return taken
 
@@ -114,11 +114,11 @@ def _index_sources_until(
         if number and time.monotonic() > until:
             return Taken(added, len(fresh) - number)
         added += intake.index_source(source, stamps.get(source.path, ""), until)
-        progress(_size_bytes(source))
+        progress(_bytes_of_source(source))
     return Taken(added, 0)
 
 
-def index_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
+def reindex_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[str] = ()) -> None:
     """Take in a topic that was changed just now, or out where it is gone.
 
     Raises:
@@ -133,7 +133,7 @@ def index_topic(home_dir: str, project_dir: str, path: str, exclude: Sequence[st
 
 def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
-    for path in hits.readable_session_files(home_dir):
+    for path in hits.session_files_to_index(home_dir):
         yield from _source_if_there(path, SESSION)
     for name in io.names_in(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
@@ -142,26 +142,26 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
             yield from _source_if_there(f"{folder}/{notes.FILE_NAME}", NOTE)
             yield from _source_if_there(f"{folder}/{ledger.LEDGER_FILE}", NOTE)
     folders = glob.glob(f"{glob.escape(paths.client_config_dir())}/projects/*/memory")
-    for folder in dict.fromkeys([hot.folder(project_dir), *folders]):
+    for folder in dict.fromkeys([hot.memory_folder(project_dir), *folders]):
         for name in hot.topic_file_names(folder):
             yield from _source_if_there(f"{folder}/{name}", TOPIC)
 
 
 def bytes_of_unread_sources(home_dir: str, project_dir: str) -> int:
     """The size of all sources that have changed since they were read."""
-    known = hits.open_memory(home_dir).use(_read_stamps_of_indexed_sources)
-    return sum(map(_size_bytes, _changed_sources(find_sources(home_dir, project_dir), known)))
+    known = hits.open_memory(home_dir).run_on_database(_read_stamps_of_indexed_sources)
+    return sum(map(_bytes_of_source, _changed_sources(find_sources(home_dir, project_dir), known)))
 
 
 def _changed_sources(files: Iterable[Source], stamps: dict[str, str]) -> list[Source]:
     return [source for source in files if stamps.get(source.path, "").split("@")[0] != source.stamp]
 
 
-def _size_bytes(source: Source) -> int:
+def _bytes_of_source(source: Source) -> int:
     return int(source.stamp.partition(":")[0])
 
 
-def spoken_entries(
+def entries_of_what_was_said(
     rows: Iterable[tuple[int, dict[str, Any]]], *, goes_on: bool = False
 ) -> Iterator[tuple[int, Entry]]:
     """The user's messages, replies, and summaries, in their order.
@@ -177,7 +177,7 @@ def spoken_entries(
     for offset, fields in rows:
         if not copies.is_copy(fields):
             yield from speech.read_row(offset, fields)
-    yield from speech.end_turn()
+    yield from speech.entries_at_end_of_turn()
 
 
 class _Speech:
@@ -196,13 +196,13 @@ class _Speech:
         uuid = row.uuid_of(fields)
         at = clock.parse(row.timestamp_of(fields)) or 0.0
         if uuid is None:
-            self._note_queued(fields, at)
+            self._note_queued_message(fields, at)
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif text := words.user_message(fields):
+        elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
-            yield from self.end_turn()
+            yield from self.entries_at_end_of_turn()
             self._turn_at = offset
             yield offset, Entry(uuid, text, "", at, USER)
         elif row.type_of(fields) == "assistant":
@@ -214,17 +214,17 @@ class _Speech:
                 if text:
                     yield self._turn_at, Entry(uuid, text, "", at, USER)
 
-    def end_turn(self) -> Iterator[tuple[int, Entry]]:
+    def entries_at_end_of_turn(self) -> Iterator[tuple[int, Entry]]:
         """Its replies, and messages that never got a row of theirs."""
         yield from self._queued.values()
         for entry in (*_join_short_steps(self._steps), *self._closing):
             yield self._turn_at, entry
         self._queued, self._steps, self._closing = {}, [], []
 
-    def _note_queued(self, fields: dict[str, Any], at: float) -> None:
+    def _note_queued_message(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation_and_text(fields)
-        text = words.without_added_text(whole)
+        text = words.users_part_of_prompt(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
@@ -330,7 +330,7 @@ class _Intake:
                 connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
                 connection.execute("REPLACE INTO facts VALUES ('excluded', ?)", (excluded,))
 
-        self.memory.use(forget_stamps_if_changed)
+        self.memory.run_on_database(forget_stamps_if_changed)
 
     def drop_gone_and_excluded(self, gone: Sequence[str]) -> None:
         """Take out what files held that are gone, and what is excluded by now."""
@@ -344,7 +344,7 @@ class _Intake:
                     turns.remove_entries(connection, "project = ?", (project,))
 
         if gone or self._refused.folders:
-            self.memory.use(remove_rows)
+            self.memory.run_on_database(remove_rows)
 
     def index_source(self, source: Source, known: str, until: float) -> int:
         """Take in what is new in one source; how many entries that is."""
@@ -352,7 +352,7 @@ class _Intake:
         try:
             if source.kind == SESSION:
                 begun = int(known.partition("@")[2] or 0)
-                made, offset, is_whole = _session_entries(source.path, begun, until)
+                made, offset, is_whole = _new_session_entries(source.path, begun, until)
                 stamp = f"{stamp if is_whole else 'cut'}@{offset}"
             elif source.kind == TOPIC:
                 made = [_topic_entry(source, self._project)]
@@ -368,8 +368,8 @@ class _Intake:
             values = (f"file:{source.path}", stamp)
             connection.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", values)
 
-        added = self.memory.put(fitting)
-        self.memory.use(drop_outdated_and_note_stamp)
+        added = self.memory.put_entries(fitting)
+        self.memory.run_on_database(drop_outdated_and_note_stamp)
         return added
 
 
@@ -381,7 +381,7 @@ def _drop_entries_not_in_file(connection: sqlite3.Connection, path: str, refs: s
             turns.remove_entries(connection, "ref = ?", (ref,))
 
 
-def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
+def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entry], int, bool]:
     """What was said in a session since it was read last, where to read on, whether that is all."""
     made: list[Entry] = []
     session, project = find.session_id_of(path), stored.real_folder(find.folder_it_began_in(path))
@@ -390,9 +390,9 @@ def _session_entries(path: str, start: int, until: float) -> tuple[list[Entry], 
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows_that_may_hold_speech(read.lines(file))
+        rows = _rows_that_may_hold_speech(read.lines_of_stream(file))
         goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
-        for begun, entry in spoken_entries(rows, goes_on=goes_on):
+        for begun, entry in entries_of_what_was_said(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:
                 return made, begun, False
             made.append(entry._replace(group=session, project=project))
@@ -412,7 +412,7 @@ def _rows_that_may_hold_speech(lines: Iterable[read.Line]) -> Iterator[tuple[int
 def _topic_entry(source: Source, project_dir: str) -> Entry:
     folder = os.path.dirname(source.path)
     project = project_dir
-    if folder != hot.folder(project_dir):
+    if folder != hot.memory_folder(project_dir):
         sessions = glob.glob(f"{glob.escape(os.path.dirname(folder))}/*.jsonl")
         project = next((one for one in map(find.folder_it_began_in, sessions) if one), "")
     raw = io.read_file(source.path, _LARGEST_FILE)
@@ -441,7 +441,7 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
 
 def _add_missing_vectors(connection: sqlite3.Connection) -> int:
     """Vectors for entries that were taken in where there was no table."""
-    table = vectors.load()
+    table = vectors.load_table()
     if table is None:
         return 0
     with connection:

@@ -34,10 +34,10 @@ def open_memory(home_dir: str) -> turns.Memory:
     return turns.Memory(stored.search_folder(home_dir), derived=True)
 
 
-def ask_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
+def query_memory(home_dir: str, task: Callable[[sqlite3.Connection], Any], nothing: Any) -> Any:
     """What a task finds in the memory; where there is none yet, none is made."""
     is_there = os.path.isdir(stored.search_folder(home_dir))
-    return open_memory(home_dir).use(task) if is_there else nothing
+    return open_memory(home_dir).run_on_database(task) if is_there else nothing
 
 
 def document(hits: Sequence[turns.Hit], query: str, home_dir: str) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def text(found: dict[str, Any]) -> str:
 def _hit_text(hit: dict[str, Any], query: str) -> str:
     lines = [output.one_line(line, _LINE_CHARACTERS) for line in hit["lines"]]
     head = "  ".join([hit["key"], *_who_when_where_texts(hit)])
-    return "\n".join([head, *[f"  {_mark_words(line, query)}" for line in lines]])
+    return "\n".join([head, *[f"  {_line_with_words_marked(line, query)}" for line in lines]])
 
 
 def _who_when_where_texts(hit: dict[str, Any]) -> list[str]:
@@ -74,41 +74,41 @@ def _who_when_where_texts(hit: dict[str, Any]) -> list[str]:
 def _lines_with_most_words(whole: str, query: str) -> list[str]:
     """The lines that hold most of the query's words, in their order; the first where none does."""
     lines = [line.strip() for line in whole.splitlines() if line.strip()]
-    stems = _stems(query)
-    counts = [sum(stem in stored.fold(line) for stem in stems) for line in lines]
+    stems = _stems_of_query_words(query)
+    counts = [sum(stem in stored.folded_text(line) for stem in stems) for line in lines]
     best = sorted(range(len(lines)), key=lambda at: (-counts[at], at))[:_SHOWN_LINES]
     fitting = [at for at in sorted(best) if counts[at]]
-    return [_part_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
+    return [_line_part_around_word(lines[at], stems) for at in fitting or range(len(lines))[:1]]
 
 
-def _part_around_word(line: str, stems: Sequence[str]) -> str:
+def _line_part_around_word(line: str, stems: Sequence[str]) -> str:
     """A line, or of a long one the part in which the query's first word is."""
     if len(line) <= _LINE_CHARACTERS:
         return line
-    folded = stored.fold(line)
+    folded = stored.folded_text(line)
     first = min((at for stem in stems if (at := folded.find(stem)) >= 0), default=0)
     start = max(0, first - _LINE_CHARACTERS // 4)
     return ("…" if start else "") + line[start:]
 
 
-def _stems(query: str) -> list[str]:
+def _stems_of_query_words(query: str) -> list[str]:
     """The beginnings of the query's words: `errors` is found by `error`, and marked by `erro`."""
-    return [stored.stem(stored.fold(word)) for word in turns.telling_words(query)]
+    return [stored.stem(stored.folded_text(word)) for word in turns.words_but_stop_words(query)]
 
 
-def _mark_words(line: str, query: str) -> str:
+def _line_with_words_marked(line: str, query: str) -> str:
     """A line with the query's words marked, for a terminal."""
-    stems = "|".join(map(re.escape, _stems(query)))
+    stems = "|".join(map(re.escape, _stems_of_query_words(query)))
     words = re.compile(rf"\b(?:{stems})\w*", re.IGNORECASE) if stems else None
     return words.sub(lambda word: output.mark_strong(word[0]), line) if words else line
 
 
-def is_key(text: str) -> bool:
+def is_entry_key(text: str) -> bool:
     """Whether a text is the key of an entry."""
     return _KEY.fullmatch(text) is not None
 
 
-def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
+def entry_with_neighbours(home_dir: str, key: str) -> dict[str, Any]:
     """One entry by its key, with what came before and after it in its session.
 
     Raises:
@@ -118,7 +118,7 @@ def entry_and_nearby(home_dir: str, key: str) -> dict[str, Any]:
     if match is None:
         raise StoreError(f"{key[:40]!r} is no key of memory: `brimline memory search` shows them")
     number = int(match[1])
-    near = ask_memory(home_dir, lambda base: turns.entries_around(base, number), [])
+    near = query_memory(home_dir, lambda base: turns.entries_around(base, number), [])
     if number not in [hit.number for hit in near]:
         raise StoreError(f"there is no entry {key} any more: search for it again")
     return {"key": key, "entries": [hit._asdict() | {"key": f"m{hit.number}"} for hit in near]}
@@ -139,8 +139,8 @@ def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
 
     None where all were.
     """
-    facts = ask_memory(home_dir, lambda base: dict(base.execute(_FILES).fetchall()), {})
-    own = list(readable_session_files(home_dir))
+    facts = query_memory(home_dir, lambda base: dict(base.execute(_FILES).fetchall()), {})
+    own = list(session_files_to_index(home_dir))
     unread = [path for path in own if facts.get(f"file:{path}", "cut").startswith("cut")]
     if not unread:
         return None
@@ -148,7 +148,7 @@ def reading_progress_if_unfinished(home_dir: str) -> dict[str, int] | None:
     return {"read": len(own) - len(unread), "sessions": len(own), "seconds": seconds}
 
 
-def readable_session_files(home_dir: str) -> Iterator[str]:
+def session_files_to_index(home_dir: str) -> Iterator[str]:
     """The files of sessions that memory reads: not those of subagents, nor forgotten ones."""
     gone = forgotten.line_by_session(home_dir)
     for path in find.files_beginning_with():

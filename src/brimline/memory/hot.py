@@ -59,7 +59,7 @@ class Problem(NamedTuple):
     text: str
 
 
-def folder(project_dir: str) -> str:
+def memory_folder(project_dir: str) -> str:
     """Where the memory of a project lies."""
     return clientsettings.memory_folder(project_dir)
 
@@ -72,12 +72,12 @@ def topic_file_names(place: str) -> list[str]:
         return []
 
 
-def topics(place: str) -> list[Topic]:
+def read_topics(place: str) -> list[Topic]:
     """Every topic file, by name; what cannot be read is there with its problem."""
     return [_read_topic(f"{place}/{name}") for name in _markdown_names(place)]
 
 
-def add(
+def add_topic(
     place: str, name: str, kind: str, description: str, text: str, *, source: str = ""
 ) -> Topic:
     """Write a topic, and its line in the index.
@@ -86,7 +86,7 @@ def add(
         StateError: the type is unknown, a part is missing, or it is there already.
     """
     name, description, text = (_to_one_line(name), _to_one_line(description), clean(text))
-    _check_type(kind)
+    _refuse_unknown_type(kind)
     if name.startswith((".", "/", "~")):
         raise StateError(f"{name!r} is no name for a topic: it looks like a path")
     if not name or not description or not text.strip():
@@ -96,29 +96,29 @@ def add(
     document = _topic_file_text(front, text)
     path = _free_topic_path(place, name)
     textfile.refuse_too_large(path, document.encode())
-    _check_indexes_readable(place)
-    _check_not_there_already(place, name, text.strip())
+    _refuse_unreadable_indexes(place)
+    _refuse_known_name_or_text(place, name, text.strip())
     io.make_folders(place)
     if not io.create_exclusively(path, document.encode()):
         raise StateError(f"{path} is there already: `brimline memory edit` changes it")
     topic = Topic(path, name, description, kind, text, front)
     try:
-        _put_in_index(place, topic)
+        _put_topic_in_index(place, topic)
     except StateError:
         io.remove(path)
         raise
     return topic
 
 
-def _check_not_there_already(place: str, name: str, text: str) -> None:
-    for topic in topics(place):
+def _refuse_known_name_or_text(place: str, name: str, text: str) -> None:
+    for topic in read_topics(place):
         if topic.name.casefold() == name.casefold():
             raise StateError(f"{topic.path} is there already: `brimline memory edit` changes it")
         if topic.text.strip() == text and len(text) >= _LEAST_SAME:
             raise StateError(f"{topic.path} says the same already: `brimline memory edit` it")
 
 
-def edit(
+def edit_topic(
     place: str,
     name: str,
     *,
@@ -143,11 +143,11 @@ def edit(
     topic = find_topic(place, name)
     if topic.problem:
         raise StateError(f"{topic.path}:{topic.line}: {topic.problem}; mend it by hand first")
-    before = textfile.read_whole(topic.path) if seen is None else seen
-    _check_type(topic.type if kind is None else kind)
+    before = textfile.read_whole_file(topic.path) if seen is None else seen
+    _refuse_unknown_type(topic.type if kind is None else kind)
     if any(part is not None and not part.strip() for part in (text, description)):
         raise StateError("a topic needs a description and a text: `brimline memory remove` it")
-    _check_indexes_readable(place)
+    _refuse_unreadable_indexes(place)
     changed = topic._replace(
         type=kind or topic.type,
         description=_to_one_line(description) if description else topic.description,
@@ -156,7 +156,7 @@ def edit(
     document = _topic_file_text(_front_matter_of_edited_topic(changed), changed.text)
     if not textfile.replace_if_unchanged(topic.path, before, document):
         raise StateError(f"{topic.path} was changed meanwhile: nothing was written")
-    _put_in_index(place, changed)
+    _put_topic_in_index(place, changed)
     return changed
 
 
@@ -168,7 +168,7 @@ def _front_matter_of_edited_topic(topic: Topic) -> dict[str, Any]:
     return front | {"metadata": front["metadata"] | {"type": topic.type}}
 
 
-def remove(place: str, name: str) -> Topic:
+def remove_topic(place: str, name: str) -> Topic:
     """Delete a topic, and every line of the index that names it.
 
     Raises:
@@ -177,11 +177,13 @@ def remove(place: str, name: str) -> Topic:
     topic = find_topic(place, name)
     if os.path.isdir(topic.path) and not os.path.islink(topic.path):
         raise StateError(f"{topic.path} is a folder: delete it by hand")
-    _check_indexes_readable(place, besides=topic.file)
+    _refuse_unreadable_indexes(place, besides=topic.file)
     # The line first: what the index does not name is found by `lint`, a dead link misleads.
     for index in (INDEX, ARCHIVE):
         if topic.file != index:
-            textfile.change(f"{place}/{index}", lambda lines: hotindex.without(lines, topic.file))
+            textfile.change_lines(
+                f"{place}/{index}", lambda old: hotindex.lines_without_topic(old, topic.file)
+            )
     io.remove(topic.path)
     return topic
 
@@ -192,7 +194,7 @@ def find_topic(place: str, name: str) -> Topic:
     Raises:
         StateError: there is none, or more than one.
     """
-    all_topics = topics(place)
+    all_topics = read_topics(place)
     matches = [topic for topic in all_topics if name == topic.file] or [
         topic for topic in all_topics if name in (topic.name, topic.file.removesuffix(".md"))
     ]
@@ -206,7 +208,7 @@ def find_topic(place: str, name: str) -> Topic:
 
 def lint(place: str) -> list[Problem]:
     """Whatever is wrong: front matter, types, links, duplicates, an index that is too long."""
-    all_topics = topics(place)
+    all_topics = read_topics(place)
     problems = [
         Problem(topic.path, topic.line, topic.problem) for topic in all_topics if topic.problem
     ]
@@ -223,10 +225,10 @@ def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[
     """Lines of an index that lead nowhere, or where another leads already, which is noted."""
     path = f"{place}/{index}"
     try:
-        lines = textfile.decode_lines(textfile.read_whole(path))
+        lines = textfile.decode_lines(textfile.read_whole_file(path))
     except StateError as error:
         if index == INDEX:
-            yield Problem(path, 1, _problem_text(path, error))
+            yield Problem(path, 1, _problem_text_without_path(path, error))
         return
     for number, line in enumerate(lines, 1):
         target = hotindex.file_linked_by_line(line)
@@ -242,7 +244,7 @@ def _find_bad_links(place: str, index: str, linked: dict[str, str]) -> Iterator[
 def index_text_that_fits(place: str, room: int) -> str:
     """The index as far as there is room, with a mark where it is cut."""
     try:
-        raw = textfile.read_beginning(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
+        raw = textfile.read_beginning_of_file(f"{place}/{INDEX}", hotindex.MOST_BYTES + 1)
     except StateError:
         return ""
     # A character that the limit cuts in two is left out.
@@ -299,7 +301,7 @@ def _name_description_type_in(front: dict[str, Any]) -> dict[str, str]:
     return {key: value if isinstance(value, str) else "" for key, value in parts.items()}
 
 
-def _check_type(kind: str) -> None:
+def _refuse_unknown_type(kind: str) -> None:
     if kind not in TYPES:
         raise StateError(f"there is no type {kind!r}: use {', '.join(TYPES)}")
 
@@ -316,7 +318,7 @@ def _find_duplicates(known: list[Topic]) -> Iterator[Problem]:
 
 def _find_index_too_long(path: str) -> Iterator[Problem]:
     try:
-        raw = textfile.read_whole(path)
+        raw = textfile.read_whole_file(path)
     except StateError:
         return
     lines = len(textfile.decode_lines(raw))
@@ -335,12 +337,12 @@ def _markdown_names(place: str) -> list[str]:
 
 def _read_topic(path: str) -> Topic:
     try:
-        return parse_topic(path, textfile.read_whole(path))
+        return parse_topic(path, textfile.read_whole_file(path))
     except StateError as error:
-        return Topic(path, problem=_problem_text(path, error))
+        return Topic(path, problem=_problem_text_without_path(path, error))
 
 
-def _problem_text(path: str, error: StateError) -> str:
+def _problem_text_without_path(path: str, error: StateError) -> str:
     return f"it {str(error).removeprefix(path).strip()}"
 
 
@@ -355,32 +357,34 @@ def _free_topic_path(place: str, name: str) -> str:
     return f"{place}/{file}"
 
 
-def _check_indexes_readable(place: str, besides: str = "") -> None:
+def _refuse_unreadable_indexes(place: str, besides: str = "") -> None:
     """Refuse a change that would end half-way, at an index or archive that cannot be changed."""
     for index in (INDEX, ARCHIVE):
         if index != besides:
-            textfile.read_whole(f"{place}/{index}")
+            textfile.read_whole_file(f"{place}/{index}")
 
 
-def _put_in_index(place: str, topic: Topic) -> None:
+def _put_topic_in_index(place: str, topic: Topic) -> None:
     """Name a topic; what no longer fits goes to the archive first, so that nothing is lost."""
 
     def lines_with_topic_that_fit(lines: list[str]) -> list[str]:
         named_too = hotindex.lines_with_topic(lines, topic.file, topic.name, topic.description)
         kept, moved = hotindex.split_off_oldest_beyond_limits(named_too, topic.file)
         if moved:
-            _move_to_archive(place, moved)
+            _move_entries_to_archive(place, moved)
         return kept
 
-    textfile.change(f"{place}/{INDEX}", lines_with_topic_that_fit)
+    textfile.change_lines(f"{place}/{INDEX}", lines_with_topic_that_fit)
     if topic.file != ARCHIVE:
-        textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.without(lines, topic.file))
+        textfile.change_lines(
+            f"{place}/{ARCHIVE}", lambda old: hotindex.lines_without_topic(old, topic.file)
+        )
 
 
-def _move_to_archive(place: str, moved: list[list[str]]) -> None:
+def _move_entries_to_archive(place: str, moved: list[list[str]]) -> None:
     front = {"name": "archive", "description": "Older entries of the index", "type": "reference"}
     io.create_exclusively(f"{place}/{ARCHIVE}", _topic_file_text(front, "").encode())
-    textfile.change(f"{place}/{ARCHIVE}", lambda lines: hotindex.archive_with_moved(lines, moved))
+    textfile.change_lines(f"{place}/{ARCHIVE}", lambda old: hotindex.archive_with_moved(old, moved))
 
 
 def _topic_file_text(front: dict[str, Any], text: str) -> str:

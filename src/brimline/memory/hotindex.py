@@ -47,7 +47,7 @@ def lines_with_topic(lines: list[str], file: str, name: str, description: str) -
     return [*lines[:first], own, *lines[first:]]
 
 
-def without(lines: list[str], file: str) -> list[str]:
+def lines_without_topic(lines: list[str], file: str) -> list[str]:
     """The index without the lines that name a topic."""
     return [line for line in lines if file_linked_by_line(line) != file]
 
@@ -59,12 +59,12 @@ def split_off_oldest_beyond_limits(lines: list[str], own: str) -> tuple[list[str
     blocks = _group_lines_that_move_together(lines, own)
     if not any(file_linked_by_line(block.lines[0]) == ARCHIVE for block in blocks):
         blocks.append(_Block(_STAYS, [_ARCHIVED]))
-    moved = _blocks_to_move(blocks)
+    moved = _positions_of_blocks_to_move(blocks)
     kept = [line for at, one in enumerate(blocks) if at not in moved for line in one.lines]
     return kept, [_without_blank_lines_at_end(blocks[at].lines) for at in sorted(moved)]
 
 
-def _blocks_to_move(blocks: list[_Block]) -> set[int]:
+def _positions_of_blocks_to_move(blocks: list[_Block]) -> set[int]:
     """The places of the oldest blocks without which the rest fits."""
     count = sum(len(block.lines) for block in blocks)
     taken = sum(most_bytes_of_lines(block.lines) for block in blocks)

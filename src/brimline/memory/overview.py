@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def topics_document(folder: str) -> dict[str, Any]:
     """The topics of a project."""
-    return {"folder": folder, "topics": [topic_document(topic) for topic in hot.topics(folder)]}
+    return {
+        "folder": folder,
+        "topics": [topic_document(topic) for topic in hot.read_topics(folder)],
+    }
 
 
 def topic_document(topic: hot.Topic) -> dict[str, Any]:
@@ -46,13 +49,13 @@ def status_document(home_dir: str, folder: str) -> dict[str, Any]:
     """
     document: dict[str, Any] = {
         "folder": folder,
-        "topics": len(hot.topics(folder)),
+        "topics": len(hot.read_topics(folder)),
         "index_bytes": output.total_file_bytes([f"{folder}/{hot.INDEX}"]),
         "entries": {},
         "sessions": 0,
     }
-    document |= hits.ask_memory(home_dir, count_entries, {})
-    return document | {"vectors": vectors.load() is not None}
+    document |= hits.query_memory(home_dir, count_entries_by_kind, {})
+    return document | {"vectors": vectors.load_table() is not None}
 
 
 def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -62,11 +65,11 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("folder", document["folder"]),
         ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
         ("search", f"{kinds or 'nothing yet'}; {output.counted(document['sessions'], 'session')}"),
-        ("meaning", "searched too" if document["vectors"] else vectors.words_alone_text()),
+        ("meaning", "searched too" if document["vectors"] else vectors.no_vectors_text()),
     ]
 
 
-def count_entries(connection: sqlite3.Connection) -> dict[str, Any]:
+def count_entries_by_kind(connection: sqlite3.Connection) -> dict[str, Any]:
     """Entries by their source, and the sessions that they are of."""
     kinds = "SELECT source, count(*) FROM entries GROUP BY source ORDER BY 2 DESC"
     of_sessions = "SELECT count(DISTINCT session) FROM entries WHERE session NOT GLOB '*/*'"

@@ -23,18 +23,18 @@ LARGEST_BYTES = 1 << 20
 _TRIES = 20
 
 
-def read_whole(path: str) -> bytes:
+def read_whole_file(path: str) -> bytes:
     """A file's whole content; empty where there is none.
 
     Raises:
         StateError: it is a link, no file, too large, or cannot be read.
     """
-    raw = read_beginning(path, LARGEST_BYTES + 1)
+    raw = read_beginning_of_file(path, LARGEST_BYTES + 1)
     refuse_too_large(path, raw)
     return raw
 
 
-def read_beginning(path: str, limit: int) -> bytes:
+def read_beginning_of_file(path: str, limit: int) -> bytes:
     """The first bytes of a file; none where there is no file.
 
     Raises:
@@ -80,14 +80,14 @@ def decode_lines(raw: bytes) -> list[str]:
     return text.split("\n") if text else []
 
 
-def change(path: str, changed: Callable[[list[str]], list[str]]) -> None:
+def change_lines(path: str, changed: Callable[[list[str]], list[str]]) -> None:
     """Change a file by its lines, from what it holds at that moment.
 
     Raises:
         StateError: it cannot be read whole, or is changed by somebody else all the time.
     """
     for _ in range(_TRIES):
-        before = read_whole(path)
+        before = read_whole_file(path)
         now = decode_lines(before)
         after = changed(list(now))
         text = "".join([f"{line}\n" for line in after])
@@ -105,8 +105,8 @@ def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
     end = "\r\n" if before.partition(b"\n")[0].endswith(b"\r") else "\n"
     data = text.replace("\n", end).encode("utf-8", "surrogateescape")
     refuse_too_large(path, data)
-    with _locked(os.path.dirname(path)):
-        if read_whole(path) != before:
+    with _hold_folder_lock(os.path.dirname(path)):
+        if read_whole_file(path) != before:
             return False
         temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
         io.create_exclusively(temporary, data)
@@ -121,7 +121,7 @@ def replace_if_unchanged(path: str, before: bytes, text: str) -> bool:
 
 
 @contextlib.contextmanager
-def _locked(place: str) -> Iterator[None]:
+def _hold_folder_lock(place: str) -> Iterator[None]:
     """Let one process of ours at a time compare and replace; it ends with the process."""
     lock = f"{paths.home()}/memory/{paths.fingerprint(place)}.lock"
     io.create_exclusively(lock, b"")

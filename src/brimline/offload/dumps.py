@@ -31,7 +31,7 @@ def describe_dump(text: str, source: Excerpt, kind: str, budget: int) -> str:
     """Describe the output in so many characters; empty where it is no JSON after all."""
     if kind == kinds.PATHS:
         return _describe_paths(source, budget)
-    documents = kinds.json_documents(text)
+    documents = kinds.parse_json_documents(text)
     return _describe_json(*documents, budget) if documents else ""
 
 
@@ -144,7 +144,7 @@ def _describe_paths(source: Excerpt, budget: int) -> str:
 def _names_by_folder(lines: list[str]) -> dict[str, list[str]]:
     """Names by directory, from one path per line; of Windows, too."""
     folders: dict[str, list[str]] = {}
-    for path in filter(None, map(names.clean_line, lines)):
+    for path in filter(None, map(names.cleaned_line, lines)):
         separator = "/" if "/" in path else "\\"
         folder, mark, name = path.rstrip(separator).rpartition(separator)
         folders.setdefault(folder + mark or ".", []).append(name)

@@ -44,12 +44,12 @@ def post_tool_use(turn: Turn) -> Decision | None:
     is_edit = turn.event.tool in clienttools.EDITING
     if is_edit and (path := clienttools.file_of_call(turn.event.tool_input)):
         note_edited_file(turn, path)
-    if not _may_need_handling(turn):
+    if not _may_result_need_handling(turn):
         return None
     from brimline.offload import intercept, tool_results
 
     event = turn.event
-    result = tool_results.read_result(event.tool, event.tool_input, event.tool_response)
+    result = tool_results.parse_answer(event.tool, event.tool_input, event.tool_response)
     return intercept.decide_on_result(turn, result) if result else None
 
 
@@ -79,7 +79,7 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
         return None
     from brimline.offload import pinning
 
-    return pinning.obey_prompt(turn)
+    return pinning.obey_directives_in_prompt(turn)
 
 
 def pre_compact(turn: Turn) -> None:
@@ -87,7 +87,7 @@ def pre_compact(turn: Turn) -> None:
     if PINS_WAIT in turn.state.names:
         from brimline.offload import pinning
 
-        pinning.pin_open_ranges(turn.state, turn.home)
+        pinning.pin_results_of_open_ranges(turn.state, turn.home)
 
 
 def session_start(turn: Turn) -> None:
@@ -122,7 +122,7 @@ def count_down_repeat_offers(turn: Turn, number: int = 1) -> None:
             io.remove(f"{turn.state.folder}/{TAKEN}{offer[len(OFFER) :]}")
 
 
-def _may_need_handling(turn: Turn) -> bool:
+def _may_result_need_handling(turn: Turn) -> bool:
     """Tell whether a result may be too large, was fetched back, or is to be pinned."""
     event, values, names = turn.event, turn.values, turn.state.names
     if PINS_WAIT in names:

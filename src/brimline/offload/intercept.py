@@ -48,11 +48,11 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     The questions, in their order; with the first yes the result stays. Before all of them the
     client's own event tells whether it is a subagent's, and `hook` whether it can be large.
 
-    1. Is its shape unknown? (`tool_results.read_result`)
-    2. Does it come from us? (`judge.recalls_asked_for`)
+    1. Is its shape unknown? (`tool_results.parse_answer`)
+    2. Does it come from us? (`judge.recalls_asked_by_call`)
     3. Is replacing switched off?
     4. Do the user's own lists name it? `offload.never` is a yes, `offload.always` skips 5 to 8.
-    5. Is it too small for its kind: bulk, or content? (`kinds.kind_of`)
+    5. Is it too small for its kind: bulk, or content? (`kinds.kind_of_output`)
     6. Is it a page of a file, a file of settings or instructions, one that the session edited, a
        brief or interactive command, or one that failed?
     7. Does experience say that its references always come back? (`_is_always_recalled`)
@@ -61,7 +61,7 @@ def decide_on_result(turn: Turn, result: ToolResult) -> Decision | None:
     10. Would a reference save too little? (`judge.is_preview_worth_it`)
     """
     event = turn.event
-    if judge.recalls_asked_for(event.tool, event.tool_input) is not None:
+    if judge.recalls_asked_by_call(event.tool, event.tool_input) is not None:
         _note_recall(turn, result)
         return None
     if PAST not in turn.state.names and event.tool in ("Read", "Bash"):
@@ -105,12 +105,12 @@ class _Arrival:
         if values["offload.preset"] == "off":
             return True
         rules = judge.Rules(*[values[f"offload.{name}"] for name in judge.Rules._fields])
-        if judge.reason_to_stay(self.case, rules, lambda path: was_edited(turn, path)):
+        if judge.reason_to_stay(self.case, rules, lambda path: was_file_edited(turn, path)):
             return True
         if not self.case.is_listed:
             if _is_always_recalled(turn.home, self.learned_as):
                 # That a result stayed is experience too.
-                _record_for_learning(turn.home, _STAYED, self.learned_as, self.size_bytes)
+                _append_learned_event(turn.home, _STAYED, self.learned_as, self.size_bytes)
                 return True
             is_in_reach = self.may_repeat or turn.policy.client.get("recall_allowed")
             mode = turn.event.payload.get("permission_mode")
@@ -127,7 +127,7 @@ class _Arrival:
         taken = [f"{turn.state.folder}/{TAKEN}{name[len(OFFER) :]}" for name in offers]
         if not any(io.create_exclusively(path, b"") for path in taken):
             return False
-        _record_for_learning(turn.home, _RECALL, self.learned_as)
+        _append_learned_event(turn.home, _RECALL, self.learned_as)
         turn.spool_event("Recalled", tool=self.tool, shown=self.client_shown)
         return True
 
@@ -137,18 +137,18 @@ class _Arrival:
         shown = preview.make_preview(case, self.result.subject)
         if not judge.is_preview_worth_it(case, shown):
             return None
-        key = self._store()
+        key = self._store_and_pin()
         if tool == "Read":
             from brimline.offload import looks
 
             total = self.result.lines[2] if self.result.lines else case.source.total
-            looks.note_preview(turn, self.result.subject, key, total)
+            looks.note_preview_of_file(turn, self.result.subject, key, total)
         # A parallel twin that was first shows the preview, and this is its repetition.
         while not case.is_cut and not create_repeat_offer(turn, self.call):
             if self._claim_repeat_offer():
                 return None
         size, would = self.size_bytes, self.client_shown
-        _record_for_learning(turn.home, _STUB, self.learned_as, size, key)
+        _append_learned_event(turn.home, _STUB, self.learned_as, size, key)
         text = self._make_reference_text(key, shown)
         turn.spool_event("Offloaded", tool=tool, key=key, bytes=size, would=would, shown=len(text))
         return Decision(replacement=self.result.replaced(text))
@@ -160,9 +160,9 @@ class _Arrival:
 
             looks.note_lines_shown(self.turn, self.result.subject, self.result.lines)
         if PINS_WAIT in self.turn.state.names and self.size_bytes >= LARGE_BYTES:
-            self._store()
+            self._store_and_pin()
 
-    def _store(self) -> str:
+    def _store_and_pin(self) -> str:
         """Keep the content, pinned where that waits; returns its key."""
         turn, result = self.turn, self.result
         meta = {"tool": self.tool, "source": result.subject or None, "exit": result.exit_code}
@@ -171,7 +171,7 @@ class _Arrival:
         if PINS_WAIT in turn.state.names:
             from brimline.offload import pinning
 
-            pinning.note_large_result(key, turn.state, turn.home)
+            pinning.note_and_pin_large_result(key, turn.state, turn.home)
         return key
 
     def _make_reference_text(self, key: str, shown: str) -> str:
@@ -183,7 +183,7 @@ class _Arrival:
         also = ["Read takes offset and limit."] if is_file else []
         also += ["The same call again shows all of it once."] if self.may_repeat else []
         rest = stub.how_to_get_the_rest(key, _command_starting_brimline(self.turn.home), *also)
-        return preview.reference_text(stored, result.note, shown, rest)
+        return preview.reference_with_preview_text(stored, result.note, shown, rest)
 
 
 def _is_always_recalled(home_dir: str, call: _Call) -> bool:
@@ -231,7 +231,7 @@ def _add_recall_to_stub(stubs: list[dict[str, Any]], key: str | None, size: int 
             return
 
 
-def _record_for_learning(
+def _append_learned_event(
     home_dir: str, kind: str, call: _Call, size: int | None = None, key: str | None = None
 ) -> None:
     """Remember an event: a large output that was replaced or stayed, or one that was recalled.
@@ -278,19 +278,19 @@ def repeat_fingerprint(
             continue
         state.append([status.st_mtime_ns, status.st_size])
     if not state and EDITED in turn.state.names:
-        state = [[read_session_file(turn, EDITED).count("\n")]]
+        state = [[session_file_text(turn, EDITED).count("\n")]]
     return paths.fingerprint(json.dumps([agent, tool, arguments, state]))
 
 
-def was_edited(turn: Turn, path: str) -> bool:
+def was_file_edited(turn: Turn, path: str) -> bool:
     """Tell whether the session changed a file."""
     if EDITED not in turn.state.names:
         return False
     line = json.dumps(paths.resolve_links(path, turn.event.cwd))
-    return line in read_session_file(turn, EDITED).split("\n")
+    return line in session_file_text(turn, EDITED).split("\n")
 
 
-def read_session_file(turn: Turn, name: str) -> str:
+def session_file_text(turn: Turn, name: str) -> str:
     """Return what stands in a file of the session's folder; empty where there is none."""
     try:
         return io.read_file(f"{turn.state.folder}/{name}").decode("ascii", "replace")
@@ -330,5 +330,5 @@ def _note_recall(turn: Turn, result: ToolResult) -> None:
         tool = str(meta.get("tool") or "")
         pattern = judge.pattern_for_learning(tool, meta.get("source"))
         call = _hash_project_and_call(turn.project, tool, pattern)
-        _record_for_learning(turn.home, _RECALL, call, size, key)
+        _append_learned_event(turn.home, _RECALL, call, size, key)
         turn.spool_event("Recalled", tool=tool, key=key, shown=size)

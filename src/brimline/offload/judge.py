@@ -46,9 +46,9 @@ class Case:
         # As the model would be sent it: a file with the numbers of its lines.
         self.sent_bytes = sent_bytes
         self.line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
-        self.files = self.line.files if self.line else files_shown_by(tool, arguments)
+        self.files = self.line.files if self.line else files_shown_by_call(tool, arguments)
         self.source = preview.Excerpt(text)
-        self.kind = kinds.kind_of(text, self.source.lines, tool, self.files, self.line)
+        self.kind = kinds.kind_of_output(text, self.source.lines, tool, self.files, self.line)
         is_found = self.kind == kinds.FOUND and self.source.total >= kinds.FEWEST_HITS
         self.is_bulk = is_found or self.kind in kinds.BULK
         # Whether the call failed, was broken off or sent away.
@@ -75,7 +75,7 @@ def reason_to_stay(case: Case, rules: Rules, was_edited: Callable[[str], bool]) 
     looks_ours = case.text.startswith(stub.BEGINNINGS[0])
     if looks_ours and stub.parse_reference(case.text.partition("\n")[0]):
         return OURS  # a program may print what looks like a reference, but for its form
-    if recalls_asked_for(case.tool, case.arguments) is not None:
+    if recalls_asked_by_call(case.tool, case.arguments) is not None:
         return OURS
     if not _may_tool_be_previewed(case):
         return OTHER_TOOL
@@ -110,17 +110,17 @@ def is_on_users_list(
     for each in line.commands:
         commands += [each.words, each.own, (each.program, *each.own[1:])]
     return any(
-        _matches_any_text(pattern, texts) or _matches_command(pattern.split(), commands)
+        _does_any_text_match(pattern, texts) or _does_command_begin(pattern.split(), commands)
         for pattern in patterns
     )
 
 
-def _matches_any_text(pattern: str, texts: list[str]) -> bool:
+def _does_any_text_match(pattern: str, texts: list[str]) -> bool:
     forms = (pattern, f"*/{pattern}")
     return any(text and fnmatch.fnmatchcase(text, form) for text in texts for form in forms)
 
 
-def _matches_command(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
+def _does_command_begin(wanted: list[str], commands: list[tuple[str, ...]]) -> bool:
     """Tell whether a command begins with such words."""
     return bool(wanted) and any(
         len(words) >= len(wanted) and all(map(fnmatch.fnmatchcase, words, wanted))
@@ -166,7 +166,7 @@ def pattern_for_learning(tool: str, subject: Any) -> str:
     return f"WebFetch {host}" if tool == "WebFetch" else tool
 
 
-def files_shown_by(tool: str, arguments: Mapping[str, Any]) -> list[str]:
+def files_shown_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
     if tool == "Bash":
         return shell.read(str(arguments.get("command") or "")).files
@@ -174,7 +174,7 @@ def files_shown_by(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     return [path] if path else []
 
 
-def recalls_asked_for(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
+def recalls_asked_by_call(tool: str, arguments: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     """Return the stored content that a call asks for, by the name it uses, and its lines (`A:B`).
 
     None where it does not ask us; the tools are those of our MCP server, under whatever name.

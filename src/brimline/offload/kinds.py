@@ -130,7 +130,7 @@ _NEXT = re.compile(r"\S")
 _NUMBER = re.compile(r"\d+")
 
 
-def kind_of(
+def kind_of_output(
     text: str, lines: list[str], tool: str, files: list[str], command: Line | None = None
 ) -> str:
     """The kind of an output.
@@ -148,12 +148,12 @@ def kind_of(
     sample = list(islice(filled, _SAMPLE_LINES))
     if not sample:
         return LOG
-    kind = _kind_by_names(files) if files else ""
+    kind = _kind_by_file_names(files) if files else ""
     if kind:
         return DUMP if kind in (CODE, PROSE) and _is_minified(text, lines) else kind
     if tool != "Read":
         kind = _kind_by_tool_or_line_form(sample, text, tool, command.prints if command else "")
-    return kind or _kind_of_text(sample, text, lines, CODE if tool == "Read" else PROSE)
+    return kind or _kind_by_lines_of_text(sample, text, lines, CODE if tool == "Read" else PROSE)
 
 
 def _is_binary(start: str) -> bool:
@@ -167,11 +167,11 @@ def _kind_by_tool_or_line_form(sample: list[str], text: str, tool: str, prints: 
     usual = _TOOLS.get(tool, "")
     if any(map(_DIFF.match, sample)):
         return DIFF
-    if PATHS in (prints, usual) or _share(sample, _looks_like_path) > _PATHS_SHARE:
+    if PATHS in (prints, usual) or _share_of_lines(sample, _looks_like_path) > _PATHS_SHARE:
         return PATHS
-    if tool == "Grep" or _share(sample, _HIT.match) > _FOUND_SHARE:
+    if tool == "Grep" or _share_of_lines(sample, _HIT.match) > _FOUND_SHARE:
         return FOUND
-    return JSON if json_documents(text) else usual or prints
+    return JSON if parse_json_documents(text) else usual or prints
 
 
 def reports_failure(text: str) -> bool:
@@ -194,7 +194,7 @@ def heading_indices(lines: list[str], kind: str) -> list[int]:
     """The indices of lines under which the others can be filed, the outer ones first."""
     lines = [line[:_SHAPE_CHARACTERS] for line in lines]
     if kind == CODE:
-        places = [at for at, line in enumerate(lines) if _is_definition(line)]
+        places = [at for at, line in enumerate(lines) if _is_definition_line(line)]
     elif kind == PROSE:
         places = list(_markdown_heading_indices(lines))
     else:
@@ -222,12 +222,12 @@ def _first_hit_per_file_indices(lines: list[str]) -> Iterator[int]:
             last = name
 
 
-def zero_numbers(text: str) -> str:
+def with_numbers_zeroed(text: str) -> str:
     """A form that lines share which differ in nothing but their numbers; takes many lines too."""
     return _NUMBER.sub("0", text)
 
 
-def json_documents(text: str) -> tuple[list[Any], str] | None:
+def parse_json_documents(text: str) -> tuple[list[Any], str] | None:
     """The JSON documents that a text consists of, and what follows; None where it is no JSON."""
     text = text.lstrip()
     if text[:1] not in ("{", "[") or len(text) > _LARGEST_JSON_CHARACTERS:
@@ -250,20 +250,20 @@ def json_documents(text: str) -> tuple[list[Any], str] | None:
     return (values, text[end:].strip()) if is_mostly else None
 
 
-def _kind_by_names(files: list[str]) -> str:
+def _kind_by_file_names(files: list[str]) -> str:
     """The kind of files whose names tell it, and tell the same; empty otherwise."""
-    kinds = {_kind_by_name(file.lower()) for file in files}
+    kinds = {_kind_by_file_name(file.lower()) for file in files}
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def _kind_by_name(path: str) -> str:
+def _kind_by_file_name(path: str) -> str:
     for kind, endings in _ENDINGS.items():
         if path.endswith(endings):
             return kind
     return CODE if "." in path.rpartition("/")[2] else ""
 
 
-def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str) -> str:
+def _kind_by_lines_of_text(sample: list[str], text: str, lines: list[str], otherwise: str) -> str:
     if _is_minified(text, lines):
         return DUMP
     if _is_code(sample):
@@ -272,11 +272,12 @@ def _kind_of_text(sample: list[str], text: str, lines: list[str], otherwise: str
         return otherwise
     if sum(map(bool, map(_TITLE.match, sample))) >= _FEWEST_HEADINGS:
         return PROSE
-    if _share(sample, _TIME.match) > _TIMES_SHARE or _share(sample, _PASSED.match) > _PASSED_SHARE:
+    is_timed = _share_of_lines(sample, _TIME.match) > _TIMES_SHARE
+    if is_timed or _share_of_lines(sample, _PASSED.match) > _PASSED_SHARE:
         return LOG
     if _is_table(sample):
         return DUMP
-    forms = {zero_numbers(line[:_FORM_CHARACTERS]) for line in sample}
+    forms = {with_numbers_zeroed(line[:_FORM_CHARACTERS]) for line in sample}
     return LOG if len(forms) <= len(sample) * _FORMS_SHARE else otherwise
 
 
@@ -291,11 +292,12 @@ def _is_minified(text: str, lines: list[str]) -> bool:
 
 
 def _is_code(sample: list[str]) -> bool:
-    definitions = _share(sample, _is_definition)
-    return definitions > _DEFINITIONS_SHARE and _share(sample, _STATEMENT.match) > _STATEMENTS_SHARE
+    definitions = _share_of_lines(sample, _is_definition_line)
+    statements = _share_of_lines(sample, _STATEMENT.match)
+    return definitions > _DEFINITIONS_SHARE and statements > _STATEMENTS_SHARE
 
 
-def _share(sample: list[str], test: Callable[[str], object]) -> float:
+def _share_of_lines(sample: list[str], test: Callable[[str], object]) -> float:
     return sum(1 for line in sample if test(line)) / len(sample)
 
 
@@ -307,5 +309,5 @@ def _looks_like_path(line: str) -> bool:
     return marked and bool(_PATH.fullmatch(text))
 
 
-def _is_definition(line: str) -> bool:
+def _is_definition_line(line: str) -> bool:
     return bool(_DEFINITION.match(line) or _BINDING.match(line) or _METHOD.match(line))

@@ -54,7 +54,7 @@ _WAS_PREVIEWED = (
 _NUMBERING = " 0123456789\t→"
 
 
-def note_preview(turn: Turn, path: str, key: str, total_lines: int) -> None:
+def note_preview_of_file(turn: Turn, path: str, key: str, total_lines: int) -> None:
     """The model is shown a preview of a file: what it saw of it before counts no more."""
     mark = _file_mark_name(turn, PREVIEWED, path)
     io.replace_file(f"{turn.state.folder}/{mark}", f"{key} {total_lines}".encode())
@@ -73,7 +73,7 @@ def note_lines_shown(turn: Turn, path: str, lines: tuple[int, int, int]) -> None
 def note_recalled_lines(turn: Turn, key: str, lines: tuple[int, int] | None) -> None:
     """The model fetched lines of a stored output: of every file that it is the content of."""
     for name in [name for name in turn.state.names if name.startswith(PREVIEWED)]:
-        previewed, _, total = intercept.read_session_file(turn, name).partition(" ")
+        previewed, _, total = intercept.session_file_text(turn, name).partition(" ")
         if lines and previewed == key:
             seen = f"{turn.state.folder}/{_LINES}{name[len(PREVIEWED) :]}"
             io.append_line(seen, f"{lines[0]} {lines[1]} {total}")
@@ -83,7 +83,7 @@ def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
     """Tell whether to refuse an overwrite of this file now: once, and only while unseen."""
     if _file_mark_name(turn, PREVIEWED, path) not in turn.state.names:
         return False
-    looks = _SPAN.findall(intercept.read_session_file(turn, _file_mark_name(turn, _LINES, path)))
+    looks = _SPAN.findall(intercept.session_file_text(turn, _file_mark_name(turn, _LINES, path)))
     spans = [(int(first), int(last), int(total)) for first, last, total in looks]
     reached = 0
     for first, last, _ in sorted(spans):
@@ -126,7 +126,7 @@ def contents_recalled_by_call(
     header, _, rest = result.text.partition("\n")
     text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
-    for name, wanted in judge.recalls_asked_for(tool, tool_input) or ():
+    for name, wanted in judge.recalls_asked_by_call(tool, tool_input) or ():
         try:
             key = contents.resolve_key(home_dir, name)
             meta = contents.meta(home_dir, key)
@@ -179,7 +179,7 @@ def catch_up_from_transcript(turn: Turn, *, waits: bool = False) -> None:
         attempts -= 1
         time.sleep(_PAUSE_S)
     try:
-        _replay_transcript(turn)
+        _mark_what_transcript_shows(turn)
     except OSError:
         pass  # a session that has no transcript has no past that could be known
     if written or waits:
@@ -196,7 +196,7 @@ def _is_call_in_transcript(turn: Turn) -> bool:
         return False
 
 
-def _replay_transcript(turn: Turn) -> None:
+def _mark_what_transcript_shows(turn: Turn) -> None:
     answers = list(_read_answered_calls(turn.event.transcript))
     for answer in answers:
         _note_what_answer_showed(turn, answer)
@@ -204,10 +204,10 @@ def _replay_transcript(turn: Turn) -> None:
     for answer in answers[-OFFERED_RESULTS:]:
         call = json.dumps([answer.tool, answer.arguments])
         open_offers.pop(call, None)
-        if answer.reference():
+        if answer.shown_reference():
             open_offers[call] = answer
     for answer in open_offers.values():
-        files = judge.files_shown_by(answer.tool, answer.arguments)
+        files = judge.files_shown_by_call(answer.tool, answer.arguments)
         call = intercept.repeat_fingerprint(turn, "", answer.tool, answer.arguments, files)
         intercept.create_repeat_offer(turn, call)
 
@@ -218,21 +218,21 @@ def _note_what_answer_showed(turn: Turn, answer: _Answer) -> None:
     path = paths.normalised_path(clienttools.file_of_call(arguments), answer.cwd)
     if tool in clienttools.EDITING:
         # The past may be read again and again until the call at hand is in it.
-        if not intercept.was_edited(turn, path):
+        if not intercept.was_file_edited(turn, path):
             hook.note_edited_file(turn, path)
         return
-    reference = answer.reference() if tool == "Read" else None
+    reference = answer.shown_reference() if tool == "Read" else None
     if reference:
-        total = tool_results.count_lines_by_reference(answer.head, reference.lines or 0)
-        note_preview(turn, path, reference.key, total)
-    elif tool == "Read" or judge.recalls_asked_for(tool, arguments):
+        total = tool_results.lines_of_file_by_reference(answer.head, reference.lines or 0)
+        note_preview_of_file(turn, path, reference.key, total)
+    elif tool == "Read" or judge.recalls_asked_by_call(tool, arguments):
         _note_lines_of_answer(turn, answer, path)
 
 
 def _note_lines_of_answer(turn: Turn, answer: _Answer, path: str) -> None:
     """Mark the lines of a file, or of stored content, that an answer showed."""
     tool, arguments = answer.tool, answer.arguments
-    result = tool_results.read_result(tool, arguments, answer.response)
+    result = tool_results.parse_answer(tool, arguments, answer.response)
     if result is None:
         return
     if result.lines:
@@ -252,7 +252,7 @@ class _Answer(NamedTuple):
     """The beginning of what the model was sent, without the numbers of lines."""
     cwd: str
 
-    def reference(self) -> stub.Stub | None:
+    def shown_reference(self) -> stub.Stub | None:
         """The reference that it shows, if it does."""
         return stub.parse_reference(self.head) if self.head.startswith(stub.BEGINNINGS) else None
 
@@ -269,7 +269,7 @@ def _read_answered_calls(path: str) -> Iterator[_Answer]:
     for line in reversed(_lines_with_calls_or_results(path)):
         if _CALL in line or any(call.encode() in line for call in calls):
             for document in json.loads_all(line):
-                yield from _pair_answers(calls, document)
+                yield from _answers_of_line(calls, document)
 
 
 def _lines_with_calls_or_results(path: str) -> list[bytes]:
@@ -284,7 +284,7 @@ def _lines_with_calls_or_results(path: str) -> list[bytes]:
     return wanted
 
 
-def _pair_answers(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
+def _answers_of_line(calls: dict[str, tuple[str, dict[str, Any]]], line: Any) -> Iterator[_Answer]:
     blocks = row.content_blocks(line)
     results = [block for block in blocks if row.is_block(block, "tool_result")]
     for used in row.any_thread_calls(line):

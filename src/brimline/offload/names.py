@@ -82,7 +82,7 @@ class Name(NamedTuple):
     """One of the four above."""
 
 
-def clean_line(line: str) -> str:
+def cleaned_line(line: str) -> str:
     """The line without terminal escapes, control characters and the space around it."""
     line = line.strip()
     if line.isascii() and line.isprintable():
@@ -121,7 +121,7 @@ def find_names_not_shown(lines: Iterable[tuple[int, str]], shown: str) -> list[N
     is_other = {run: "." not in run or "/" in run or len(run) > _LONGEST_FORM for run in places}
     for run, number in sorted(places.items(), key=lambda place: (is_other[place[0]], place[1])):
         fresh = [word for word in _WORD.findall(run) if word not in words]
-        rank = _rank_name(run, fresh)
+        rank = _rank_of_name(run, fresh)
         if rank is not None:
             words.update(fresh)
             chosen.append(Name(number, run, rank))
@@ -141,7 +141,7 @@ def _first_line_of_each_run(lines: Iterable[tuple[int, str]], shown: str) -> dic
     return places
 
 
-def names_mentioned(text: str) -> frozenset[str]:
+def names_mentioned_in(text: str) -> frozenset[str]:
     """The names that a text mentions: paths, symbols, hashes, numbers from four digits on."""
     mentioned: set[str] = set()
     for run in set(_RUN.findall(text)):
@@ -168,7 +168,7 @@ def choose_names_that_fit(named: list[Name], room: int, worst: int = WORD) -> li
     return sorted(bought, key=lambda name: name.line)
 
 
-def alarm_level(line: str) -> int:
+def alarm_level_of_line(line: str) -> int:
     """Weigh a line of a log: 3 failed or a total, 2 an error, 1 a warning, 0 nothing."""
     if kinds.reports_failure(line) or _TOTAL.search(line):
         return 3
@@ -206,7 +206,7 @@ def _without_escapes(text: str) -> str:
     return foreign.without_invisible(_ESCAPES.sub("", text)).strip()
 
 
-def _rank_name(run: str, fresh: list[str]) -> int | None:
+def _rank_of_name(run: str, fresh: list[str]) -> int | None:
     """One of the four ranks; None for what is worth no place."""
     if len(run) > LONGEST_NAME:
         return None

@@ -25,7 +25,7 @@ _LOOK_BACK_BYTES = 32 << 20
 _OWN_ANSWER = "[brimline recall"
 
 
-def obey_prompt(turn: Turn) -> Decision | None:
+def obey_directives_in_prompt(turn: Turn) -> Decision | None:
     """Do what the directives in a prompt say, and tell the person."""
     directives = pins.parse_directives(turn.event.prompt)
     notes = tuple([obey_directive(directive, turn) for directive in directives])
@@ -35,14 +35,14 @@ def obey_prompt(turn: Turn) -> Decision | None:
 def obey_directive(directive: pins.Directive, turn: Turn) -> str:
     """Do what one directive says; returns what to tell the person."""
     if directive.kind != pins.LAST:
-        return _note_directive_for_later(directive, turn.state, turn.home)
+        return _note_directive_and_tell(directive, turn.state, turn.home)
     try:
         key = key_of_last_large_result(turn)
     except StoreError as error:
         return f"brimline: {error}"
     if key is None:
         return "brimline: there is no large result to pin yet."
-    return _pin_unless_pinned_higher(turn.home, key, directive)
+    return _pin_and_say_what_was_done(turn.home, key, directive)
 
 
 def key_of_last_large_result(turn: Turn) -> str | None:
@@ -51,29 +51,29 @@ def key_of_last_large_result(turn: Turn) -> str | None:
         for row in json.rows_backward(turn.event.transcript, b'"tool_result"', _LOOK_BACK_BYTES):
             sessions = {turn.state.session_id, forked_from_session(row)}
             for text in reversed([result.text for result in main_thread_results(row)]):
-                if key := _key_of_shown_result(text, sessions, turn):
+                if key := _key_of_result_or_store_it(text, sessions, turn):
                     return key
     except OSError:
         pass  # a session that has no transcript yet has no results either
     return None
 
 
-def note_large_result(key: str, state: SessionState, home_dir: str) -> None:
+def note_and_pin_large_result(key: str, state: SessionState, home_dir: str) -> None:
     """A large result came while a pin was waiting for one."""
     _append_to_noted_directives(state, {"key": key})
     _pin_by_noted_directives(state, home_dir)
 
 
-def pin_open_ranges(state: SessionState, home_dir: str) -> None:
+def pin_results_of_open_ranges(state: SessionState, home_dir: str) -> None:
     """Pin what open ranges have gathered so far.
 
     What a directive names is in the store from the moment it came. After the compaction it is no
     longer in sight, and a session may end without the word that closes its range.
     """
-    _pin_each(home_dir, pins.resolve_directives(_read_noted_directives(state)).gathered)
+    _pin_each_result(home_dir, pins.resolve_directives(_read_noted_directives(state)).gathered)
 
 
-def _key_of_shown_result(text: str, sessions: set[str | None], turn: Turn) -> str | None:
+def _key_of_result_or_store_it(text: str, sessions: set[str | None], turn: Turn) -> str | None:
     """Return the key of what a result shows; None where that is too small to be pinned.
 
     What a stub stands for and what was recalled is in the store already. A search through the store
@@ -110,7 +110,7 @@ def _key_in_recall_header(text: str, home_dir: str) -> str | None:
         return None  # it is gone, or was never there: the results before it count
 
 
-def _note_directive_for_later(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
+def _note_directive_and_tell(directive: pins.Directive, state: SessionState, home_dir: str) -> str:
     _append_to_noted_directives(state, directive._asdict())
     if directive.kind == pins.END:
         pinned = _pin_by_noted_directives(state, home_dir)
@@ -123,7 +123,7 @@ def _note_directive_for_later(directive: pins.Directive, state: SessionState, ho
 def _pin_by_noted_directives(state: SessionState, home_dir: str) -> int:
     """Pin what the noted directives mean by now; returns how many results that are."""
     resolved = pins.resolve_directives(_read_noted_directives(state))
-    _pin_each(home_dir, resolved.wanted)
+    _pin_each_result(home_dir, resolved.wanted)
     if not resolved.waits:
         io.remove(f"{state.folder}/{PINS_WAIT}")
     return len(resolved.wanted)
@@ -135,12 +135,12 @@ def _read_noted_directives(state: SessionState) -> list[pins.Directive | pins.Re
     return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
 
 
-def _pin_each(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
+def _pin_each_result(home_dir: str, wanted: dict[str, pins.Directive]) -> None:
     for key, directive in wanted.items():
-        _pin_unless_pinned_higher(home_dir, key, directive)
+        _pin_and_say_what_was_done(home_dir, key, directive)
 
 
-def _pin_unless_pinned_higher(home_dir: str, key: str, directive: pins.Directive) -> str:
+def _pin_and_say_what_was_done(home_dir: str, key: str, directive: pins.Directive) -> str:
     held = pins.pin_level_of(home_dir, layout.digest_of(key))
     if directive.level != pins.NONE and pins.level_rank(held) > pins.level_rank(directive.level):
         return f"brimline: {layout.short_key(key)} stays pinned ({held}); /brim:unpin lets it go."

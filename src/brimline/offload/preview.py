@@ -64,7 +64,7 @@ def make_preview(case: Case, subject: str) -> str:
     if kind == kinds.BINARY:
         return f"Binary data, not shown ({len(text):,} characters)."
     if kind == kinds.DIFF:
-        return preview_diff(text)
+        return preview_of_diff(text)
     # Such lines are too long to be asked for by their numbers.
     is_long = len(text) > _LONG_LINE_CHARACTERS * (source.total + text.count("\r"))
     hint = _LONG_LINES if is_long else ""
@@ -79,17 +79,17 @@ def make_preview(case: Case, subject: str) -> str:
         described = dumps.describe_dump(text, source, kind, budget)
         if described:
             return described + hint
-    return source.render(_pick_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
+    return source.shown_text(_pick_lines_and_names(source, budget, kind, subject)) + hint + _LEGEND
 
 
-def reference_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
+def reference_with_preview_text(stored: stub.Stub, note: str, shown: str, rest: str) -> str:
     """Return what stands in for a result: what it was, its preview, how to get the rest."""
     parts = [f"{stub.build_reference(stored)} Preview, not the whole:", note, shown, rest]
     text = "\n".join(part for part in parts if part)
     return text.encode("utf-8", "replace").decode()  # half of a surrogate pair cannot be sent
 
 
-def preview_diff(text: str, budget: int = DIFF_CHARACTERS) -> str:
+def preview_of_diff(text: str, budget: int = DIFF_CHARACTERS) -> str:
     """The changed lines of a diff under their files and hunks, and how many are missing."""
     shown: list[str] = []
     missing: dict[str, int] = {}
@@ -132,7 +132,7 @@ def _pick_lines_and_names(
     source.left = budget - source.frame
     share = _HEADINGS_SHARE.get(kind, 0.0)
     if not share:
-        _pick_alarms(source, source.left - int(budget * _ALARMS_SHARE))
+        _pick_alarming_lines(source, source.left - int(budget * _ALARMS_SHARE))
     filled = [position for position, line in enumerate(lines) if line.strip()]
     for position in [*filled[:_HEAD_LINES], *filled[-_TAIL_LINES:]]:
         source.pick_if_it_fits(position, _WIDTH)
@@ -150,16 +150,16 @@ def _pick_lines_and_names(
     return names.choose_names_that_fit(named, source.left)
 
 
-def _pick_alarms(source: Excerpt, limit: int) -> None:
+def _pick_alarming_lines(source: Excerpt, limit: int) -> None:
     """Show what failed, once per message, however often it came."""
     more = "" if len(source.lines) == source.total else " or more"
     # By form: how grave it is, the gravest lowest, and where it stands.
     messages: dict[str, tuple[int, list[int]]] = {}
     for position, line in enumerate(source.lines):
-        text = names.clean_line(names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
-        weight = names.alarm_level(text)
+        text = names.cleaned_line(names.line_after_last_redraw(line)[:_ALARM_WITHIN_CHARACTERS])
+        weight = names.alarm_level_of_line(text)
         if weight:
-            form = kinds.zero_numbers(text[: 4 * _WIDTH])
+            form = kinds.with_numbers_zeroed(text[: 4 * _WIDTH])
             messages.setdefault(form, (-weight, []))[1].append(position)
     for _, positions in sorted(messages.values()):
         note = f" (+{len(positions) - 1}{more} alike)" if len(positions) > 1 else ""
@@ -171,12 +171,12 @@ def _fill_room_with_lines(source: Excerpt, named: list[names.Name]) -> list[name
     """Use room that better names leave for more lines, from both ends; the names that are left."""
     named = [name for name in named if name.rank < names.WORD]
     reserved = sum(len(name.text) + 1 for name in named if name.rank <= names.PATH)
-    shown = {kinds.zero_numbers(source.lines[position]) for position in source.picks}
+    shown = {kinds.with_numbers_zeroed(source.lines[position]) for position in source.picks}
     free = deque(source.unseen)
     from_end = False
     while free and source.left > reserved + _WIDTH + source.frame:
         position = free.pop() if from_end else free.popleft()
-        form = kinds.zero_numbers(source.lines[position])
+        form = kinds.with_numbers_zeroed(source.lines[position])
         if form.strip() and form not in shown:
             shown.add(form)
             source.pick_if_it_fits(position, _WIDTH)
@@ -218,7 +218,7 @@ class Excerpt:
         """Show a line; False where there is no room for it."""
         if position in self.picks:
             return True
-        line = names.clean_line(self.lines[position])
+        line = names.cleaned_line(self.lines[position])
         text = names.clip_at_word(line, width, self.beyond.get(position, 0))
         cost = len(text) + len(note) + self.frame
         if cost > self.left:
@@ -229,7 +229,7 @@ class Excerpt:
             del self.unseen[position]
         return True
 
-    def render(self, named: list[names.Name]) -> str:
+    def shown_text(self, named: list[names.Name]) -> str:
         """Lines and names in their order; what comes before the first line has a row of its own."""
         rows = []
         numbers = [*self.numbers, self.total]

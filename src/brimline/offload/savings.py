@@ -38,7 +38,7 @@ class Saved(NamedTuple):
 
 def saved_by_session(home_dir: str, session_id: str) -> Saved:
     """Add up what the spool of one session tells."""
-    return _saved_by_rows(_read_spool(home_dir, session_id))
+    return _saved_by_spool_rows(_spool_rows_or_empty(home_dir, session_id))
 
 
 def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
@@ -48,8 +48,8 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
     """
     from brimline.state import figures
 
-    spools = [_read_spool(home_dir, name) for name in sessions]
-    saved = sum_savings(map(_saved_by_rows, spools))
+    spools = [_spool_rows_or_empty(home_dir, name) for name in sessions]
+    saved = sum_savings(map(_saved_by_spool_rows, spools))
     by_gateway = (figures.gateway_saved_and_rewritten(rows)[0] or 0 for rows in spools)
     return {
         "references": saved.references,
@@ -63,7 +63,7 @@ def document(home_dir: str, sessions: list[str]) -> dict[str, int]:
     }
 
 
-def _read_spool(home_dir: str, session_id: str) -> list[dict[str, Any]]:
+def _spool_rows_or_empty(home_dir: str, session_id: str) -> list[dict[str, Any]]:
     from brimline.state import history
 
     try:
@@ -77,13 +77,13 @@ def sum_savings(savings: Iterable[Saved]) -> Saved:
     return Saved(*map(sum, zip(*savings, strict=True)))
 
 
-def _saved_by_rows(rows: list[dict[str, Any]]) -> Saved:
+def _saved_by_spool_rows(rows: list[dict[str, Any]]) -> Saved:
     # What a compaction moved out, or another session, and is fetched back was not kept out here.
     replaced = {row.get("key") for row in rows if row.get("event") == "Offloaded"} | {None}
-    return sum_savings(_saved_by_row(row) for row in rows if row.get("key") in replaced)
+    return sum_savings(_saved_by_spool_row(row) for row in rows if row.get("key") in replaced)
 
 
-def _saved_by_row(row: dict[str, Any]) -> Saved:
+def _saved_by_spool_row(row: dict[str, Any]) -> Saved:
     """Return what one row of a spool adds."""
     figures = [row.get(name) for name in ("bytes", "would", "shown")]
     size, client_shown, shown = (figure if isinstance(figure, int) else 0 for figure in figures)

@@ -47,7 +47,7 @@ class ToolResult(NamedTuple):
     """What the client puts before the lines of a file."""
 
 
-def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
+def parse_answer(tool: str, tool_input: dict[str, Any], response: Any) -> ToolResult | None:
     """The text of an answer; None for tools and shapes that are not known to be replaceable."""
     reader = _READERS.get("mcp" if tool.startswith(clienttools.MCP_PREFIX) else tool)
     try:
@@ -58,13 +58,13 @@ def read_result(tool: str, tool_input: dict[str, Any], response: Any) -> ToolRes
         return None  # another shape than any version of the client is known to send
 
 
-def _bash_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _parse_bash_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     stdout, stderr, data = response["stdout"], response["stderr"], b""
     if response.get("isImage"):
         return None
     was_persisted = bool(response.get(_PERSISTED[0]))
     if was_persisted:
-        data = _read_persisted(response)
+        data = _read_persisted_output(response)
         # Binary data is not shown; taking it for UTF-8 would cost more than all the rest.
         is_binary = b"\0" in data[:_BINARY_SAMPLE_BYTES]
         stdout = data.decode("latin-1" if is_binary else "utf-8", "replace")
@@ -85,7 +85,7 @@ def _bash_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def _read_persisted(response: dict[str, Any]) -> bytes:
+def _read_persisted_output(response: dict[str, Any]) -> bytes:
     """The whole output, of which the answer holds the beginning only.
 
     Raises:
@@ -98,10 +98,10 @@ def _read_persisted(response: dict[str, Any]) -> bytes:
     return data
 
 
-def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _parse_read_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     file = response["file"]
     if response["type"] == "notebook":
-        return _notebook_result(file)
+        return _parse_notebook_answer(file)
     if response["type"] != "text":
         return None
     first, count, total = (file.get(name) for name in ("startLine", "numLines", "totalLines"))
@@ -119,7 +119,7 @@ def _file_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def count_lines_by_reference(reference: str, stored_lines: int) -> int:
+def lines_of_file_by_reference(reference: str, stored_lines: int) -> int:
     """Count the lines of a file, of which a reference with its note stands for the first."""
     total = reference.partition(_CUT)[2].partition(" of ")[2].partition(".")[0]
     return int(total) if total.isascii() and total.isdigit() else stored_lines
@@ -131,7 +131,7 @@ def _file_response_with_text(file: dict[str, Any], text: str) -> dict[str, Any]:
     return {"type": "text", "file": {"filePath": file["filePath"]} | shape}
 
 
-def _notebook_result(file: dict[str, Any]) -> ToolResult | None:
+def _parse_notebook_answer(file: dict[str, Any]) -> ToolResult | None:
     parts: list[str] = []
     for cell in file["cells"]:
         parts.append(f"[cell {cell.get('cell_id', '')}, {cell.get('cellType', '')}]")
@@ -151,7 +151,7 @@ def _notebook_result(file: dict[str, Any]) -> ToolResult | None:
     )
 
 
-def _grep_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _parse_grep_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     by_name = response["mode"] == "files_with_matches"
     text = "\n".join(response["filenames"]) if by_name else response["content"]
 
@@ -164,7 +164,7 @@ def _grep_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     return ToolResult(text, response_with_text, str(tool_input.get("pattern") or ""))
 
 
-def _glob_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _parse_glob_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     return ToolResult(
         "\n".join(response["filenames"]),
         lambda text: response | {"filenames": [text], "numFiles": 1},
@@ -173,19 +173,19 @@ def _glob_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolRe
     )
 
 
-def _web_page_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _parse_web_page_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     subject = str(tool_input.get("url") or "")
     return ToolResult(response["result"], lambda text: response | {"result": text}, subject)
 
 
-def _web_search_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
+def _parse_web_search_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult:
     parts = response["results"]
     text = "\n\n".join(part if isinstance(part, str) else json.dumps(part) for part in parts)
     subject = str(tool_input.get("query") or "")
     return ToolResult(text, lambda text: response | {"results": [text]}, subject)
 
 
-def _agent_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
+def _parse_agent_answer(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolResult | None:
     blocks = response["content"]
     if response["status"] != "completed" or not all(_is_text_block(block) for block in blocks):
         return None
@@ -196,7 +196,7 @@ def _agent_result(tool_input: dict[str, Any], response: dict[str, Any]) -> ToolR
     )
 
 
-def _mcp_result(_: dict[str, Any], response: Any) -> ToolResult | None:
+def _parse_mcp_answer(_: dict[str, Any], response: Any) -> ToolResult | None:
     if isinstance(response, str):
         return ToolResult(response, lambda text: text)
     if not isinstance(response, list):
@@ -211,13 +211,13 @@ def _is_text_block(block: dict[str, Any]) -> bool:
 
 
 _READERS: dict[str, Callable[[dict[str, Any], Any], ToolResult | None]] = {
-    "Bash": _bash_result,
-    "Read": _file_result,
-    "Grep": _grep_result,
-    "Glob": _glob_result,
-    "WebFetch": _web_page_result,
-    "WebSearch": _web_search_result,
-    "Agent": _agent_result,
-    "Task": _agent_result,
-    "mcp": _mcp_result,
+    "Bash": _parse_bash_answer,
+    "Read": _parse_read_answer,
+    "Grep": _parse_grep_answer,
+    "Glob": _parse_glob_answer,
+    "WebFetch": _parse_web_page_answer,
+    "WebSearch": _parse_web_search_answer,
+    "Agent": _parse_agent_answer,
+    "Task": _parse_agent_answer,
+    "mcp": _parse_mcp_answer,
 }

@@ -18,7 +18,11 @@ from brimline import patterns
 from brimline.errors import reason
 from brimline.fast import io, paths
 from brimline.foreign import flatten
-from brimline.rules.lines import imports_in_lines, parse_text, text_shown_by_client
+from brimline.rules.lines import (
+    imports_in_lines,
+    parse_front_matter_and_lines,
+    text_shown_by_client,
+)
 from brimline.settings import clientsettings
 
 if TYPE_CHECKING:
@@ -85,7 +89,7 @@ class Source(NamedTuple):
         return self.client_note == _EXCLUDED
 
     @property
-    def is_dynamic(self) -> bool:
+    def is_path_bound(self) -> bool:
         """Whether it depends on the file at hand."""
         return self.level == CHILD or bool(self.patterns)
 
@@ -99,7 +103,7 @@ class Problem(NamedTuple):
     text: str
 
     @property
-    def is_broken(self) -> bool:
+    def is_to_be_mended(self) -> bool:
         """Whether it is to be mended; the others are to be thought about."""
         return self.kind in _BROKEN
 
@@ -115,7 +119,7 @@ class Cascade(NamedTuple):
     problems: list[Problem]
 
 
-def gather(
+def gather_instruction_files(
     project_dir: str,
     active_path: str = "",
     *,
@@ -134,7 +138,7 @@ def gather(
         most_characters: how much is read; the user's own files come first.
     """
     walk = _Walk(os.path.realpath(project_dir), active_path, folders is not None, most_characters)
-    walk.add_organisation(organisation_file)
+    walk.add_organisation_files(organisation_file)
     walk.add_user_files()
     for parent in _folders_above(walk.project):
         walk.add_folder(parent, PARENT)
@@ -143,7 +147,7 @@ def gather(
     inside = {each for each in way if is_within(each, walk.project) and os.path.isdir(each)}
     for each in sorted({*inside, *(folders or ())} - {walk.project}):
         walk.add_folder(each, CHILD)
-    sources = _corrected_for_client(walk.project, walk.sources)
+    sources = _sources_as_client_loads_them(walk.project, walk.sources)
     return Cascade(walk.project, walk.boundary, sources, walk.problems)
 
 
@@ -152,7 +156,7 @@ def resolved_home() -> str:
     return os.path.realpath(io.env("HOME") or os.path.expanduser("~"))
 
 
-def path_text(path: str, project: str = "") -> str:
+def short_path(path: str, project: str = "") -> str:
     """A path for people: from the project, or with the home folder shortened."""
     home = resolved_home()
     if project and is_within(path, project):
@@ -189,32 +193,32 @@ class _Walk:
         self._seen: set[str] = set()
         self._characters = most_characters
 
-    def add_organisation(self, configured: str | None) -> None:
+    def add_organisation_files(self, configured: str | None) -> None:
         """What the client knows as managed, then the file the user named."""
         settings = clientsettings.settings_files(self.project)["managed"]
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
-        self.add(f"{folder}/{CLAUDE}", template, folder)
+        self.add_file(f"{folder}/{CLAUDE}", template, folder)
         text = clientsettings.read_file(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
-            self._keep_if_in_scope(template._replace(path=settings, why=why), text)
+            self._keep_source_if_in_scope(template._replace(path=settings, why=why), text)
         self._add_rule_files(f"{folder}/{OWN}/rules", template, folder, self.project)
         if configured:
             named = os.path.abspath(os.path.expanduser(configured))
             template = Source("", ORGANISATION, "`rules.organisation_file` names it", NEVER)
-            if not self.add(named, template, os.path.realpath(os.path.dirname(named))):
+            if not self.add_file(named, template, os.path.realpath(os.path.dirname(named))):
                 self._add_problem("missing", named, None, "`rules.organisation_file` names no file")
 
     def add_user_files(self) -> None:
         """The user's own files; these may import from anywhere."""
         config = paths.client_config_dir()
         template = Source("", USER, "your instructions for every project", AT_START)
-        self.add(f"{config}/{CLAUDE}", template, None)
+        self.add_file(f"{config}/{CLAUDE}", template, None)
         self._add_rule_files(f"{config}/rules", template, None, self.project)
         # The client knows no such file; it lies beside the project's transcripts.
         template = Source("", PRIVATE, "your own instructions for this project", NEVER)
-        self.add(f"{paths.project_transcripts_dir(self.project)}/{CLAUDE}", template, None)
+        self.add_file(f"{paths.project_transcripts_dir(self.project)}/{CLAUDE}", template, None)
 
     def add_folder(self, folder: str, level: str) -> None:
         """The files that one folder of the project, or one above it, can hold."""
@@ -222,16 +226,16 @@ class _Walk:
         when = ON_READ if level == CHILD else AT_START
         template = Source("", level, _WHY[level], when, folder)
         if self._is_around_worktree(folder):
-            self.add(f"{folder}/{LOCAL}", template, inside)
+            self.add_file(f"{folder}/{LOCAL}", template, inside)
             return
-        self.add(f"{folder}/{CLAUDE}", template, inside)
-        self.add(f"{folder}/{OWN}/{CLAUDE}", template, inside)
+        self.add_file(f"{folder}/{CLAUDE}", template, inside)
+        self.add_file(f"{folder}/{OWN}/{CLAUDE}", template, inside)
         self._add_rule_files(f"{folder}/{OWN}/rules", template, inside, folder)
         # AGENTS.md last: what it imports may be imported by a file that counts.
         for name in (LOCAL, AGENTS, f"{OWN}/{AGENTS}"):
-            self.add(f"{folder}/{name}", template, inside)
+            self.add_file(f"{folder}/{name}", template, inside)
 
-    def add(
+    def add_file(
         self,
         path: str,
         template: Source,
@@ -257,15 +261,15 @@ class _Walk:
             self._add_problem("unreadable", path, None, "it is not read: it would be too much")
         elif text is not None:
             self._characters -= cost
-            source = self._keep_if_in_scope(template._replace(path=path), text, scope_base)
-            self._read_imports(source, real, inside, (*chain, real))
+            source = self._keep_source_if_in_scope(template._replace(path=path), text, scope_base)
+            self._add_imports_of_source(source, real, inside, (*chain, real))
         return True
 
-    def _keep_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
+    def _keep_source_if_in_scope(self, source: Source, text: str, scope_base: str = "") -> Source:
         """Keep a text if it is in scope; the `paths:` of a rule file begin at `scope_base`."""
-        front, lines = parse_text(text)
+        front, lines = parse_front_matter_and_lines(text)
         source = source._replace(lines=tuple(lines), text=text_shown_by_client(lines))
-        source = _with_front_matter_paths(source, front) if scope_base else source
+        source = _source_with_paths_of_front(source, front) if scope_base else source
         if self.all_scopes or not source.patterns or self._matches_active_path(source, scope_base):
             self.sources.append(source)
         return source
@@ -284,7 +288,7 @@ class _Walk:
             for name in sorted(io.names_in(current))[:_MOST_ENTRIES]:
                 path = f"{current}/{name}"
                 if name.endswith(".md"):
-                    self.add(path, template, inside, scope_base=scope_base)
+                    self.add_file(path, template, inside, scope_base=scope_base)
                 elif os.path.isdir(path):
                     waiting.append(path)
 
@@ -295,7 +299,7 @@ class _Walk:
         meant = [not each.negated for each in wanted if each.matches(names)]
         return is_within(self.active, scope_base) and meant[-1:] == [True]
 
-    def _read_imports(
+    def _add_imports_of_source(
         self, source: Source, real: str, inside: str | None, chain: tuple[str, ...]
     ) -> None:
         """Read what a file imports. The client loads this at the start even of a scoped rule."""
@@ -329,7 +333,7 @@ class _Walk:
         )
         # `@name` may as well be a person or an annotation.
         is_path = wanted.written.startswith(("./", "../", "~/", "/"))
-        is_there = self.add(wanted.path, template, inside, chain)
+        is_there = self.add_file(wanted.path, template, inside, chain)
         if is_there or not (is_path or wanted.written.endswith(".md")):
             return "", ""
         return "import", f"@{wanted.written} is not there"
@@ -368,16 +372,16 @@ def _read_instruction_file(path: str, real: str, inside: str | None) -> tuple[st
     return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROLS), problem
 
 
-def _with_front_matter_paths(source: Source, front: list[str]) -> Source:
+def _source_with_paths_of_front(source: Source, front: list[str]) -> Source:
     """A rule file with the `paths:` of its front matter."""
-    named = tuple(_scope_patterns(front))
+    named = tuple(_patterns_behind_paths_key(front))
     if all(each in ("**", "") for each in named):
         return source
     why = f"its `paths:` name {', '.join(named[:3])}"
     return source._replace(patterns=named, client=ON_MATCH, why=why)
 
 
-def _scope_patterns(front: list[str]) -> list[str]:
+def _patterns_behind_paths_key(front: list[str]) -> list[str]:
     """The patterns behind `paths:`: on its line, in brackets, or as a list below it."""
     at = next((at for at, row in enumerate(front) if row.startswith("paths:")), None)
     if at is None:
@@ -403,10 +407,10 @@ def _folders_above(folder: str) -> list[str]:
     return [str(each) for each in reversed(Path(folder).parents)][1:]
 
 
-def _corrected_for_client(project: str, sources: list[Source]) -> list[Source]:
+def _sources_as_client_loads_them(project: str, sources: list[Source]) -> list[Source]:
     """The same sources, corrected by what only the whole cascade shows of the client."""
-    excludes = _exclude_patterns(project)
-    speaking = [s for s in sources if _silences_agents_file(s) and s.text.strip()]
+    excludes = _patterns_client_excludes(project)
+    speaking = [s for s in sources if _is_read_instead_of_agents_file(s) and s.text.strip()]
     stands_in = all(source.level == CHILD for source in speaking)
     spoken_for = {source.folder for source in speaking}
     corrected: list[Source] = []
@@ -418,7 +422,7 @@ def _corrected_for_client(project: str, sources: list[Source]) -> list[Source]:
             note = _why_import_not_loaded(source, unread, project)
         if note and source.client != NEVER:
             source = source._replace(client=NEVER, client_note=note)  # noqa: PLW2901
-        corrected.append(_mark_excluded(source, excludes))
+        corrected.append(_source_marked_if_excluded(source, excludes))
         if corrected[-1].client == NEVER:
             unread.add(source.path)
     return corrected
@@ -436,18 +440,18 @@ def _is_agents_file(source: Source) -> bool:
     return source.imported_by is None and os.path.basename(source.path) == AGENTS
 
 
-def _silences_agents_file(source: Source) -> bool:
+def _is_read_instead_of_agents_file(source: Source) -> bool:
     named = os.path.basename(source.path) in (CLAUDE, LOCAL)
     return named and source.imported_by is None and source.level in (PARENT, PROJECT, CHILD)
 
 
-def _exclude_patterns(project: str) -> list[patterns.Pattern]:
+def _patterns_client_excludes(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
     texts = clientsettings.texts_listed_in_settings(project, "claudeMdExcludes")
     return [patterns.parse(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
 
 
-def _mark_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
+def _source_marked_if_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:
     """Say where the client leaves a file out; ours a project's settings cannot hide."""
     names = source.path.strip("/").split("/")
     if source.level in (ORGANISATION, PRIVATE) or not any(

@@ -20,12 +20,13 @@ def session_start(turn: Turn) -> Decision | None:
     from brimline.decision import Decision
     from brimline.rules import cascade, marked
 
-    files = cascade.gather(turn.project, organisation_file=turn.values["rules.organisation_file"])
+    named = turn.values["rules.organisation_file"]
+    files = cascade.gather_instruction_files(turn.project, organisation_file=named)
     rules = marked.marked_rules_for_card(files)
     if rules != turn.policy.marked:
         turn.keep_marked_rules(rules)
     if turn.event.source not in ("startup", "clear", "compact"):
         return None
     room = min(_MOST_CHARACTERS, turn.note_characters_left() - 2)
-    text = marked.text_unknown_to_client(files, room)
+    text = marked.text_client_does_not_load(files, room)
     return Decision(model_notes=(text,)) if text else None

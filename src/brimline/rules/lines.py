@@ -49,7 +49,7 @@ class Import(NamedTuple):
     """Absolute, not resolved."""
 
 
-def parse_text(text: str) -> tuple[list[str], list[Line]]:
+def parse_front_matter_and_lines(text: str) -> tuple[list[str], list[Line]]:
     """The front matter of a text, and its other lines."""
     rows = text.split("\n")
     ends = [at for at, row in enumerate(rows) if row.rstrip() == "---"][:2]
@@ -70,7 +70,7 @@ def imports_in_lines(lines: Iterable[Line], path: str, user_home: str) -> list[I
     for line in lines:
         for match in _IMPORT.finditer(line.plain):
             written = match[1].partition("#")[0].rstrip("*_").replace("\\ ", " ")
-            target = _import_path(written, os.path.dirname(path), user_home)
+            target = _absolute_path_of_import(written, os.path.dirname(path), user_home)
             if target:
                 found.setdefault(target, Import(line.number, written, target))
     return list(found.values())
@@ -130,7 +130,7 @@ def _without_code_and_comments(row: str) -> str:
     return _NO_TEXT.sub(" ", row[:_LONGEST_LINE])
 
 
-def _import_path(written: str, folder: str, user_home: str) -> str:
+def _absolute_path_of_import(written: str, folder: str, user_home: str) -> str:
     if not _FIRST.match(written) or "\0" in written or not written.strip("/"):
         return ""
     if written.startswith("~"):

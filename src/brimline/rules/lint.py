@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline import git
 from brimline.rules import cascade, marked
-from brimline.rules.cascade import OWN, Problem, is_within, path_text
+from brimline.rules.cascade import OWN, Problem, is_within, short_path
 from brimline.rules.marked import Rule
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def lint(
     notes = [] if walked.is_complete else ["the project is large: not every folder was searched"]
     findings = [
         *found.problems,
-        *_missing_files(own, found, walked),
+        *_find_missing(own, found, walked),
         *_find_repeats(sources),
-        *_find_unloaded(sources),
+        *_find_unloaded_and_too_long(sources),
     ]
     if not _git_output(found.folder, "rev-parse", "--verify", "HEAD"):
         notes.append(f"ages are not checked: git knows no commit in {found.folder}")
@@ -113,7 +113,7 @@ def _paragraphs(source: Source) -> Iterator[tuple[int, Any]]:
             yield source.lines[0].number + token.map[0], token
 
 
-def _missing_files(sources: Iterable[Source], files: Cascade, walked: Survey) -> Iterator[Problem]:
+def _find_missing(sources: Iterable[Source], files: Cascade, walked: Survey) -> Iterator[Problem]:
     """Files that are named by links and in code spans and are nowhere where they could be."""
     for source in sources:
         folder = os.path.dirname(os.path.realpath(source.path))
@@ -158,7 +158,7 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
         first = files.setdefault(source.digest, source)
         if first is not source:
             if _can_both_be_loaded(first, source):
-                text = f"says the same as {path_text(first.path)}"
+                text = f"says the same as {short_path(first.path)}"
                 yield Problem("duplicate", source.path, None, text)
             continue
         for rule in rules_in_file(source):
@@ -166,7 +166,7 @@ def _find_repeats(sources: Sequence[Source]) -> Iterator[Problem]:
             long_enough = len(rule.text.split()) >= _LEAST_REPEATED_WORDS
             if other.path != rule.path and long_enough and _can_both_be_loaded(where, source):
                 said_so = textwrap.shorten(rule.text, _QUOTED_CHARACTERS, placeholder="…")
-                text = f"“{said_so}” is said already ({path_text(other.path)}:{other.line})"
+                text = f"“{said_so}” is said already ({short_path(other.path)}:{other.line})"
                 yield Problem("repeated", rule.path, rule.line, text)
 
 
@@ -178,7 +178,7 @@ def _can_both_be_loaded(first: Source, second: Source) -> bool:
     return is_within(one, other) or is_within(other, one)
 
 
-def _find_unloaded(sources: Sequence[Source]) -> Iterator[Problem]:
+def _find_unloaded_and_too_long(sources: Sequence[Source]) -> Iterator[Problem]:
     """Files that people may take for loaded, and what is too long to load."""
     for source in sources:
         if source.client == cascade.NEVER and source.client_note:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from brimline import output
 from brimline.rules import cascade, lint, marked
-from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, path_text
+from brimline.rules.cascade import AT_START, NEVER, ON_MATCH, ON_READ, short_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,11 +32,11 @@ _ORDER = (
 )
 
 
-def gather(
+def gather_files_for_commands(
     project_dir: str, organisation_file: str, path: str = "", walked: Survey | None = None
 ) -> Cascade:
     """The instruction files of a project, or those for one path; after a walk, all of them."""
-    return cascade.gather(
+    return cascade.gather_instruction_files(
         project_dir,
         path,
         organisation_file=organisation_file,
@@ -50,7 +50,7 @@ def project_document(
 ) -> dict[str, Any]:
     """All that loads in a project, with the folders below it."""
     walked = lint.survey_project_files(project_dir)
-    gathered = gather(project_dir, organisation_file, walked=walked)
+    gathered = gather_files_for_commands(project_dir, organisation_file, walked=walked)
     return document(gathered, estimate) | {"is_complete": walked.is_complete}
 
 
@@ -75,12 +75,12 @@ def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[
     for source in sources:
         speaks = bool(source.text.strip())
         same = first.setdefault(source.digest, source.path) if speaks else source.path
-        added = source.client == NEVER and marked.is_in_force(source)
+        added = source.client == NEVER and marked.is_in_every_session(source)
         files.append(
             output.attributes(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
-                "survives_compaction": marked.is_in_force(source),
+                "survives_compaction": marked.is_in_every_session(source),
                 "same_as": same if same != source.path else None,
                 "characters": len(source.text),
                 "tokens": estimate(len(source.text)),
@@ -108,17 +108,17 @@ def explanation_document(gathered: Cascade, path: str, estimate: Estimate) -> di
 def findings_document(project_dir: str, organisation_file: str, now: float) -> dict[str, Any]:
     """The faults of all instruction files of a project, the broken ones first."""
     walked = lint.survey_project_files(project_dir)
-    gathered = gather(project_dir, organisation_file, walked=walked)
+    gathered = gather_files_for_commands(project_dir, organisation_file, walked=walked)
     problems, notes = lint.lint(gathered, walked, now)
-    problems.sort(key=lambda problem: not problem.is_broken)
-    broken = sum(problem.is_broken for problem in problems)
+    problems.sort(key=lambda problem: not problem.is_to_be_mended)
+    broken = sum(problem.is_to_be_mended for problem in problems)
     return {
         "project": gathered.folder,
         "files": len(gathered.sources),
         "broken": broken,
         "doubtful": len(problems) - broken,
         "findings": [
-            {"severity": "broken" if problem.is_broken else "doubtful"} | problem._asdict()
+            {"severity": "broken" if problem.is_to_be_mended else "doubtful"} | problem._asdict()
             for problem in problems
         ],
         "notes": notes,
@@ -129,10 +129,10 @@ def text(document: dict[str, Any]) -> str:
     """The files for a person, then what they come to."""
     project = document["project"]
     if not document["files"]:
-        return f"No instruction files hold in {path_text(project)}. Write a CLAUDE.md to begin."
-    lines = [f"Instruction files in {path_text(project)}, weakest first.", ""]
+        return f"No instruction files hold in {short_path(project)}. Write a CLAUDE.md to begin."
+    lines = [f"Instruction files in {short_path(project)}, weakest first.", ""]
     for at, file in enumerate(document["files"], 1):
-        name = ("  @" if file["imported_by"] else "") + path_text(file["path"], project)
+        name = ("  @" if file["imported_by"] else "") + short_path(file["path"], project)
         lines.append(f"{at:3}  {file['level']:12}  ~{file['tokens']:<7,} {name}")
         lines += _when_loaded_lines(file, project)
     more = f"~{document['tokens_on_demand']:,} more on demand, estimated from the length"
@@ -148,9 +148,9 @@ def text(document: dict[str, Any]) -> str:
 def explanation_text(document: dict[str, Any]) -> str:
     """The rules that hold for a path, file by file."""
     project = document["project"]
-    lines = [f"What holds for {path_text(document['path'], project)}, weakest first."]
+    lines = [f"What holds for {short_path(document['path'], project)}, weakest first."]
     for at, file in enumerate(document["files"], 1):
-        origin = f"{path_text(file['path'], project)}  ({file['level']}: {file['why']})"
+        origin = f"{short_path(file['path'], project)}  ({file['level']}: {file['why']})"
         lines += ["", f"{at}. {origin}", *_when_loaded_lines(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
@@ -162,7 +162,7 @@ def findings_text(document: dict[str, Any]) -> str:
     paragraphs = []
     for finding in document["findings"]:
         line = f":{finding['line']}" if finding["line"] else ""
-        place = f"{path_text(finding['path'], document['project'])}{line}"
+        place = f"{short_path(finding['path'], document['project'])}{line}"
         paragraphs.append((finding["severity"], f"{place}: {finding['text']}"))
     paragraphs += [("note", note) for note in document["notes"]]
     lines = [output.wrapped(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
@@ -181,6 +181,6 @@ def _when_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
         notes.append(f"for {', '.join(file['patterns'])}")
     if file["same_as"]:
         notes.append(
-            f"says the same as {path_text(file['same_as'], project)}, and is counted there"
+            f"says the same as {short_path(file['same_as'], project)}, and is counted there"
         )
     return [output.wrapped(note, " " * 5, " " * 7) for note in notes]

@@ -53,7 +53,8 @@ class Rule(NamedTuple):
 
 def read_marked_rules(project_dir: str, organisation_file: str | None) -> list[list[str]]:
     """The marked rules of a project, read from its files now."""
-    return marked_rules_for_card(cascade.gather(project_dir, organisation_file=organisation_file))
+    files = cascade.gather_instruction_files(project_dir, organisation_file=organisation_file)
+    return marked_rules_for_card(files)
 
 
 def marked_rules_for_card(files: Cascade) -> list[list[str]]:
@@ -63,7 +64,7 @@ def marked_rules_for_card(files: Cascade) -> list[list[str]]:
     without a file, says so.
     """
     kept, cut = split_into_fitting_and_cut(marked_rules_in(files.sources))
-    rules = [[cascade.path_text(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
+    rules = [[cascade.short_path(r.path, files.folder), _LIST_MARK.sub("", r.text)] for r in kept]
     if cut:
         left = f"[truncated] {len(cut)} marked rules had no room: `brimline rules lint` names them"
         rules.append(["", left])
@@ -74,14 +75,14 @@ def marked_rules_in(sources: Iterable[Source]) -> list[Rule]:
     """The marked rules of the files that count, each text once."""
     rules: dict[str, Rule] = {}
     for source in sources:
-        if is_in_force(source):
+        if is_in_every_session(source):
             for at, text in _marked_passages(source.lines):
                 rule = Rule(text, source.path, at)
                 rules.setdefault(rule.hash_of_words, rule)
     return list(rules.values())
 
 
-def is_in_force(source: Source) -> bool:
+def is_in_every_session(source: Source) -> bool:
     """Whether a file reaches every session: by the client, or by us where the client knows none."""
     ours = source.level in (ORGANISATION, PRIVATE) and not source.client_note
     return source.client == AT_START or (ours and source.client == NEVER)
@@ -123,9 +124,9 @@ def _marked_passages(lines: Sequence[Line]) -> list[tuple[int, str]]:
 
 def _passage_start(lines: Sequence[Line], at: int) -> int:
     """Where the paragraph or list item around a line begins."""
-    while at and not lines[at].is_item and not lines[at].heading and not _not_paragraph(lines[at]):
+    while at and not lines[at].is_item and not lines[at].heading and not _is_not_prose(lines[at]):
         before = lines[at - 1]
-        if before.kind != TEXT or before.heading or _not_paragraph(before):
+        if before.kind != TEXT or before.heading or _is_not_prose(before):
             break
         at -= 1
     return at
@@ -134,7 +135,7 @@ def _passage_start(lines: Sequence[Line], at: int) -> int:
 def _passage_end(lines: Sequence[Line], first: int, at: int) -> int:
     """Where the passage that begins at a line and has the mark at another one is over."""
     line = lines[first]
-    if _not_paragraph(line):
+    if _is_not_prose(line):
         return first + 1
     if line.heading and not line.is_item:
         later = range(first + 1, len(lines))
@@ -156,7 +157,7 @@ def _belongs_to_passage(lines: Sequence[Line], first: int, at: int) -> bool:
         return item.is_item and line.indent > item.indent
     if item.is_item and line.indent > item.indent:
         return True
-    begins_anew = line.is_item or line.heading or _not_paragraph(line)
+    begins_anew = line.is_item or line.heading or _is_not_prose(line)
     return line.kind == TEXT and not begins_anew
 
 
@@ -169,12 +170,12 @@ def _end_of_announced_list_or_code(lines: Sequence[Line], at: int) -> int:
     return end
 
 
-def _not_paragraph(line: Line) -> bool:
+def _is_not_prose(line: Line) -> bool:
     """A row of a table, or an import, is no part of a paragraph."""
     return line.text.lstrip().startswith(("|", "@"))
 
 
-def text_unknown_to_client(files: Cascade, room: int) -> str:
+def text_client_does_not_load(files: Cascade, room: int) -> str:
     """The organisation's file and the user's own for this project, or an empty text.
 
     A text that the client loads from elsewhere is not repeated. The same files give the same bytes.
@@ -183,9 +184,9 @@ def text_unknown_to_client(files: Cascade, room: int) -> str:
     ours = [
         source
         for source in files_without_duplicates(files.sources)
-        if source.client == NEVER and is_in_force(source) and source.digest not in loaded
+        if source.client == NEVER and is_in_every_session(source) and source.digest not in loaded
     ]
-    text = _join_files(ours, room - len(_HEAD))
+    text = _text_of_files(ours, room - len(_HEAD))
     return _HEAD + text if text else ""
 
 
@@ -198,7 +199,7 @@ def files_without_duplicates(sources: Iterable[Source]) -> list[Source]:
     return list(kept.values())
 
 
-def assemble_files(
+def text_of_all_files(
     sources: Sequence[Source], *, has_file: bool = False, total: int = TOTAL_CHARACTERS
 ) -> str:
     """One text of all files, weakest first; what depends on the file at hand stands at the end.
@@ -207,22 +208,22 @@ def assemble_files(
     stable part has the same bytes for every file.
     """
     kept = files_without_duplicates(sources)
-    dynamic = [source for source in kept if source.is_dynamic]
+    dynamic = [source for source in kept if source.is_path_bound]
     reserve = min(FILE_CHARACTERS, total // 3) if has_file or dynamic else 0
-    first = _join_files([source for source in kept if not source.is_dynamic], total - reserve)
+    first = _text_of_files([source for source in kept if not source.is_path_bound], total - reserve)
     head = (first + "\n" if first else "") + BOUNDARY + "\n\n"
-    second = _join_files(dynamic, total - len(head))
+    second = _text_of_files(dynamic, total - len(head))
     return head + second if second else first
 
 
-def _join_files(sources: Sequence[Source], total: int) -> str:
+def _text_of_files(sources: Sequence[Source], total: int) -> str:
     """Files in their order, each under a line that says where it is from, as far as they fit."""
     sections = []
     for source in sources:
         body = source.text.strip()
         if len(body) > FILE_CHARACTERS:
             body = body[:FILE_CHARACTERS].rstrip() + f"\n{TRUNCATED}"
-        sections.append(f"From {cascade.path_text(source.path)} ({source.level}):\n\n{body}\n")
+        sections.append(f"From {cascade.short_path(source.path)} ({source.level}):\n\n{body}\n")
     text = "\n".join(sections)
     if len(text) > total:
         room = total - len(_END)

@@ -142,7 +142,7 @@ class Hit(NamedTuple):
 renewed: list[str] = []
 
 
-def use_database(
+def run_on_database(
     folder: str,
     work: Callable[[sqlite3.Connection], Answer],
     *,
@@ -174,7 +174,7 @@ def use_database(
             code = _sqlite_error_code(error)
             if code in _DAMAGED:
                 with contextlib.suppress(OSError):
-                    _begin_next_generation(folder, path)
+                    _replace_damaged_database(folder, path)
                 if not derived:
                     told = "was damaged and is begun anew: add all of it again"
                     raise StoreError(f"the search index in {folder} {told}") from error
@@ -191,7 +191,7 @@ def use_database(
         return work(connection)
 
 
-def add_document(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
+def add_documents(connection: sqlite3.Connection, documents: Iterable[Document]) -> None:
     """Take documents in, each in the place of an earlier one of the same name."""
     marks = ", ".join("?" * len(Document._fields))
     insert = f"INSERT INTO documents ({', '.join(Document._fields)}) VALUES ({marks})"  # noqa: S608
@@ -219,7 +219,7 @@ def erase_documents(connection: sqlite3.Connection, source: str, refs: Iterable[
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def states_by_ref(
+def document_states_by_ref(
     connection: sqlite3.Connection, source: str, within: Within = EVERYWHERE
 ) -> dict[str, str]:
     """The state of every document of a source, by its name."""
@@ -251,7 +251,7 @@ def _words_around_match(marked: str) -> str:
     return " ".join(before.split()[-8:] + after.replace("\1", "").split()[:16])
 
 
-def used_bytes(connection: sqlite3.Connection) -> int:
+def used_bytes_of_database(connection: sqlite3.Connection) -> int:
     """How much of the file is in use."""
     names = ("page_count", "freelist_count", "page_size")
     pages, free, size = (connection.execute(f"PRAGMA {n}").fetchone()[0] for n in names)
@@ -270,7 +270,7 @@ def _path_of_newest_database(folder: str) -> str:
     return path
 
 
-def _begin_next_generation(folder: str, damaged: str) -> None:
+def _replace_damaged_database(folder: str, damaged: str) -> None:
     """Begin another generation; the damaged one goes."""
     number = int(damaged.rpartition("-")[2].removesuffix(".sqlite3")) + 1
     io.create_exclusively(f"{folder}/{FORMAT}-{number}.sqlite3", b"")
@@ -293,7 +293,7 @@ def _connect(path: str) -> sqlite3.Connection:
     return connection
 
 
-def is_damage(error: Exception) -> bool:
+def is_damage_error(error: Exception) -> bool:
     """Whether a failure says that a file is damaged."""
     return _sqlite_error_code(error) in _DAMAGED
 
@@ -309,16 +309,16 @@ def project_values(within: Within) -> dict[str, str | None]:
     """The values that `IN_PROJECT` asks for."""
     if within.project is None:
         return {"project": None, "below": None, "above": None, "also": "[]"}
-    place = make_encodable(within.project).rstrip(os.sep)
+    place = encodable_text(within.project).rstrip(os.sep)
     also = json.dumps(within.also)
     return {"project": place or os.sep, "below": place + "/", "above": place + "0", "also": also}
 
 
 def storable_values(fields: Iterable[Any]) -> list[Any]:
     """The fields of a row, their texts as they can be stored."""
-    return [make_encodable(one) if isinstance(one, str) else one for one in fields]
+    return [encodable_text(one) if isinstance(one, str) else one for one in fields]
 
 
-def make_encodable(text: str) -> str:
+def encodable_text(text: str) -> str:
     """A text that can be stored: what is no Unicode becomes visible."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -36,7 +36,7 @@ _NAME = 2.0
 _COUNTS = "SELECT (SELECT count(*) FROM entries), count(*) FROM turns WHERE turns MATCH ?"
 
 
-def choose_hits(
+def hits_above_floor(
     connection: sqlite3.Connection, query: str, words: Sequence[str], texts: Mapping[int, str]
 ) -> list[int]:
     """Those of the candidates that are hits; none where the question is about something else.
@@ -50,13 +50,15 @@ def choose_hits(
     if not words:
         return []
     weighty = [word for word in words if word.lower() not in _SLIGHT] or words
-    shares = _held_weight_shares(_weights(connection, query, weighty), texts)
+    shares = _held_weight_shares(_weights_of_words(connection, query, weighty), texts)
     if max([*shares.values()][:_FIRST], default=0.0) < _ONE_OF_FIRST:
         return []
     return [key for key, share in shares.items() if share >= _EVERY]
 
 
-def _weights(connection: sqlite3.Connection, query: str, words: Sequence[str]) -> dict[str, float]:
+def _weights_of_words(
+    connection: sqlite3.Connection, query: str, words: Sequence[str]
+) -> dict[str, float]:
     """How much each word tells: little where many entries have it."""
     rarities, weights = dict[str, float](), dict[str, float]()
     for word in words:
@@ -69,8 +71,8 @@ def _weights(connection: sqlite3.Connection, query: str, words: Sequence[str]) -
 
 def _weight_of_unknown_word(query: str, word: str) -> float:
     """How much more than others a word tells that no entry holds."""
-    table = vectors.load()
-    rarity = table.rarity(word) if table else 0.5
+    table = vectors.load_table()
+    rarity = table.rarity_of_word(word) if table else 0.5
     after_first = word[1:] if query.startswith(word) else word
     is_name = after_first != after_first.lower()
     return (0.5 + rarity) * (_NAME if is_name else 1.0)

@@ -66,7 +66,7 @@ def pack_entry_records(known: Sequence[tuple[int, int, int]], own: Any, before: 
     return [row.tobytes() for row in made]
 
 
-def blend_vectors(own: Any, before: Any) -> Any:
+def blend_vectors_with_previous(own: Any, before: Any) -> Any:
     """One vector per entry, whose product with a query is what `nearest_scores` adds up."""
     import numpy as np
 

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
 _MOST_PER_WORD = 5
 
 
-def find_related(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
+def related_words(connection: sqlite3.Connection, table: Table, asked: Sequence[str]) -> list[str]:
     """The nearest words that entries hold; other forms of a word that is there already are none."""
     related: list[str] = []
     with contextlib.closing(sqlite3.connect(":memory:")) as base:
         base.execute(f"CREATE VIRTUAL TABLE turns USING fts5(text, {TOKENS})")
         base.executemany("INSERT INTO turns VALUES (?)", [(word,) for word in asked])
         for near in table.near_words([word for word in asked if word.isalpha()]):
-            fresh = (word for word in near if _holds(connection, word) and not _holds(base, word))
+            held = (word for word in near if _has_text_with_word(connection, word))
+            fresh = (word for word in held if not _has_text_with_word(base, word))
             for _, word in zip(range(_MOST_PER_WORD), fresh, strict=False):
                 related.append(word)
                 base.execute("INSERT INTO turns VALUES (?)", (word,))
     return related
 
 
-def _holds(connection: sqlite3.Connection, word: str) -> bool:
+def _has_text_with_word(connection: sqlite3.Connection, word: str) -> bool:
     """Tell whether a text has a word, in any of its forms."""
     question = "SELECT 1 FROM turns WHERE turns MATCH ? LIMIT 1"
     return connection.execute(question, (f'"{word}"',)).fetchone() is not None

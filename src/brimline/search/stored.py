@@ -81,11 +81,11 @@ def find_outputs(
     within = documents.EVERYWHERE
     if project_dir is not None:
         project = real_folder(project_dir)
-        within = Within(project, _also_stored_in_project(home_dir, project))
+        within = Within(project, _digests_also_stored_in_project(home_dir, project))
 
     def search_index(connection: sqlite3.Connection) -> Found:
-        pending = _index_new(connection, home_dir, until)
-        states = list(documents.states_by_ref(connection, SOURCE, within).values())
+        pending = _index_new_outputs(connection, home_dir, until)
+        states = list(documents.document_states_by_ref(connection, SOURCE, within).values())
         for joined_by in ("AND", "OR"):
             asked = fts_expression(wanted, joined_by)
             ids = documents.find_document_ids(connection, asked, SOURCE, within)
@@ -95,7 +95,7 @@ def find_outputs(
                 return Found(len(ids), hits, span, joined_by == "AND", states, pending)
         return Found(states=states, pending=pending)
 
-    return documents.use_database(search_folder(home_dir), search_index)
+    return documents.run_on_database(search_folder(home_dir), search_index)
 
 
 def parse_terms(query: str) -> list[str]:
@@ -124,13 +124,13 @@ def fts_expression(wanted: list[str], joined_by: str) -> str:
     return f" {joined_by} ".join(f'"{term}" *' for term in wanted if _TOKEN.search(term))
 
 
-def lines_holding(lines: list[str], wanted: list[str]) -> list[int]:
+def indices_of_lines_holding(lines: list[str], wanted: list[str]) -> list[int]:
     """The positions of the lines that hold every term, also inside of words, in their order.
 
     Where none does: of those that hold some of the words, the ones with the rarest word first.
     """
-    folded = [fold(without_colours(line)) for line in lines]
-    parts = {fold(term) for term in wanted}
+    folded = [folded_text(without_colours(line)) for line in lines]
+    parts = {folded_text(term) for term in wanted}
     # The search knows words by their stems: `errors` is found by `error`, and shown by `erro`.
     stems = set(map(stem, itertools.chain(*map(_TOKEN.findall, parts))))
     for sought in (parts, stems):
@@ -149,15 +149,15 @@ def stem(word: str) -> str:
 def lines_with_terms(text: str, wanted: list[str], most: int) -> list[str]:
     """The lines of a text that hold the terms, each with its number, long ones clipped."""
     lines = text.split("\n")
-    found = lines_holding(lines, wanted)
-    return [f"{at + 1}: {clip_line(lines[at], wanted, most)}" for at in found]
+    found = indices_of_lines_holding(lines, wanted)
+    return [f"{at + 1}: {clip_line_around_term(lines[at], wanted, most)}" for at in found]
 
 
-def clip_line(line: str, wanted: list[str], most: int) -> str:
+def clip_line_around_term(line: str, wanted: list[str], most: int) -> str:
     """A line, or of a long one the part around the last term to occur in it."""
     if len(line) <= most:
         return line
-    start = max(0, max(fold(line).find(fold(term)) for term in wanted) - most // 4)
+    start = max(0, max(folded_text(line).find(folded_text(term)) for term in wanted) - most // 4)
     before = "…" if start else ""
     return f"{before}{line[start : start + most]}… ({len(line):,} characters)"
 
@@ -167,7 +167,7 @@ def without_colours(text: str) -> str:
     return _COLOUR.sub(" ", text) if "\x1b" in text else text
 
 
-def fold(text: str) -> str:
+def folded_text(text: str) -> str:
     """A text in which case and accents make no difference."""
     folded = text.casefold()
     if folded.isascii():
@@ -192,7 +192,9 @@ def tidy(home_dir: str, *, until: float) -> None:
     Raises:
         StoreError: the store cannot be read, or there is no full-text search here.
     """
-    documents.use_database(search_folder(home_dir), lambda base: _index_new(base, home_dir, until))
+    documents.run_on_database(
+        search_folder(home_dir), lambda base: _index_new_outputs(base, home_dir, until)
+    )
 
 
 def forget(home_dir: str, keys: Iterable[str]) -> None:
@@ -204,7 +206,7 @@ def forget(home_dir: str, keys: Iterable[str]) -> None:
     digests, place = [layout.digest_of(key) for key in keys], search_folder(home_dir)
     if digests and os.path.isdir(place):
         erase = functools.partial(documents.erase_documents, source=SOURCE, refs=digests)
-        documents.use_database(place, erase, in_memory=False)
+        documents.run_on_database(place, erase, in_memory=False)
 
 
 def real_folder(cwd: object) -> str:
@@ -221,7 +223,7 @@ def is_within(cwd: object, project: str) -> bool:
     return bool(folder) and (folder + "/").startswith(project.rstrip("/") + "/")
 
 
-def _also_stored_in_project(home_dir: str, project: str) -> list[str]:
+def _digests_also_stored_in_project(home_dir: str, project: str) -> list[str]:
     """What another project had stored before this one did, by digest."""
     told = [line for line in contents.trail_rows(home_dir) if line.get("cwd")]
     inside = {cwd for cwd in {str(line["cwd"]) for line in told} if is_within(cwd, project)}
@@ -229,10 +231,10 @@ def _also_stored_in_project(home_dir: str, project: str) -> list[str]:
     return [key.removeprefix(layout.PREFIX) for key in keys]
 
 
-def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
+def _index_new_outputs(connection: sqlite3.Connection, home_dir: str, until: float) -> int:
     """Bring the index up to date; returns how many outputs the time did not suffice for."""
     blobs = sorted(contents.blobs(home_dir), key=lambda blob: blob.used_ns, reverse=True)
-    known = documents.states_by_ref(connection, SOURCE)
+    known = documents.document_states_by_ref(connection, SOURCE)
     documents.remove_documents(connection, SOURCE, known.keys() - {blob.digest for blob in blobs})
     # A damaged one may have been stored again meanwhile.
     fresh = [blob.digest for blob in blobs if known.get(blob.digest, DAMAGED) == DAMAGED]
@@ -241,7 +243,7 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
         if done and time.monotonic() > until:
             break
         done += 1
-        batch.append(_read_document(home_dir, digest))
+        batch.append(_document_of_stored_output(home_dir, digest))
         if sum(len(document.text) for document in batch) > _BATCH_CHARACTERS:
             _index_batch(connection, home_dir, batch)
             batch = []
@@ -250,22 +252,22 @@ def _index_new(connection: sqlite3.Connection, home_dir: str, until: float) -> i
 
 
 def _index_batch(connection: sqlite3.Connection, home_dir: str, batch: list[Document]) -> None:
-    documents.add_document(connection, batch)
+    documents.add_documents(connection, batch)
     # Whoever forgets an output takes it out of here after that. So either we see that it is gone,
     # or what we wrote is taken out.
     gone = [one.ref for one in batch if not os.path.lexists(layout.file_path(home_dir, one.ref))]
     if gone:
         documents.erase_documents(connection, SOURCE, gone)
-    if batch and documents.used_bytes(connection) > LARGEST_BYTES:
+    if batch and documents.used_bytes_of_database(connection) > LARGEST_BYTES:
         oldest = connection.execute(
             "SELECT source, ref, project, session, at, title, '', ? FROM documents "
             "WHERE source = ? AND text > '' ORDER BY at LIMIT ?",
             (TITLE, SOURCE, _DROPPED_AT_ONCE),
         )
-        documents.add_document(connection, [Document(*row) for row in oldest.fetchall()])
+        documents.add_documents(connection, [Document(*row) for row in oldest.fetchall()])
 
 
-def _read_document(home_dir: str, digest: str) -> Document:
+def _document_of_stored_output(home_dir: str, digest: str) -> Document:
     key = layout.PREFIX + digest
     known = contents.meta(home_dir, key)
     state, text = WHOLE, ""

@@ -115,7 +115,7 @@ class _Candidates(NamedTuple):
             parts.setdefault(self.refs[key].partition("#")[0], key)
         return list(parts.values())[:limit]
 
-    def hits(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
+    def read_hits_of_keys(self, connection: sqlite3.Connection, keys: Sequence[int]) -> list[Hit]:
         """Some of them, the best first."""
         hits = [self.elsewhere[key].hit._replace(score=self.scores[key]) for key in keys if key < 0]
         hits += _read_hits(connection, [key for key in keys if key > 0], self.scores)
@@ -145,14 +145,15 @@ class Memory:
         Raises:
             StoreError: an entry is wrong, or they cannot be written.
         """
-        return self.put([_make_entry(given) for given in entries])
+        return self.put_entries([_entry_from_mapping(given) for given in entries])
 
-    def put(self, entries: Sequence[Entry]) -> int:
+    def put_entries(self, entries: Sequence[Entry]) -> int:
         """The same for entries that are made already; returns how many of them were new."""
         added = 0
         for start in range(0, len(entries), _AT_ONCE):
             batch = entries[start : start + _AT_ONCE]
-            added += self.use(functools.partial(put_batch, entries=batch, table=vectors.load()))
+            work = functools.partial(put_batch, entries=batch, table=vectors.load_table())
+            added += self.run_on_database(work)
         return added
 
     def search(
@@ -178,24 +179,24 @@ class Memory:
             StoreError: the file cannot be used.
         """
 
-        def search(connection: sqlite3.Connection) -> list[Hit]:
+        def search_in_database(connection: sqlite3.Connection) -> list[Hit]:
             candidates = self._find_candidates(connection, query, within, others)
             if not may_be_none:
-                return candidates.hits(connection, candidates.best_keys(limit))
+                return candidates.read_hits_of_keys(connection, candidates.best_keys(limit))
             best = candidates.best_keys_one_per_text(_LOOKED_AT * limit)
             texts = {key: candidates.texts[key] for key in best}
-            above = floor.choose_hits(connection, query, telling_words(query), texts)
-            return candidates.hits(connection, above[:limit])
+            above = floor.hits_above_floor(connection, query, words_but_stop_words(query), texts)
+            return candidates.read_hits_of_keys(connection, above[:limit])
 
-        return self.use(search)
+        return self.run_on_database(search_in_database)
 
-    def use(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
+    def run_on_database(self, work: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """Let some work have the database.
 
         Raises:
             StoreError: it cannot be used, or was damaged and is no copy of something else.
         """
-        return documents.use_database(self.folder, work, in_memory=False, derived=self._derived)
+        return documents.run_on_database(self.folder, work, in_memory=False, derived=self._derived)
 
     def _find_candidates(
         self, connection: sqlite3.Connection, query: str, within: Within, others: Others
@@ -209,7 +210,7 @@ class Memory:
         texts = {key: f"{before}\n{text}" for key, (_, before, text, _) in rows.items()}
         refs = {key: row[3] for key, row in rows.items()}
         previous = {key: row[0] for key, row in rows.items()}
-        elsewhere = _number_others_not_here(others(), {row[2] for row in rows.values()})
+        elsewhere = _others_by_negative_number(others(), {row[2] for row in rows.values()})
         numbers = {other.hit.id: key for key, other in elsewhere.items()}
         for key, other in elsewhere.items():
             texts[key], fits[key], refs[key] = other.hit.text, other.found, other.hit.id
@@ -220,7 +221,7 @@ class Memory:
         self, connection: sqlite3.Connection, query: str, within: Within
     ) -> dict[int, ranking.Found]:
         """What holds words of the query, or is near it; and how near all of that is."""
-        table = vectors.load()
+        table = vectors.load_table()
         found = _score_by_words_and_related(connection, query, within, table)
         if table and query.strip():
             known, projects = self._load_vectors(connection, table, within)
@@ -245,7 +246,7 @@ class Memory:
         return scanned, [row[0] for row in connection.execute(statement, bounds)]
 
 
-def _number_others_not_here(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
+def _others_by_negative_number(others: Sequence[Other], here: set[str]) -> dict[int, Other]:
     """What several said alike is listed once: as it is here, else as it was said last."""
     newest = {other.hit.text: other for other in sorted(others, key=lambda other: other.hit.at)}
     unknown = [other for text, other in newest.items() if text not in here]
@@ -315,28 +316,28 @@ def make_missing_vectors(connection: sqlite3.Connection, table: Table) -> int:
     made = ranking.pack_entry_records(
         record_keys, table.encode([row[3] for row in rows]), table.encode([row[4] for row in rows])
     )
-    _write_records(connection, [row[0] for row in rows], made)
+    _write_vector_records(connection, [row[0] for row in rows], made)
     done = [(row[0],) for row in rows]
     connection.executemany("UPDATE entries SET has_vector = 1 WHERE id = ?", done)
     return len(rows)
 
 
-def any_word_expression(query: str) -> str:
+def fts_expression_of_any_word(query: str) -> str:
     """Any of the words of a question, in SQLite's language; those that tell nothing are left out.
 
     A name such as `check_one` is searched by its parts.
     """
-    return " OR ".join(f'"{word}"' for word in telling_words(query))
+    return " OR ".join(f'"{word}"' for word in words_but_stop_words(query))
 
 
-def telling_words(query: str) -> list[str]:
+def words_but_stop_words(query: str) -> list[str]:
     """The words of a question that tell what is sought."""
     # As they are: SQLite folds case and accents of both sides alike.
     words = list(dict.fromkeys(_TOKEN.findall(unicodedata.normalize("NFC", query))))[:_MOST_TERMS]
     return [word for word in words if word.lower() not in _STOP_WORDS] or words
 
 
-def _make_entry(given: Mapping[str, Any]) -> Entry:
+def _entry_from_mapping(given: Mapping[str, Any]) -> Entry:
     ref, text = given.get("id"), given.get("text")
     if not isinstance(ref, str) or not ref or not isinstance(text, str):
         raise StoreError("an entry needs an `id` and a `text`")
@@ -377,10 +378,10 @@ def _delete_entries(connection: sqlite3.Connection, ids: Sequence[int]) -> None:
     for statement in _DELETE:
         connection.executemany(statement, [(key,) for key in ids])
     if ids:
-        _write_records(connection, ids, None)
+        _write_vector_records(connection, ids, None)
 
 
-def _write_records(connection: sqlite3.Connection, ids: Sequence[int], made: Any) -> None:
+def _write_vector_records(connection: sqlite3.Connection, ids: Sequence[int], made: Any) -> None:
     """Put records into their blocks, or blanks where there are none."""
     connection.execute(
         "INSERT INTO facts VALUES ('changes', '1') "
@@ -405,7 +406,7 @@ def _score_by_words_and_related(
 ) -> dict[int, ranking.Found]:
     """What holds words of the query, or words that mean nearly the same."""
     found = _score_by_words(connection, query, within)
-    others = related.find_related(connection, table, telling_words(query)) if table else []
+    others = related.related_words(connection, table, words_but_stop_words(query)) if table else []
     for key, more in _score_by_words(connection, " ".join(others), within).items():
         fit = found.get(key, ranking.Found())
         found[key] = ranking.Found(
@@ -417,7 +418,7 @@ def _score_by_words_and_related(
 def _score_by_words(
     connection: sqlite3.Connection, query: str, within: Within
 ) -> dict[int, ranking.Found]:
-    asked = any_word_expression(query)
+    asked = fts_expression_of_any_word(query)
     if not asked:
         return {}
     sql = _BY_WORDS.format("" if within.project is None else _WITHIN)

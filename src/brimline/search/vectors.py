@@ -33,18 +33,18 @@ _AT_ONCE = 4_096
 _WORD = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]|[^\W_\u3400-\u9fff]+|[^\w\s]|_")
 
 
-def words_alone_text() -> str:
+def no_vectors_text() -> str:
     """What is said where there are no vectors."""
     return f"by words alone; `{extras.COMMAND}` in the clone adds meaning"
 
 
 @functools.cache
-def load() -> Table | None:
+def load_table() -> Table | None:
     """The table that came with this package; None where it or numpy is missing."""
-    return read_table(Path(__file__).parent)
+    return read_table_in_folder(Path(__file__).parent)
 
 
-def read_table(folder: Path) -> Table | None:
+def read_table_in_folder(folder: Path) -> Table | None:
     """A table in a folder; None where it is missing or is none."""
     try:
         import numpy as np
@@ -108,7 +108,7 @@ class Table:
         ]
         return [[pieces[key] for key in keys if _is_plain_word(pieces[key])] for keys in nearest]
 
-    def rarity(self, word: str) -> float:
+    def rarity_of_word(self, word: str) -> float:
         """How rare a word is in English, from 0 for the most common to 1."""
         place = self._pieces.get(word.lower(), _COMMON * _RARE)
         return min(1.0, math.log(max(place, _COMMON) / _COMMON, _RARE))

@@ -71,9 +71,9 @@ def load_table() -> Table:
     Raises:
         TeamError: there is none.
     """
-    found = vectors.load()
+    found = vectors.load_table()
     if found is None:
-        raise TeamError(f"a team's memory is searched by meaning: {vectors.words_alone_text()}")
+        raise TeamError(f"a team's memory is searched by meaning: {vectors.no_vectors_text()}")
     return found
 
 
@@ -111,7 +111,7 @@ def points_schema(table: Table) -> dict[str, Any]:
 
 def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> list[dict[str, Any]]:
     """Entries as the server takes them, each with what is common to all."""
-    dense = ranking.blend_vectors(
+    dense = ranking.blend_vectors_with_previous(
         table.encode([item.text for item in items]), table.encode([item.before for item in items])
     )
     sparse = _word_weights([(item.before, item.text) for item in items])
@@ -126,7 +126,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
 
 def make_searches(query: str, table: Table, home: str, project: str | None) -> list[dict[str, Any]]:
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
-    ((words, _),) = _word_weights([("", " ".join(turns.telling_words(query)))])
+    ((words, _),) = _word_weights([("", " ".join(turns.words_but_stop_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
     meaning = _rounded(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
@@ -154,7 +154,7 @@ def read_search_answers(answers: Any, query: str, project: str | None) -> list[O
         TeamError: these are no answers to our questions.
     """
     made = []
-    most = _MOST_PER_WORD * len(turns.telling_words(query))
+    most = _MOST_PER_WORD * len(turns.words_but_stop_words(query))
     with refuse_strange_answers():
         limits = (1.0, most, most)
         scores = [

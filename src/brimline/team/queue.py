@@ -70,7 +70,9 @@ class Queue:
 
     def find_waiting(self) -> Waiting:
         """What is yet to be done, as far as is known here."""
-        return _find_difference(self._read_listed_states(), self._memory.use(self._local_points))
+        return _find_difference(
+            self._read_listed_states(), self._memory.run_on_database(self._local_points)
+        )
 
     def compare_with_server(self, *, rebuild: bool = False) -> Waiting:
         """The same, once the server was asked; with `rebuild` it gets all that is here and no more.
@@ -86,7 +88,7 @@ class Queue:
             if rebuild or told["count"] != len(listed):
                 there = _fetch_point_ids(server, own)
         # Read last: what others have sent in the meantime is here too.
-        here = self._memory.use(self._local_points)
+        here = self._memory.run_on_database(self._local_points)
         if there is not None:
             # What is gone here is deleted there even if it was not found just now.
             kept = {p: s for p, s in listed.items() if p in there or p not in here}
@@ -187,7 +189,7 @@ class Queue:
         self._execute_for_rows("INSERT OR REPLACE INTO shared VALUES (?, ?, ?)", rows)
 
     def _read_rows(self, sql: str, *values: str | int) -> list[Any]:
-        return self._memory.use(lambda base: base.execute(sql, values).fetchall())
+        return self._memory.run_on_database(lambda base: base.execute(sql, values).fetchall())
 
     def _execute_for_rows(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         def write_rows(base: sqlite3.Connection) -> None:
@@ -196,7 +198,7 @@ class Queue:
                 base.executemany(sql, rows)
 
         if rows:
-            self._memory.use(write_rows)
+            self._memory.run_on_database(write_rows)
 
 
 def _home_id(home_dir: str) -> str:
