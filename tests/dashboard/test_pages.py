@@ -356,6 +356,7 @@ def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
 
 @pytest.mark.parametrize("name", pages.template_environment().list_templates(["html"]))
 def test_a_template_uses_only_filters_and_functions_that_exist(name: str) -> None:
+    """A renamed one would answer with an error page."""
     environment = pages.template_environment()
     source = Path(str(environment.get_template(name).filename)).read_text(encoding="utf-8")
     tree = environment.parse(source)
