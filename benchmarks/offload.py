@@ -33,7 +33,7 @@ if __name__ == "__main__":
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 from brimline import models
-from brimline.fast.json import loads_all
+from brimline.fast.json import parse_all_on_line
 from brimline.hooks.turn import Turn
 from brimline.hooks.wire import Event
 from brimline.offload import hook
@@ -173,7 +173,7 @@ def replay(path: str) -> list[Segment]:
     with tempfile.TemporaryDirectory() as home, open(path, "rb") as file:
         player = _Player(home, session)
         for raw in file:
-            for line in loads_all(raw.decode("utf-8", "replace")):
+            for line in parse_all_on_line(raw.decode("utf-8", "replace")):
                 if isinstance(line, dict) and not row.is_sidechain(line):
                     if row.is_boundary(line):
                         segments.append(Segment(session))

@@ -58,7 +58,7 @@ def measure(conversations: list[Any], folder: str) -> None:
         for question, evidence in questions(one, set(texts.values())):
             local = writer.search(question, 10, Within(f"/p{number}"))
             begun = time.perf_counter()
-            remote, problem = together.search(
+            remote, problem = together.search_both(
                 f"{folder}/there", folder, empty, question, 10, Within(f"/p{number}")
             )
             times.append(time.perf_counter() - begun)

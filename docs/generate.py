@@ -137,7 +137,7 @@ def _presets() -> str:
         "`{thinking}` for a sentence about models that bind their thinking.\n",
     ]
     shown: list[object] = []
-    for name, preset in presets.load().items():
+    for name, preset in presets.load_presets().items():
         lines += [f"## `{name}`\n", f"{preset['doc']}\n"]
         sets = [f"`{key}` = `{value}`" for key, value in preset["settings"].items()]
         lines += [f"Sets {', '.join(sets)}.\n"] if sets else []
@@ -179,7 +179,7 @@ def _demo(folder: str) -> str:
 
     # Not a terminal: the moving gauge would be recorded frame by frame.
     console = Console(record=True, width=92, file=io.StringIO(), force_terminal=False)
-    demo.show_story(demo.Player(folder), console, paced=False)
+    demo.play_on_console(demo.Player(folder), console, paced=False)
     return console.export_svg(title="brimline demo", unique_id="brimline-demo")
 
 

@@ -6,20 +6,22 @@ import itertools
 
 import pytest
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge, notes_within_budget
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions, notes_within_budget
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(["", "ask", "deny"])))
 def test_deny_wins_over_ask_and_ask_over_nothing(order: tuple[str, ...]) -> None:
     """The strictest answer counts, wherever it stands, with its own reason."""
-    merged = merge([Decision(permission=kind, reason=f"because {kind}") for kind in order])
+    merged = merge_decisions(
+        [Decision(permission=kind, reason=f"because {kind}") for kind in order]
+    )
 
     assert (merged.permission, merged.reason) == ("deny", "because deny")
 
 
 def test_among_equals_the_first_speaks() -> None:
     """The order of the rooms is that of precedence; an empty replacement is one, None is none."""
-    merged = merge(
+    merged = merge_decisions(
         [
             Decision(permission="ask", reason="first"),
             Decision(permission="ask", reason="second", replacement=""),
@@ -28,7 +30,7 @@ def test_among_equals_the_first_speaks() -> None:
     )
 
     assert (merged.permission, merged.reason, merged.replacement) == ("ask", "first", "")
-    assert merge([Decision()]).replacement is None
+    assert merge_decisions([Decision()]).replacement is None
 
 
 def test_a_note_that_does_not_fit_is_left_out_whole() -> None:
@@ -52,7 +54,7 @@ def test_notes_may_fill_the_budget_exactly() -> None:
 
 def test_notes_of_several_add_up_and_one_decision_stays_as_it_is() -> None:
     """For the model and for the person, in the order of the rooms."""
-    merged = merge(
+    merged = merge_decisions(
         [
             Decision(model_notes=("a",), person_notes=("x",)),
             Decision(model_notes=("b",), person_notes=("y",)),
@@ -61,7 +63,7 @@ def test_notes_of_several_add_up_and_one_decision_stays_as_it_is() -> None:
     assert (merged.model_notes, merged.person_notes) == (("a", "b"), ("x", "y"))
     assert (merged.permission, merged.reason, merged.replacement) == ("", "", None)
     alone = Decision(model_notes=("x" * 20_000,))
-    assert merge([alone]) is alone
+    assert merge_decisions([alone]) is alone
 
 
 @pytest.mark.parametrize("strong", ["ask", "deny"])
@@ -69,4 +71,4 @@ def test_any_answer_wins_over_none(strong: str) -> None:
     """Wherever it stands."""
     decisions = [Decision(reason="none"), Decision(permission=strong, reason="strong")]
     for order in (decisions, decisions[::-1]):
-        assert merge(order).reason == "strong"
+        assert merge_decisions(order).reason == "strong"

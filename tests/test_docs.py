@@ -148,7 +148,7 @@ def test_every_template_of_a_message_is_documented_word_for_word() -> None:
     """What the model may be told can be read beforehand."""
     page = _page("reference", "presets.md")
 
-    for preset in presets.load().values():
+    for preset in presets.load_presets().values():
         ceiling = preset["ceiling"]
         said = [*(preset["tiers"] or {}).values(), *ceiling["notes"], ceiling["refusal"]]
         assert [

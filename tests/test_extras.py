@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 def test_an_extra_is_missing_where_one_of_its_packages_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where a package was put out of reach; the sentence names the command."""
-    assert not extras.is_missing("gateway")
+    assert not extras.is_extra_missing("gateway")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    assert extras.is_missing("gateway")
-    assert not extras.is_missing("team")
+    assert extras.is_extra_missing("gateway")
+    assert not extras.is_extra_missing("team")
     assert extras.installation_hint("it needs x").startswith("it needs x: ")
     assert extras.COMMAND in extras.installation_hint("it needs x")

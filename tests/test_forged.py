@@ -126,7 +126,7 @@ def test_no_field_of_a_memory_entry_forges_a_line(field: str) -> None:
     hit = hit._replace(**forged(field))
 
     assert len(remembered.found_entry_line(hit).splitlines()) == 1
-    for given in (remembered.found_entry_line(hit), remembered.quote_entry(hit)):
+    for given in (remembered.found_entry_line(hit), remembered.quoted_entry_text(hit)):
         assert is_free_of_forgery(given), given
 
 
@@ -140,7 +140,10 @@ def test_no_field_of_a_teams_point_forges_a_line(field: str) -> None:
     for other in points.read_search_answers([{"points": [point]}], "", None):
         labels = (other.hit.group, other.hit.source, other.hit.project, other.hit.author)
         assert all(len(label.splitlines()) <= 1 for label in labels)
-        for given in (remembered.found_entry_line(other.hit), remembered.quote_entry(other.hit)):
+        for given in (
+            remembered.found_entry_line(other.hit),
+            remembered.quoted_entry_text(other.hit),
+        ):
             assert is_free_of_forgery(given), given
 
 

@@ -59,7 +59,7 @@ def test_prices_can_depend_on_the_prompt() -> None:
     assert large is not None
     assert opus is not None
     assert (small.input, large.input, large.read) == (0.10, 0.50, 0.05)
-    assert (opus.write(300), opus.write(3_600), opus.read / opus.input) == (5, 8, 0.05)
+    assert (opus.write_price(300), opus.write_price(3_600), opus.read / opus.input) == (5, 8, 0.05)
     assert models.lookup_model("gpt-9").prices() is None
 
 
@@ -201,7 +201,7 @@ def test_the_price_of_writing_goes_by_the_lifetime() -> None:
     prices = models.Prices(
         {"input": 1, "output": 2, "write_5m": 3, "write_1h": 4, "read": 5}  # dollars
     )
-    assert [prices.write(lifetime) for lifetime in (0, 300, 301, 3_600)] == [3, 3, 4, 4]
+    assert [prices.write_price(lifetime) for lifetime in (0, 300, 301, 3_600)] == [3, 3, 4, 4]
     assert (prices.input, prices.output, prices.read) == (1, 2, 5)
 
 

@@ -36,7 +36,7 @@ def columns(text: str) -> int:
 @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS | TEXTS.map(output.Path)), min_size=1, max_size=5))
 def test_a_table_fits_and_obeys_nobody(rows: list[tuple[str, ...]]) -> None:
     """Whatever stands in its cells: one line each, 80 columns, printable."""
-    lines = output.table(["a", "b", "c"], rows, right={1}, indent=2).split("\n")
+    lines = output.table_text(["a", "b", "c"], rows, right={1}, indent=2).split("\n")
 
     assert all(line.isprintable() and columns(line) <= 80 for line in lines)
     assert len(lines) == len(rows) + 1
@@ -69,7 +69,7 @@ def test_letters_that_the_output_does_not_know_do_no_harm(monkeypatch: pytest.Mo
 def test_a_hook_can_make_texts() -> None:
     """It runs without installed packages, so that a table needs none of them."""
     code = "import sys; sys.path.insert(0, sys.argv[1]); from brimline import output;"
-    code += "print(output.table(['a'], [['b']])); assert 'click' not in sys.modules"
+    code += "print(output.table_text(['a'], [['b']])); assert 'click' not in sys.modules"
     root = str(Path(output.__file__).parents[1])
 
     done = subprocess.run(
@@ -111,20 +111,20 @@ def test_a_duration_is_told_in_the_unit_that_fits() -> None:
 )
 def test_a_size_is_told_in_the_unit_that_fits(count: int, text: str) -> None:
     """By thousands; bytes are whole."""
-    assert output.size(count) == text
+    assert output.size_text(count) == text
 
 
 def test_numbers_have_their_nouns_and_commas() -> None:
     """One is singular; what nobody knows says so."""
-    counts = [output.counted(number, "file") for number in (0, 1, 2, 1_234)]
+    counts = [output.count_text(number, "file") for number in (0, 1, 2, 1_234)]
     assert counts == ["0 files", "1 file", "2 files", "1,234 files"]
-    assert [output.figure(value) for value in (None, 0, 1_234)] == ["unknown", "0", "1,234"]
+    assert [output.number_text(value) for value in (None, 0, 1_234)] == ["unknown", "0", "1,234"]
 
 
 def test_a_time_is_told_to_the_minute() -> None:
     """In UTC; what nobody knows says so."""
-    assert output.to_minute("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
-    assert output.to_minute(None) == "unknown"
+    assert output.minute_text("2026-01-08T15:49:03.054Z") == "2026-01-08 15:49Z"
+    assert output.minute_text(None) == "unknown"
     assert output.time_span_text(None, "2026-01-08T15:49:03Z") == "unknown to 2026-01-08 15:49Z"
 
 
@@ -185,7 +185,7 @@ def test_of_many_values_the_largest_of_each_share_are_kept(
     values: Sequence[int], most: int, largest: list[int]
 ) -> None:
     """At most as many as there is room for."""
-    assert output.share_peaks(values, most) == largest
+    assert output.group_peaks(values, most) == largest
 
 
 def test_bars_are_drawn_over_several_rows() -> None:
@@ -197,20 +197,20 @@ def test_bars_are_drawn_over_several_rows() -> None:
 def test_a_table_has_its_columns_below_each_other() -> None:
     """Numbers to the right, a head if there is one, blanks before each row."""
     rows = [("a", "1", "first"), ("bcd", "20", "x")]
-    assert output.table(("n", "#", "t"), rows, right={1}, indent=1) == (
+    assert output.table_text(("n", "#", "t"), rows, right={1}, indent=1) == (
         " n     #  t\n a     1  first\n bcd  20  x"
     )
-    assert output.table((), rows) == "a    1   first\nbcd  20  x"
-    assert output.table((), [("a", "7"), ("b", "10")], right={1}) == "a   7\nb  10"
+    assert output.table_text((), rows) == "a    1   first\nbcd  20  x"
+    assert output.table_text((), [("a", "7"), ("b", "10")], right={1}) == "a   7\nb  10"
 
 
 def test_the_last_column_is_cut_where_there_is_no_room() -> None:
     """A path at its beginning, until the columns fit exactly."""
-    with output.with_columns(40):
-        text = output.table((), [("a" * 10, "b" * 40)])
-        path = output.table((), [("a" * 10, output.Path("/" + "c" * 39))])
-        fits = output.table((), [("a" * 10, "b" * 28)])
-        first = output.table((), [("a" * 50 + "z" * 10, "b" * 20)])
+    with output.with_terminal_columns(40):
+        text = output.table_text((), [("a" * 10, "b" * 40)])
+        path = output.table_text((), [("a" * 10, output.Path("/" + "c" * 39))])
+        fits = output.table_text((), [("a" * 10, "b" * 28)])
+        first = output.table_text((), [("a" * 50 + "z" * 10, "b" * 20)])
     assert text == "a" * 10 + "  " + "b" * 27 + "…"
     assert path == "a" * 10 + "  …" + "c" * 27
     assert fits == "a" * 10 + "  " + "b" * 28
@@ -219,7 +219,7 @@ def test_the_last_column_is_cut_where_there_is_no_room() -> None:
 
 def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
     """And marks that stand above others none."""
-    assert output.table((), [("你", "x"), ("ab", "x"), ("e\u0301f", "x")]) == (
+    assert output.table_text((), [("你", "x"), ("ab", "x"), ("e\u0301f", "x")]) == (
         "你  x\nab  x\ne\u0301f  x"
     )
 
@@ -227,27 +227,27 @@ def test_letters_that_are_twice_as_wide_take_two_columns() -> None:
 def test_texts_are_as_wide_as_where_they_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     """But never too narrow to be read; afterwards all is as it was before."""
     monkeypatch.setenv("COLUMNS", "70")
-    with output.with_columns(50):
+    with output.with_terminal_columns(50):
         assert output.terminal_columns() == 50
     assert output.terminal_columns() == 70
-    with output.with_columns(10):
+    with output.with_terminal_columns(10):
         assert output.terminal_columns() == 40
     monkeypatch.delenv("COLUMNS")
-    with output.with_columns(50):
+    with output.with_terminal_columns(50):
         pass
     assert output.terminal_columns() == 80
 
 
 def test_a_paragraph_is_wrapped_between_its_words() -> None:
     """Later lines hang; a path that is too long stays whole."""
-    with output.with_columns(40):
-        assert output.wrapped("word " * 9, "- ", "  ") == (
+    with output.with_terminal_columns(40):
+        assert output.wrapped_text("word " * 9, "- ", "  ") == (
             "- word word word word word word word\n  word word"
         )
-        assert output.wrapped("word " * 9, "  ") == (
+        assert output.wrapped_text("word " * 9, "  ") == (
             "  word word word word word word word\n  word word"
         )
-        assert output.wrapped("/" + "a-" * 30) == "/" + "a-" * 30
+        assert output.wrapped_text("/" + "a-" * 30) == "/" + "a-" * 30
 
 
 def test_names_and_values_stand_below_each_other() -> None:
@@ -268,7 +268,7 @@ def test_what_is_to_be_known_besides_goes_to_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """On one line for a program, without marks."""
-    output.note(f"two\n{output.mark_strong('lines')}")
+    output.print_note(f"two\n{output.mark_strong('lines')}")
 
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "note: two lines\n")
@@ -322,7 +322,7 @@ def test_a_table_that_is_indented_is_no_wider(
     """What its rows begin with is part of the columns."""
     monkeypatch.setenv("COLUMNS", "40")
 
-    (row,) = output.table([], [["name", "x" * 34]], indent=indent).split("\n")
+    (row,) = output.table_text([], [["name", "x" * 34]], indent=indent).split("\n")
 
     assert len(row) <= 40
     assert row == line
@@ -461,7 +461,7 @@ def test_a_session_is_named_in_one_of_two_ways_or_not_at_all(
         file: str | None, session_id: str | None, yes: bool, dry_run: bool, as_json: bool
     ) -> None:
         assert not as_json
-        click.echo(f"{output.named_session(file, session_id)} {yes} {dry_run}")
+        click.echo(f"{output.given_session(file, session_id)} {yes} {dry_run}")
 
     done = CliRunner().invoke(output.command("x")(body), arguments)
 

@@ -33,7 +33,7 @@ def test_matching_agrees_with_an_ignore_file(
 
     for folder in (False,) if ends_in_stars else (False, True):
         expected = judge.match_file("/".join(names) + "/" * folder)
-        assert patterns.parse(line).matches(names, folder=folder) == expected, line
+        assert patterns.parse_pattern(line).matches(names, folder=folder) == expected, line
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_matching_agrees_with_an_ignore_file(
 )
 def test_a_whole_path_can_be_asked_for(line: str, path: str, expected: bool) -> None:
     """Not a folder above it."""
-    assert patterns.parse(line).matches_whole_path(path.split("/")) is expected
+    assert patterns.parse_pattern(line).matches_whole_path(path.split("/")) is expected
 
 
 @pytest.mark.parametrize(
@@ -68,13 +68,13 @@ def test_each_choice_in_braces_is_a_text_of_its_own(text: str, choices: list[str
 
 def test_a_mark_before_a_line_makes_an_exception() -> None:
     """It means the same paths; an escaped one is a letter."""
-    exception = patterns.parse("!build/")
-    assert exception.negated
+    exception = patterns.parse_pattern("!build/")
+    assert exception.is_negated
     assert exception.matches(["build", "x"])
     assert not exception.matches(["build"])
     assert exception.matches(["build"], folder=True)
-    assert not patterns.parse("build").negated
-    assert patterns.parse(r"a\*b").matches(["a*b"])
-    assert not patterns.parse(r"a\*b").matches(["axb"])
-    assert not patterns.parse("src/**").matches_whole_path(["src"])
-    assert patterns.parse("src/**").matches_whole_path(["src", "a"])
+    assert not patterns.parse_pattern("build").is_negated
+    assert patterns.parse_pattern(r"a\*b").matches(["a*b"])
+    assert not patterns.parse_pattern(r"a\*b").matches(["axb"])
+    assert not patterns.parse_pattern("src/**").matches_whole_path(["src"])
+    assert patterns.parse_pattern("src/**").matches_whole_path(["src", "a"])

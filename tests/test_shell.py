@@ -174,11 +174,11 @@ def test_of_a_line_as_long_as_a_script_the_beginning_is_read() -> None:
     """8,000 characters; one that goes on may do anything."""
     whole = "cat a.txt" + " " * 7_991
     assert len(whole) == 8_000
-    assert shell.read(whole).only_reads
-    assert shell.read(whole).files == ["a.txt"]
+    assert shell.parse_line(whole).only_reads
+    assert shell.parse_line(whole).files == ["a.txt"]
     longer = whole + " "
-    assert not shell.read(longer).only_reads
-    assert shell.read(longer).files == []
+    assert not shell.parse_line(longer).only_reads
+    assert shell.parse_line(longer).files == []
     assert [each.program for each in shell.split_commands(f"a;{'x' * 7_998};b")] == [
         "a",
         "x" * 7_998,
@@ -203,7 +203,7 @@ def test_of_a_line_as_long_as_a_script_the_beginning_is_read() -> None:
 )
 def test_the_main_command_is_the_one_whose_output_is_seen(line: str, main: str | None) -> None:
     """Of the last that prints, what feeds the filters."""
-    found = shell.read(line).main
+    found = shell.parse_line(line).main
 
     assert (found.program if found else None) == main
 
@@ -246,7 +246,7 @@ def test_the_main_command_is_the_one_whose_output_is_seen(line: str, main: str |
 )
 def test_a_line_only_reads_where_every_command_is_known_to(line: str, reads: bool) -> None:
     """With the options that it has; what nobody knows may change something."""
-    assert shell.read(line).only_reads is reads
+    assert shell.parse_line(line).only_reads is reads
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def test_a_line_only_reads_where_every_command_is_known_to(line: str, reads: boo
 )
 def test_files_are_shown_where_nothing_else_is_printed(line: str, files: list[str]) -> None:
     """What their kind is, the output is too."""
-    assert shell.read(line).files == files
+    assert shell.parse_line(line).files == files
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_files_are_shown_where_nothing_else_is_printed(line: str, files: list[st
 )
 def test_one_brief_or_interactive_command_is_exempt(line: str, exempt: bool) -> None:
     """And nothing beside it."""
-    assert shell.read(line).is_exempt is exempt
+    assert shell.parse_line(line).is_exempt is exempt
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_one_brief_or_interactive_command_is_exempt(line: str, exempt: bool) -> 
 )
 def test_what_a_line_prints_is_known_by_its_program(line: str, prints: str, ran: bool) -> None:
     """A log or paths; failures in what was kept are not its own."""
-    known = shell.read(line)
+    known = shell.parse_line(line)
 
     assert (known.prints, known.ran_something) == (prints, ran)
 

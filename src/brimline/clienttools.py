@@ -41,7 +41,7 @@ LONGEST_SUBJECT = 400
 _OPEN_END = 1 << 62
 
 
-def most_shown_whole(tool: str) -> int:
+def characters_shown(tool: str) -> int:
     """Return up to how many characters the client shows a tool's result whole."""
     return _SHOWN_WHOLE_CHARACTERS.get(tool, _OTHERS_SHOWN_WHOLE_CHARACTERS)
 
@@ -50,7 +50,7 @@ def has_failed_output_lost_its_end(failure: str) -> bool:
     """Tell whether the client threw away the end of what a failing command printed."""
     number = failure.partition(_FAILED_CUT[1])[0].rpartition(_FAILED_CUT[0])[2]
     is_cut = number.isascii() and number.isdigit() and _FAILED_CUT[1] in failure
-    return is_cut and _FAILED_CHARACTERS + int(number) >= most_shown_whole("Bash")
+    return is_cut and _FAILED_CHARACTERS + int(number) >= characters_shown("Bash")
 
 
 def subject_of_call(arguments: Mapping[str, Any], most: int = LONGEST_SUBJECT) -> str:

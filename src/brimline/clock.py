@@ -17,7 +17,7 @@ def now_s() -> float:
     return time.time()
 
 
-def parse(text: str | None) -> float | None:
+def parse_utc(text: str | None) -> float | None:
     """Seconds since 1970 of a UTC timestamp such as `2026-01-08T15:49:03.054Z`, or None."""
     if not text or len(text) < _ISO_LENGTH or text[10] not in "T " or text[-1] != "Z":
         return None

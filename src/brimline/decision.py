@@ -34,7 +34,7 @@ class Decision:
         self.person_notes = person_notes
 
 
-def merge(decisions: list[Decision]) -> Decision:
+def merge_decisions(decisions: list[Decision]) -> Decision:
     """Combine what the rooms decided.
 
     Deny wins over ask, ask over none; among equals the first speaks. The first replacement wins.

@@ -9,7 +9,7 @@ COMMAND = "pip install '.[all]'"
 _PACKAGES = {"gateway": ("httpx2", "uvicorn"), "team": ("httpx2", "numpy")}
 
 
-def is_missing(extra: str) -> bool:
+def is_extra_missing(extra: str) -> bool:
     """Tell whether a package of an extra is not installed."""
     return not all(map(_is_installed, _PACKAGES[extra]))
 

@@ -58,7 +58,7 @@ class Prices:
             row[name] for name in PRICE_NAMES
         ]
 
-    def write(self, lifetime_s: int) -> float:
+    def write_price(self, lifetime_s: int) -> float:
         """The price of what a cache of this lifetime is given."""
         return self.write_5m if lifetime_s <= 300 else self.write_1h  # noqa: PLR2004
 

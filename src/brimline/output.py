@@ -82,14 +82,14 @@ def session_option(function: Any) -> Any:
 
 
 def session_argument_and_option(function: Any) -> Any:
-    """Give a command both ways to name a session, of which `named_session` makes one."""
+    """Give a command both ways to name a session, of which `given_session` makes one."""
     import click
 
     file_argument = click.argument("file", metavar="[SESSION]", required=False)
     return session_option(file_argument(function))
 
 
-def named_session(file: str | None, session_id: str | None) -> str | None:
+def given_session(file: str | None, session_id: str | None) -> str | None:
     """How a session was named, if it was.
 
     Raises:
@@ -112,7 +112,7 @@ def answer(document: Any, text: str | Callable[[Any], str], *, as_json: bool) ->
         say(text if isinstance(text, str) else text(document))
 
 
-def attributes(found: Any, names: str) -> dict[str, Any]:
+def attr_dict(found: Any, names: str) -> dict[str, Any]:
     """Attributes of a thing under their names, for a document."""
     return {name: getattr(found, name) for name in names.split()}
 
@@ -144,14 +144,14 @@ def without_strong_marks(text: str) -> str:
     return text.translate(_PLAIN)
 
 
-def note(text: str) -> None:
+def print_note(text: str) -> None:
     """Something that is to be known beside the answer, which programs do not read."""
     complain(f"note: {text}")
 
 
 def complain(text: str) -> None:
     """Print on standard error: within the columns on a terminal, one line for a program."""
-    say(wrapped(text) if sys.stderr.isatty() else " ".join(text.splitlines()), err=True)
+    say(wrapped_text(text) if sys.stderr.isatty() else " ".join(text.splitlines()), err=True)
 
 
 @contextlib.contextmanager
@@ -199,7 +199,7 @@ def sparkline(values: Sequence[int], full: int | None) -> str:
     """Values as a line of blocks, each the largest of its share; a full block is a full window."""
     blocks = marks_if_encodable(_BLOCKS, _PLAIN_BLOCKS)
     top = max(full or 1, *values)
-    largest = share_peaks(values, _SPARK_CELLS)
+    largest = group_peaks(values, _SPARK_CELLS)
     return "".join(blocks[min(value * len(blocks) // top, len(blocks) - 1)] for value in largest)
 
 
@@ -213,7 +213,7 @@ def bar_chart_rows(values: Sequence[int], top: int, rows: int) -> list[str]:
     ]
 
 
-def share_peaks(values: Sequence[int], most: int) -> list[int]:
+def group_peaks(values: Sequence[int], most: int) -> list[int]:
     """Return at most so many values, each the largest of its share."""
     count = min(len(values), most)
     edges = [len(values) * cell // count for cell in range(count + 1)] if count else []
@@ -244,10 +244,10 @@ def subject_as_path_or_text(tool: str | None, text: str | None) -> str:
     return Path(text or "") if tool != "Bash" and (text or "").startswith("/") else text or ""
 
 
-def size(count: int) -> str:
+def size_text(count: int) -> str:
     """Bytes for a person."""
     if count < 0:
-        return f"-{size(-count)}"
+        return f"-{size_text(-count)}"
     number = float(count)
     for unit in ("B", "kB", "MB"):
         if number < _KILO:
@@ -256,12 +256,12 @@ def size(count: int) -> str:
     return f"{number:.1f} GB"
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """A number with its noun."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def figure(value: int | None) -> str:
+def number_text(value: int | None) -> str:
     """A number that may be unknown."""
     return "unknown" if value is None else f"{value:,}"
 
@@ -275,7 +275,7 @@ def duration_text(seconds: float | None) -> str:
     return f"{seconds:.1f} s" if seconds % 1 else f"{seconds:.0f} s"
 
 
-def to_minute(timestamp: str | None) -> str:
+def minute_text(timestamp: str | None) -> str:
     """A time to the minute, in UTC as documents have it."""
     if timestamp is None:
         return "unknown"
@@ -284,7 +284,7 @@ def to_minute(timestamp: str | None) -> str:
 
 def time_span_text(first: str | None, last: str | None) -> str:
     """From one time to another."""
-    return f"{to_minute(first)} to {to_minute(last)}"
+    return f"{minute_text(first)} to {minute_text(last)}"
 
 
 def terminal_columns() -> int:
@@ -293,7 +293,7 @@ def terminal_columns() -> int:
 
 
 @contextlib.contextmanager
-def with_columns(columns: int) -> Iterator[None]:
+def with_terminal_columns(columns: int) -> Iterator[None]:
     """Make texts as wide as where they will be shown, whatever this process was started in."""
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = str(columns)
@@ -305,7 +305,7 @@ def with_columns(columns: int) -> Iterator[None]:
             os.environ["COLUMNS"] = before
 
 
-def wrapped(text: str, indent: str = "", hanging: str | None = None) -> str:
+def wrapped_text(text: str, indent: str = "", hanging: str | None = None) -> str:
     """A paragraph within the columns; words that are too long, such as paths, stay whole."""
     later = indent if hanging is None else hanging
     rows = textwrap.wrap(
@@ -324,11 +324,11 @@ def name_value_lines(rows: Iterable[tuple[str, str]]) -> str:
     found = list(rows)
     column = max(len(name) for name, _ in found) + 4
     return "\n".join(
-        wrapped(value, f"  {name}".ljust(column), " " * column) for name, value in found
+        wrapped_text(value, f"  {name}".ljust(column), " " * column) for name, value in found
     )
 
 
-def table(
+def table_text(
     head: Sequence[str],
     rows: Sequence[Sequence[str]],
     *,

@@ -23,7 +23,7 @@ class Pattern(NamedTuple):
     folders_only: bool
 
     @property
-    def negated(self) -> bool:
+    def is_negated(self) -> bool:
         """Whether it makes an exception."""
         return self.text.startswith("!")
 
@@ -48,7 +48,7 @@ class Pattern(NamedTuple):
         return ends - {0}
 
 
-def parse(line: str) -> Pattern:
+def parse_pattern(line: str) -> Pattern:
     """Take a line apart; without a slash before its end it means names at any depth."""
     text = line.removeprefix("!")
     literal = _ESCAPED.sub(r"[\1]", text).replace("\\", "") if "\\" in text else text

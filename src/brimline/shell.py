@@ -163,7 +163,7 @@ class Line(NamedTuple):
     ran_something: bool
 
 
-def read(text: str) -> Line:
+def parse_line(text: str) -> Line:
     """Understand a command line."""
     pipelines = _split_pipelines(text)
     commands = [command for pipeline in pipelines for command in pipeline]
@@ -177,8 +177,8 @@ def read(text: str) -> Line:
     return Line(
         commands,
         main,
-        files=[] if is_opaque else _shown_files(pipelines),
-        only_reads=bool(commands) and not is_opaque and all(map(_only_reads, commands)),
+        files=[] if is_opaque else _files_shown_whole(pipelines),
+        only_reads=bool(commands) and not is_opaque and all(map(_is_read_only, commands)),
         is_exempt=_is_brief_or_interactive(text),
         prints=prints,
         ran_something=bool(names) and not names & _KEEPING,
@@ -187,7 +187,7 @@ def read(text: str) -> Line:
 
 def main_program_if_known(text: str) -> str:
     """Return the program that a line is about, where everybody has that; empty otherwise."""
-    main = read(text).main
+    main = parse_line(text).main
     everybodys = {name.split()[0] for programs in _KNOWN.values() for name in programs}
     return main.program if main and main.program in everybodys else ""
 
@@ -226,7 +226,7 @@ def _is_brief_or_interactive(text: str) -> bool:
     return not _KNOWN["exempt"].isdisjoint((program, " ".join([program, *words[1:2]])))
 
 
-def _only_reads(command: Command) -> bool:
+def _is_read_only(command: Command) -> bool:
     """Tell whether a command is known to change nothing, with the options that it has."""
     if command.writes or command.program in _KNOWN["silent"]:
         return not command.writes
@@ -240,7 +240,7 @@ def _only_reads(command: Command) -> bool:
     return not any(word.partition("=")[0] in " ".join(refused).split() for word in options)
 
 
-def _shown_files(pipelines: list[list[Command]]) -> list[str]:
+def _files_shown_whole(pipelines: list[list[Command]]) -> list[str]:
     """Return the files whose content is all that is printed, but for what is silent."""
     files: list[str] = []
     for first, *others in pipelines:
@@ -262,7 +262,7 @@ def split_commands(line: str) -> list[Command]:
     words: list[str] = []
     redirections: list[tuple[str, str]] = []
     start = 0
-    for kind, token, at in _tokens(line):
+    for kind, token, at in _shell_tokens(line):
         if kind == "operator":
             if words:
                 commands.append(_make_command(words, redirections, token, line[start:at].strip()))
@@ -277,7 +277,7 @@ def split_commands(line: str) -> list[Command]:
     return commands
 
 
-def _tokens(line: str) -> Iterator[tuple[str, str, int]]:
+def _shell_tokens(line: str) -> Iterator[tuple[str, str, int]]:
     """Each token that says something: its kind, its text without quotes, and its place."""
     end = 0
     while match := _TOKEN.match(line, end):

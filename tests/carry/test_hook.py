@@ -290,10 +290,10 @@ def test_a_marked_line_in_a_paste_is_told_to_the_person(
     told = said()
     io.replace_file(paths.user_config(home_dir), b"carry.enabled = false\n")
     answer(talk, "SessionStart", source="startup")
-    switched_off = said()
+    are_hooks_off_by_env = said()
 
     assert ("counts as pasted" in told) is is_told
-    assert "counts as pasted" not in switched_off
+    assert "counts as pasted" not in are_hooks_off_by_env
 
 
 def test_the_card_says_that_it_may_be_incomplete_where_the_checkpoint_is_old(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )
 def test_a_note_with_its_id_takes_78_characters(characters: int, end: str, shown: str) -> None:
     """What stands behind it included."""
-    line = carry_commands._with_id({"id": "3f2a9c01"}, "x" * characters, end)
+    line = carry_commands._id_line({"id": "3f2a9c01"}, "x" * characters, end)
 
     assert line == f"3f2a9c01  {shown}"
     assert len(line) == 78
@@ -41,7 +41,7 @@ def test_the_parts_of_a_record_have_their_widths() -> None:
     record.checks = {"a": {"command": "make", "result": "r" * 15}}
     record.notes = {"n": {"id": "n", "kind": "keep", "text": "t", "done": True}}
 
-    parts = carry_commands._sections_by_title(record)
+    parts = carry_commands._ledger_lines_by_title(record)
 
     assert parts["Plan"][0].endswith("/plan.md")
     assert len(parts["Plan"][0]) == 78

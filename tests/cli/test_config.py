@@ -11,7 +11,7 @@ import pytest
 from brimline.fast import paths, policy
 from brimline.settings import presets
 from brimline.settings.catalogue import BY_KEY, SETTINGS
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -28,7 +28,7 @@ def test_every_setting_in_force_is_listed_with_the_files(
     found = brimline("config", "list", "--json").document
     lines = brimline("config", "list").out.splitlines()
 
-    assert found == {"files": files, "values": defaults(), "problems": []}
+    assert found == {"files": files, "values": default_values(), "problems": []}
     assert "guard.tiers = [30, 15, 7, 3]" in lines
     assert "context_window = unset" in lines
     assert f"# user: {files['user']}  (not there)" in lines
@@ -166,7 +166,7 @@ def test_problems_are_warned_about_without_stopping(
 
     done = brimline("config", "list", "--json")
 
-    assert done.document["values"] == defaults()
+    assert done.document["values"] == default_values()
     assert done.err.count("warning: ") == 3
     assert "did you mean guard.tiers?" in done.err
     assert "did you mean BRIMLINE_CONTEXT_WINDOW?" in done.err
@@ -185,7 +185,7 @@ def test_choosing_a_preset_puts_its_settings_in_force(name: str, brimline: Run) 
     assert [preset["name"] for preset in listed] == NAMES
     assert [preset["name"] for preset in listed if preset["in_force"]] == [name]
     assert f"\n* {name} " in "\n" + brimline("config", "presets").out
-    chosen = presets.load()[name]["settings"]
+    chosen = presets.load_presets()[name]["settings"]
     for key, value in chosen.items():
         if key != "guard.ceiling_percent":
             assert (explained[key]["value"], explained[key]["source"]) == (value, f"preset {name}")

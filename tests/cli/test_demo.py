@@ -69,7 +69,7 @@ def test_a_pipe_gets_plain_text(world: Path, golden: Golden) -> None:
     console = Console(file=io.StringIO(), force_terminal=False, width=80)
     player = demo.Player(str(world / "play"))
 
-    demo.show_story(player, console, paced=False)
+    demo.play_on_console(player, console, paced=False)
 
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b" not in text

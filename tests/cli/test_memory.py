@@ -297,10 +297,14 @@ def test_what_goes_is_counted(entries: int, text: str) -> None:
 
 def test_a_day_is_one_of_the_calendar() -> None:
     """Its midnight here, or the moment that is written; anything else is told."""
-    assert memory_commands._parse_day("2026-01-31T00:00:00+00:00") == 1_769_817_600.0
-    assert memory_commands._parse_day("2026-02-01") - memory_commands._parse_day("2026-01-31") > 0
+    assert memory_commands._parse_day_as_timestamp("2026-01-31T00:00:00+00:00") == 1_769_817_600.0
+    assert (
+        memory_commands._parse_day_as_timestamp("2026-02-01")
+        - memory_commands._parse_day_as_timestamp("2026-01-31")
+        > 0
+    )
     with pytest.raises(StateError, match=r"'31\.1\.' is no day: write it as 2026-01-31"):
-        memory_commands._parse_day("31.1.")
+        memory_commands._parse_day_as_timestamp("31.1.")
 
 
 def test_sessions_to_forget_are_named_by_id_project_or_day(world: Path) -> None:

@@ -36,7 +36,7 @@ def test_what_was_forgotten_is_counted_in_words(
 
 def test_a_session_that_ended_at_midnight_did_not_end_before_that_day(world: Path) -> None:
     """A moment earlier it did."""
-    moment = memory_commands._parse_day("2026-01-31")
+    moment = memory_commands._parse_day_as_timestamp("2026-01-31")
     kept = {
         "at": SimpleNamespace(last_at=moment, project=str(world)),
         "before": SimpleNamespace(last_at=moment - 0.001, project=str(world)),

@@ -182,7 +182,7 @@ def test_it_purges_and_restores(brimline: Run, recorded: str) -> None:
     assert (
         f"Undo:   brimline session restore {recorded}\nPrune:  brimline session backups" in done.out
     )
-    sizes = (output.size(len(text)) for text in (after, before))
+    sizes = (output.size_text(len(text)) for text in (after, before))
     assert "Purged: the session is {} ({} before)".format(*sizes) in done.out
     assert b"[brimline: " in after
     assert len(before) - len(after) == looked["disk_bytes_saved"]

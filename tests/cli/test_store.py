@@ -312,11 +312,11 @@ def test_a_part_is_cut_by_lines_or_by_bytes(
     lines: str | None, span: str | None, part: bytes
 ) -> None:
     """Lines are counted from one, bytes from nought."""
-    assert store_commands._cut_lines_or_bytes(b"a\nb\nc", lines, span) == part
+    assert store_commands._chosen_lines_or_bytes(b"a\nb\nc", lines, span) == part
     for wrong in (":", "x:", "9:", "1:1"):
         with pytest.raises(StoreError, match=f"'{wrong}' "):
-            store_commands._cut_lines_or_bytes(b"abc", None, wrong)
-    assert store_commands._cut_lines_or_bytes(b"", "1-2", None) == b""
+            store_commands._chosen_lines_or_bytes(b"abc", None, wrong)
+    assert store_commands._chosen_lines_or_bytes(b"", "1-2", None) == b""
 
 
 def test_content_is_text_where_it_can_be_and_base_64_where_not() -> None:

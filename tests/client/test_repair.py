@@ -147,7 +147,7 @@ def _broken(transcript: Path, breaks: Callable[[Lines], None]) -> bytes:
     lines = []
     for number, data in enumerate(transcript.read_bytes().splitlines()):
         row = json.loads(data)
-        moment = clock.parse(row.get("timestamp"))
+        moment = clock.parse_utc(row.get("timestamp"))
         if moment is not None:
             row["timestamp"] = clock.format_utc(moment - 10_000 + _APART_S * number)
         lines.append(_line(row))

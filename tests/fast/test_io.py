@@ -97,13 +97,13 @@ def test_more_than_one_block_is_read_to_the_end(world: Path) -> None:
 def test_what_is_not_there_is_empty_and_names_of_any_bytes_survive(world: Path) -> None:
     """A missing folder has no names, a missing file is gone; names need be no UTF-8."""
     (world / "file").write_text("")
-    assert io.names_in(str(world / "missing")) == []
-    assert io.names_in(str(world / "file" / "below")) == []
+    assert io.list_names(str(world / "missing")) == []
+    assert io.list_names(str(world / "file" / "below")) == []
     io.remove(str(world / "missing"))
     if sys.platform != "darwin":  # which takes UTF-8 names only
         Path(os.fsdecode(os.fsencode(world) + b"/raw-\xff")).write_text("x")
 
-        (name,) = [name for name in io.names_in(str(world)) if name.startswith("raw")]
+        (name,) = [name for name in io.list_names(str(world)) if name.startswith("raw")]
         assert io.read_file(f"{world}/{name}") == b"x"
 
 
@@ -149,7 +149,7 @@ def test_lines_come_from_the_last_to_the_first_with_their_places(world: Path) ->
 )
 def test_a_number_is_plain_digits(text: str, number: int | None) -> None:
     """Twelve at most; 0 says nothing."""
-    assert io.positive_number(text) == number
+    assert io.parse_positive_number(text) == number
 
 
 def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,8 +157,8 @@ def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.Monkey
     monkeypatch.setenv("XYZ_A", "1")
     monkeypatch.setenv("XYZ_B", "2")
 
-    assert sorted(io.env_names("XYZ_")) == ["XYZ_A", "XYZ_B"]
-    assert io.env_names("XYZ_", ("XYZ_A",)) == ["XYZ_B"]
+    assert sorted(io.env_names_with_prefix("XYZ_")) == ["XYZ_A", "XYZ_B"]
+    assert io.env_names_with_prefix("XYZ_", ("XYZ_A",)) == ["XYZ_B"]
     assert (io.env("XYZ_A"), io.env("XYZ_C")) == ("1", None)
 
 
@@ -166,11 +166,11 @@ def test_variables_are_found_by_how_their_names_begin(monkeypatch: pytest.Monkey
 def test_a_log_is_put_aside_beyond_its_limit(world: Path, size: int, rotated: bool) -> None:
     """The one before it is dropped, and one that is missing is fine."""
     path = world / "log"
-    io.rotate(str(path), 10)
+    io.rotate_if_too_large(str(path), 10)
     (world / "log.old").write_bytes(b"older")
     path.write_bytes(b"x" * size)
 
-    io.rotate(str(path), 10)
+    io.rotate_if_too_large(str(path), 10)
 
     assert path.exists() is not rotated
     assert ((world / "log.old").read_bytes() == b"older") is not rotated
@@ -205,7 +205,7 @@ def test_variables_are_found_without_the_library_too(monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as bare:
         bare.delitem(sys.modules, "os")
         found = [io.env(f"BRIMLIN_{letter}") for letter in "ABC"]
-        names = io.env_names("BRIMLIN_", ("BRIMLIN_B",))
+        names = io.env_names_with_prefix("BRIMLIN_", ("BRIMLIN_B",))
 
     assert found == ["x\udcff", "", None]
     assert names == ["BRIMLIN_A"]

@@ -18,7 +18,7 @@ from brimline.fast.json import (
     blank_out_lines,
     dumps,
     loads,
-    loads_all,
+    parse_all_on_line,
     parse_lines,
     read_lines,
     rows_backward,
@@ -78,7 +78,7 @@ def test_all_documents_of_a_line_are_read(documents: list[Any], gap: str) -> Non
     wrapped = [{"v": document} for document in documents]
     line = gap.join(json.dumps(document) for document in wrapped)
 
-    assert _spelled(loads_all(line)) == _spelled(wrapped)
+    assert _spelled(parse_all_on_line(line)) == _spelled(wrapped)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ def test_all_documents_of_a_line_are_read(documents: list[Any], gap: str) -> Non
 def test_odd_lines_are_read(text: str, first: Any, every: list[Any]) -> None:
     """As far as they can be; nothing is nothing. Written they are compact, keys are texts."""
     assert loads(text) == first
-    assert loads_all(text) == every
-    assert loads_all("") == loads_all("nonsense") == []
+    assert parse_all_on_line(text) == every
+    assert parse_all_on_line("") == parse_all_on_line("nonsense") == []
     written = dumps({1: [1, None, True, False, 0.5, "\n"]})
     assert written == '{"1":[1,null,true,false,0.5,"\\n"]}'
 
@@ -107,7 +107,7 @@ def test_nesting_too_deep_is_a_value_error(opening: str) -> None:
 
     with pytest.raises(ValueError, match="nested too deeply"):
         loads(text)
-    assert loads_all("{}" + text) == [{}]
+    assert parse_all_on_line("{}" + text) == [{}]
 
 
 def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
@@ -118,7 +118,7 @@ def test_broken_texts_are_value_errors_without_the_standard_module() -> None:
         "from brimline.fast import json\n"
         "assert 'json' not in sys.modules\n"
         f"for text in {texts!r}:\n"
-        "    assert json.loads_all('{}' + text) == [{}]\n"
+        "    assert json.parse_all_on_line('{}' + text) == [{}]\n"
         "    try: json.loads(text)\n"
         "    except ValueError: print('refused')\n"
     )

@@ -140,7 +140,7 @@ def test_of_a_session_id_128_characters_count(session_id: object, name: str) -> 
 )
 def test_a_fingerprint_stays_what_it_was(path: str, digits: str) -> None:
     """Files are found again by it, by every version."""
-    assert paths.fingerprint(path) == digits
+    assert paths.path_fingerprint(path) == digits
 
 
 def test_files_lie_where_they_always_did() -> None:

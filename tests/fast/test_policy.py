@@ -10,7 +10,7 @@ import pytest
 
 from brimline.fast import io, paths, policy
 from brimline.settings import config
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from brimline.settings.values import defaults
 )
 def test_a_damaged_file_means_the_defaults(content: bytes, home_dir: str, project_dir: str) -> None:
     """Whatever lies there, hooks go on; a fresh installation needs nothing on disk."""
-    assert policy.load(home_dir, project_dir).values == defaults()
+    assert policy.load(home_dir, project_dir).values == default_values()
     assert not Path(home_dir).exists()
     path = Path(paths.policy_file(home_dir, project_dir))
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
 
     assert policy.load_compiled(home_dir, project_dir) is None
-    assert policy.load(home_dir, project_dir).values == defaults()
+    assert policy.load(home_dir, project_dir).values == default_values()
 
 
 @pytest.mark.row("S0-15", "S0-28")
@@ -125,8 +125,8 @@ def test_hooks_can_be_switched_off_by_the_environment(
     """Either variable does it, by any word for yes."""
     monkeypatch.setenv(name, value)
 
-    assert policy.switched_off() is off
-    assert io.env_names(*policy.OVERRIDES) == []
+    assert policy.are_hooks_off_by_env() is off
+    assert io.env_names_with_prefix(*policy.OVERRIDES) == []
 
 
 def _compiled(home_dir: str, project_dir: str) -> dict[str, Any]:
@@ -158,8 +158,8 @@ def test_what_the_environment_says_is_not_changed_by_a_preset(
 
 def test_a_policy_of_which_little_is_known_has_nothing_else() -> None:
     """Empty, not missing; what is given is kept."""
-    bare = policy.Policy(defaults(), {}, [])
-    full = policy.Policy(defaults(), {}, [], ["a"], {"b": 1}, None, [["c", "d"]])
+    bare = policy.Policy(default_values(), {}, [])
+    full = policy.Policy(default_values(), {}, [], ["a"], {"b": 1}, None, [["c", "d"]])
 
     assert (bare.explicit, bare.learned, bare.marked, bare.models) == ([], {}, [], [])
     assert (full.explicit, full.learned, full.marked) == (["a"], {"b": 1}, [["c", "d"]])

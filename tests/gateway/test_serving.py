@@ -242,7 +242,7 @@ def test_a_gateway_ends_with_its_lifeline() -> None:
 def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is started."""
     serving.require_libraries()
-    monkeypatch.setattr(extras, "is_missing", lambda name: name == "gateway")
+    monkeypatch.setattr(extras, "is_extra_missing", lambda name: name == "gateway")
 
     with pytest.raises(BrimlineError, match="the gateway needs uvicorn and httpx2"):
         serving.require_libraries()

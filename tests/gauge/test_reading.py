@@ -13,7 +13,7 @@ from brimline import clock, models
 from brimline.fast import io
 from brimline.fast.policy import Policy
 from brimline.gauge.reading import Reading, make_reading, measure_session
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 from brimline.state.session import WINDOW, SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript.usage import Tail, read_tail
@@ -187,7 +187,7 @@ def test_a_step_of_which_five_would_reach_the_brim_is_a_reason_to_look_back(
 def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir: str) -> None:
     """After a compaction the occupancy is small again, the window is not."""
     session.reply(250_000)
-    known = Policy(defaults() | {"context_window": 1_000_000}, {}, [])
+    known = Policy(default_values() | {"context_window": 1_000_000}, {}, [])
     measure_session(session.path, SessionState(home_dir, session.session_id), known)
     assert SessionState(home_dir, session.session_id).largest_number_after_prefix(WINDOW) is None
     assert _measured(session, home_dir).window.source == "observed"
@@ -203,7 +203,7 @@ def test_a_window_once_observed_is_remembered(session: SessionBuilder, home_dir:
 
 
 def _policy(**values: Any) -> Policy:
-    policy = Policy(defaults() | values, {}, [])
+    policy = Policy(default_values() | values, {}, [])
     policy.models = models.shipped_rows()
     return policy
 

@@ -24,7 +24,7 @@ from .dialogue import SILENT, Talk, load_event, understood
 
 LOADS = ("Agent", "Task", "Skill")
 ALL = list(LOADS)
-PRESETS = list(presets.load())
+PRESETS = list(presets.load_presets())
 RECOVERY_SKILLS = BY_KEY["guard.recovery_skills"].default
 PLAIN_TOOLS = (
     *("Read", "Grep", "Glob", "Bash", "Write", "Edit", "NotebookEdit", "WebFetch", "TodoWrite"),
@@ -78,7 +78,7 @@ def test_each_posture_does_what_it_says(
         assert "ceiling 350,000 (absolute bound)" in talk.load(400_000).refusal
         return
     assert len(talk.audit()) == outcomes.count("refused")
-    matcher = table.EVENTS["PreToolUse"].matcher()
+    matcher = table.EVENTS["PreToolUse"].tool_matcher()
     assert matcher is not None
     assert set(LOADS) <= set(matcher.split("|"))
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.hooks.processes import environment
 
-from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge
+from brimline.decision import NOTE_BUDGET_CHARACTERS, Decision, merge_decisions
 from brimline.guard import prompts
 from brimline.state.session import SPOOL, SessionState
 from brimline.testing import event, statusline_event
@@ -78,7 +78,7 @@ def test_the_longest_reminder_leaves_room_for_the_others(talk: Talk, rules: Path
     assert "[truncated]" in note
     assert OPENINGS["limits"] in note
     long = [Decision(model_notes=(letter * 4_000,)) for letter in "abc"]
-    assert merge(long).model_notes == ("a" * 4_000, "b" * 4_000)
+    assert merge_decisions(long).model_notes == ("a" * 4_000, "b" * 4_000)
 
 
 @pytest.mark.row("S1-12")

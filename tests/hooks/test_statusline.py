@@ -320,7 +320,7 @@ def test_a_count_is_whole_and_plausible(value: Any, count: int | None) -> None:
     """Of a window or a prompt; 0 is unknown there."""
     payload = {"context_window": {"context_window_size": value}}
 
-    assert statusline.snapshot_of(payload, 1.0).window_tokens == (count or None)
+    assert statusline.snapshot_of_payload(payload, 1.0).window_tokens == (count or None)
 
 
 def test_a_snapshot_has_what_the_client_told() -> None:
@@ -334,14 +334,14 @@ def test_a_snapshot_has_what_the_client_told() -> None:
         "cost": {"total_cost_usd": 0.5},
         "rate_limits": {"five_hour": {"used_percentage": 5}},
     }
-    found = statusline.snapshot_of(payload, 1.5)
+    found = statusline.snapshot_of_payload(payload, 1.5)
     assert (found.at, found.occupancy_tokens, found.output_tokens) == (1.5, 21, 3)
     assert (found.model, found.cost_usd, found.source) == ("m", 0.5, "statusline")
     assert found.rate_limits == {"five_hour": {"used_percentage": 5}}
     del usage["input_tokens"]
     partial = payload | {"context_window": {"current_usage": usage}}
-    assert statusline.snapshot_of(partial, 1.5).occupancy_tokens is None
-    assert statusline.snapshot_of({}, 1.5).rate_limits is None
+    assert statusline.snapshot_of_payload(partial, 1.5).occupancy_tokens is None
+    assert statusline.snapshot_of_payload({}, 1.5).rate_limits is None
 
 
 def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
@@ -350,7 +350,7 @@ def test_a_gateway_s_saving_and_the_switch_are_told(home_dir: str) -> None:
     state.switch_off_or_on(off=True)
     assert " · off: /brim:on · " in _shown(SMALL, home_dir)
     state.switch_off_or_on(off=False)
-    used = statusline.snapshot_of(SMALL, 1.0).occupancy_tokens
+    used = statusline.snapshot_of_payload(SMALL, 1.0).occupancy_tokens
     (Path(state.folder) / "gateway-saved").write_text(f"7000 {used}", encoding="utf-8")
     assert " · gateway −7k · " in _shown(SMALL, home_dir)
     (Path(state.folder) / "gateway-saved").write_text("7000 5", encoding="utf-8")
@@ -431,7 +431,9 @@ def test_a_models_name_has_forty_printable_characters(name: object, shown: str, 
 )
 def test_a_window_is_a_plausible_number_of_tokens(value: object, tokens: int | None) -> None:
     """Anything else is unknown."""
-    snapshot = statusline.snapshot_of({"context_window": {"context_window_size": value}}, 1.0)
+    snapshot = statusline.snapshot_of_payload(
+        {"context_window": {"context_window_size": value}}, 1.0
+    )
 
     assert (snapshot.window_tokens, snapshot.at) == (tokens, 1.0)
 
@@ -442,12 +444,12 @@ def test_all_parts_of_a_prompt_must_be_known(home_dir: str) -> None:
     told = []
     for parts in (usage, usage | {"input_tokens": None}, {"input_tokens": 1}, usage | {"x": 9}):
         payload = {"context_window": {"current_usage": parts | {"output_tokens": 7}}}
-        snapshot = statusline.snapshot_of(payload | {"cost": {"total_cost_usd": 0}}, 1.0)
+        snapshot = statusline.snapshot_of_payload(payload | {"cost": {"total_cost_usd": 0}}, 1.0)
         assert (snapshot.output_tokens, snapshot.cost_usd) == (7, 0)
         told.append(snapshot.occupancy_tokens)
 
     assert told == [321, None, None, 321]
-    assert statusline.snapshot_of({"cost": {"total_cost_usd": "1"}}, 1.0).cost_usd is None
+    assert statusline.snapshot_of_payload({"cost": {"total_cost_usd": "1"}}, 1.0).cost_usd is None
 
 
 @pytest.mark.parametrize(("after_s", "is_shown"), [(0, True), (3_599, True), (3_601, False)])

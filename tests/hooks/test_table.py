@@ -15,9 +15,12 @@ WIRED = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data")
 @pytest.mark.row("S0-32", "S0-07")
 def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home_dir: str) -> None:
     """A read starts no process of ours before it runs, unless `scout.mode` says so."""
-    plain, wide = entries.hook_groups(WIRED), entries.hook_groups(WIRED._replace(scout=True))
+    plain, wide = (
+        entries.hook_group_by_event(WIRED),
+        entries.hook_group_by_event(WIRED._replace(scout=True)),
+    )
 
-    assert plain["PreToolUse"]["matcher"] == EVENTS["PreToolUse"].matcher()
+    assert plain["PreToolUse"]["matcher"] == EVENTS["PreToolUse"].tool_matcher()
     assert plain["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write"
     assert len(plain["PreToolUse"]["hooks"]) == 1
     assert wide["PreToolUse"]["matcher"] == "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"
@@ -25,7 +28,7 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
     for word, wider in (("advise", True), ("block", True), ("off", False)):
         config.change_setting(paths.user_config(home_dir), "scout.mode", word, project=False)
         assert parts.wiring_for_interpreter("/usr/bin/python3", home_dir).scout is wider
-    matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
+    matched = {event for event, answered in EVENTS.items() if answered.tool_matcher() is not None}
     assert matched == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 
 
@@ -62,4 +65,4 @@ def test_the_client_calls_for_the_tools_that_rooms_are_asked_about(
     name: str, switched_on: tuple[str, ...], matcher: str | None
 ) -> None:
     """For any, where a room is asked in any case; the scout's once it is on."""
-    assert EVENTS[name].matcher(switched_on) == matcher
+    assert EVENTS[name].tool_matcher(switched_on) == matcher

@@ -60,7 +60,7 @@ def test_what_is_left_for_the_model_is_what_others_have_not_said(
     turn = make_turn(home_dir)
     turn.decisions += [Decision(model_notes=told, person_notes=("z" * 99,)) for told in notes]
 
-    assert turn.note_characters_left() == left
+    assert turn.characters_left_for_notes() == left
 
 
 def test_what_fails_costs_its_value_and_leaves_a_line(home_dir: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.fast import paths, policy
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 from brimline.testing import bash_event, event
 
 from .processes import ROOT, environment, errors, spool
@@ -53,7 +53,11 @@ def old_home(session: SessionBuilder, world: Path, home_dir: str, project_dir: s
         made.mkdir(parents=True, mode=0o700)
     (home / "config.toml").write_text('[guard]\npreset = "adr11"\nceiling_percent = 30\n')
     (home / "learned.json").write_text('{"points":{}}')
-    values = defaults() | {"guard.preset": "adr11", "guard.ceiling_percent": 30, "gone.setting": 1}
+    values = default_values() | {
+        "guard.preset": "adr11",
+        "guard.ceiling_percent": 30,
+        "gone.setting": 1,
+    }
     del values["scout.mode"]  # which came with a later version
     compiled = {
         "v": 2,

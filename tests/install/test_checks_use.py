@@ -138,7 +138,7 @@ def test_foreign_commands_before_a_compaction_are_found_in_chosenof_any_shape(
     hooks: Any, commands: list[str]
 ) -> None:
     """Ours are not foreign; what the client does not understand says nothing."""
-    ours = entries.hook_groups(entries.Wiring("/p", "/r", "/h"))["PreCompact"]
+    ours = entries.hook_group_by_event(entries.Wiring("/p", "/r", "/h"))["PreCompact"]
     own = {"hooks": {"PreCompact": [ours]}}
 
     assert checks_mod._foreign_precompact_commands([{"hooks": hooks}, {}, own]) == commands
@@ -147,12 +147,12 @@ def test_foreign_commands_before_a_compaction_are_found_in_chosenof_any_shape(
 def test_a_member_is_added_with_the_objects_that_are_missing_on_the_way() -> None:
     """Laid out as the text is, and taken out again without a trace but the empty object."""
     for text in ("{}", '{"a": 1}', '{\n  "a": 1\n}\n', '{"b": {}}'):
-        added = jsontext.insert_member(text, ("b", "c"), "d", [1])
+        added = jsontext.with_member(text, ("b", "c"), "d", [1])
 
         assert json.loads(added) == json.loads(text) | {"b": {"c": {"d": [1]}}}
-        emptied = jsontext.remove(added, ("b",))
+        emptied = jsontext.without_value(added, ("b",))
         assert json.loads(emptied) == {k: v for k, v in json.loads(text).items() if k != "b"}
-    assert jsontext.insert_member('{\n  "a": 1\n}', ("b",), "c", 2) == (
+    assert jsontext.with_member('{\n  "a": 1\n}', ("b",), "c", 2) == (
         '{\n  "a": 1,\n  "b": {\n    "c": 2\n  }\n}'
     )
 
@@ -164,7 +164,7 @@ def test_the_same_finding_is_told_once(
     said: list[tuple[str, dict[str, str]]] = [("config", {}), ("config", {}), ("not-installed", {})]
     monkeypatch.setattr(checks_use, "CHECKS", (lambda *_: said,))
 
-    found = doctor.examine(home_dir, project_dir)
+    found = doctor.run_all_checks(home_dir, project_dir)
 
     assert [finding.check for finding in found].count("config") == 1
     assert [finding.check for finding in found].count("entries") == 1

@@ -61,4 +61,4 @@ def test_the_strongest_settings_that_name_the_plugin_decide(
         Path(files[scope]).parent.mkdir(parents=True, exist_ok=True)
         Path(files[scope]).write_text(json.dumps({"enabledPlugins": {clients.PLUGIN_ID: value}}))
 
-    assert clients.plugin_is_on(home.project) is is_on
+    assert clients.is_our_plugin_on(home.project) is is_on

@@ -195,7 +195,7 @@ def test_past_sessions_are_read_where_somebody_says_so(
         SessionBuilder(path, session_id=f"s{number}", cwd=project_dir).prompt("Where is it?")
     monkeypatch.setattr("sys.stdin", io.StringIO() if typed is None else Terminal(typed))
 
-    command._offer_past_sessions(home_dir, project_dir, yes=False)
+    command._ask_to_index_past_sessions(home_dir, project_dir, yes=False)
 
     told = " ".join(capsys.readouterr().err.split())
     sessions = "1 past session" if count == 1 else f"{count} past sessions"
@@ -210,6 +210,6 @@ def test_where_all_past_sessions_were_read_nothing_is_asked(
     home_dir: str, project_dir: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nor where there are none."""
-    command._offer_past_sessions(home_dir, project_dir, yes=False)
+    command._ask_to_index_past_sessions(home_dir, project_dir, yes=False)
 
     assert capsys.readouterr() == ("", "")

@@ -53,7 +53,7 @@ def test_every_form_is_known_again(
     program: str, arguments: list[str], found: tuple[str | None, ...] | None
 ) -> None:
     """With the launcher there or gone, or with code; what is not ours is not."""
-    assert entries.parse_command(program, arguments) == found
+    assert entries.parse_our_command(program, arguments) == found
 
 
 def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path) -> None:
@@ -62,16 +62,16 @@ def test_a_pipe_in_the_place_of_a_launcher_does_not_make_us_wait(tmp_path: Path)
     pipe.parent.mkdir(parents=True)
     os.mkfifo(pipe)
 
-    assert entries.parse_command(str(pipe), ["Stop"]) is None
+    assert entries.parse_our_command(str(pipe), ["Stop"]) is None
     holder = os.open(pipe, os.O_RDWR)
-    assert entries.parse_command(str(pipe), ["Stop"]) is None
+    assert entries.parse_our_command(str(pipe), ["Stop"]) is None
     os.close(holder)
 
 
 def test_the_rules_of_recall_are_known_again() -> None:
     """By the name of the command, and by how it is started here; no other rule is ours."""
-    named = entries.recall_rules(None)
-    started = entries.recall_rules("/v/python -m brimline")
+    named = entries.rules_allowing_recall(None)
+    started = entries.rules_allowing_recall("/v/python -m brimline")
 
     assert named == RULES
     assert started == (RULES[0], "Bash(/v/python -m brimline store get:*)", RULES[1])

@@ -48,7 +48,10 @@ def test_a_round_trip_gives_back_every_byte(original: bytes, home: Home) -> None
     for event, answered in table.EVENTS.items():
         (group,) = hooks[event]
         (entry,) = group["hooks"]
-        assert (group.get("matcher"), entry["timeout"]) == (answered.matcher(), answered.timeout_s)
+        assert (group.get("matcher"), entry["timeout"]) == (
+            answered.tool_matcher(),
+            answered.timeout_s,
+        )
         assert (entry["command"], entry["args"]) == (str(home.launcher), [event])
     for path in [Path(home.data), *Path(home.data).rglob("*")]:
         private = 0o700 if path.is_dir() or path == home.launcher else 0o600

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from brimline.errors import InstallError
 from brimline.install import jsontext
 from brimline.install.jsontext import (
-    append_element,
-    insert_member,
     parse_json_text,
-    remove,
-    replace_value,
+    with_element,
+    with_member,
+    with_value,
+    without_value,
 )
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -68,8 +68,8 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 def added(text: str, path: Path, target: Any, key: str, value: object) -> tuple[str, Path]:
     """Add to the container at a path; the edited text and the path of the addition."""
     if isinstance(target, dict):
-        return insert_member(text, path, key, value), (*path, key)
-    return append_element(text, path, value), (*path, len(target))
+        return with_member(text, path, key, value), (*path, key)
+    return with_element(text, path, value), (*path, len(target))
 
 
 def edited_value(value: Any, path: Path, new: Any = None, *, out: bool = False) -> Any:
@@ -103,7 +103,7 @@ def test_an_addition_is_just_that_and_removing_it_gives_back_the_exact_text(
         edited_value(parse_json_text(text), new_path, plain)
     )
     assert edited.encode()
-    assert remove(edited, new_path) == text
+    assert without_value(edited, new_path) == text
 
 
 @settings(thorough, max_examples=200)
@@ -116,10 +116,10 @@ def test_a_replacement_and_a_removal_change_that_value_alone(
     path = data.draw(st.sampled_from(found)) if found else ()
     plain = json.loads(json.dumps(value))
 
-    replaced = parse_json_text(replace_value(text, path, value))
+    replaced = parse_json_text(with_value(text, path, value))
     assert repr(replaced) == repr(edited_value(parse_json_text(text), path, plain))
     if path:
-        assert repr(parse_json_text(remove(text, path))) == repr(
+        assert repr(parse_json_text(without_value(text, path))) == repr(
             edited_value(parse_json_text(text), path, out=True)
         )
 
@@ -137,11 +137,11 @@ def test_a_laid_out_text_stays_what_json_dumps_would_write(
 
     text = laid_out({"a": {"list": [1], "empty": {}, "none": []}, "é": [HOOK]})
 
-    text = insert_member(text, ("a", "empty"), "k", HOOK)
-    text = append_element(text, ("a", "none"), HOOK)
-    text = append_element(text, ("a", "list"), [2])
-    text = append_element(text, ("é", 0, "hooks"), "ü")
-    text = replace_value(text, ("é", 0, "hooks", 0, "timeout"), {"s": 5})
+    text = with_member(text, ("a", "empty"), "k", HOOK)
+    text = with_element(text, ("a", "none"), HOOK)
+    text = with_element(text, ("a", "list"), [2])
+    text = with_element(text, ("é", 0, "hooks"), "ü")
+    text = with_value(text, ("é", 0, "hooks", 0, "timeout"), {"s": 5})
 
     assert text == laid_out(
         {
@@ -155,13 +155,13 @@ def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
     """Numbers, escapes, duplicates and inline arrays stay as written; one line stays one line."""
     text = '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0,\r\n\t"l": [1,2 , 3]}'
 
-    edited = insert_member(text, (), "hooks", {"é": []})
+    edited = with_member(text, (), "hooks", {"é": []})
 
     assert edited == text[:-1] + ',\r\n\t"hooks": {\r\n\t\t"é": []\r\n\t}}'
-    assert remove(edited, ("hooks",)) == text
-    assert remove(text, ("l",)) == '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0}'
-    assert remove(text, ("l", 0)) == text.replace("1,2 , 3", "2 , 3")
-    assert insert_member('{"a": 1}', (), "b", HOOK) == '{"a": 1, "b": ' + json.dumps(HOOK) + "}"
+    assert without_value(edited, ("hooks",)) == text
+    assert without_value(text, ("l",)) == '{\r\n\t"n": 1.0e5, "e": "\\u00e9\\/",\r\n\t"n": -0}'
+    assert without_value(text, ("l", 0)) == text.replace("1,2 , 3", "2 , 3")
+    assert with_member('{"a": 1}', (), "b", HOOK) == '{"a": 1, "b": ' + json.dumps(HOOK) + "}"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_spellings_of_others_survive_an_edit_and_its_undoing() -> None:
 def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
     """With one sentence, however deep it goes."""
     with pytest.raises(InstallError, match="not valid JSON"):
-        append_element(text, (), 1)
+        with_element(text, (), 1)
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ def test_what_is_no_json_or_too_deep_is_refused(text: str) -> None:
 )
 def test_a_member_comes_behind_the_last_one_in_its_manner(text: str, added: str) -> None:
     """On its line or on the next, with the indentation and the line ends that there are."""
-    assert insert_member(text, (), "k", 1) == added
-    assert remove(added, ("k",)) == text
+    assert with_member(text, (), "k", 1) == added
+    assert without_value(added, ("k",)) == text
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_a_removal_takes_what_parts_a_child_from_its_neighbour(
     text: str, path: Path, left: str
 ) -> None:
     """From the one before it, or, of the first one, to the one behind it."""
-    assert remove(text, path) == left
+    assert without_value(text, path) == left
 
 
 @pytest.mark.parametrize(
@@ -250,8 +250,8 @@ def test_what_is_no_json_is_told_with_line_and_column(text: str, told: str) -> N
 
 def test_half_characters_are_written_as_escapes_and_others_as_they_are() -> None:
     """The text has to be UTF-8."""
-    assert replace_value('{"a": 1}', ("a",), "\ud800ü") == '{"a": "\\ud800ü"}'
-    assert replace_value('{\n  "a": 1\n}', ("a",), [1]) == '{\n  "a": [\n    1\n  ]\n}'
+    assert with_value('{"a": 1}', ("a",), "\ud800ü") == '{"a": "\\ud800ü"}'
+    assert with_value('{\n  "a": 1\n}', ("a",), [1]) == '{\n  "a": [\n    1\n  ]\n}'
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_why_a_session_had_no_mod_is_guessed_from_settings_and_version(
     if version:
         fake_claude.script(no_client, f"#!/bin/sh\necho {version}\n")
 
-    assert checks_mod._why_not_loaded(settings).startswith(reason)
+    assert checks_mod._why_mod_not_loaded(settings).startswith(reason)
 
 
 def test_mods_that_answer_first_are_rivals(home: Home) -> None:

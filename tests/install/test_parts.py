@@ -302,7 +302,7 @@ def test_remarks_say_what_is_wrong_then_what_stays_then_what_to_run() -> None:
     lines = ["Warning: w", "Note: n", "copy this", "Left for you to run:", "  do a", "  do b"]
     assert command._warning_and_note_lines(plan) == lines
     assert command._warning_and_note_lines(parts.Plan()) == []
-    assert client.command_as_typed(["a b"]) == "claude 'a b'"
+    assert client.claude_command_line(["a b"]) == "claude 'a b'"
 
 
 @pytest.mark.parametrize(
@@ -346,7 +346,7 @@ def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
     def wrapped() -> str | None:
         (change,) = project.install(do=False).files
         line = json.loads(change.after or b"")["statusLine"]["command"]
-        ours = entries.parse_statusline(line)
+        ours = entries.parse_our_statusline(line)
         assert ours is not None
         return ours.wrapped
 
@@ -359,7 +359,7 @@ def test_the_status_line_of_a_weaker_scope_is_carried_along(home: Home) -> None:
 
 def test_the_user_is_told_of_permission_rules_that_are_new(home: Home) -> None:
     """And not again."""
-    rules = entries.recall_rules(None)
+    rules = entries.rules_allowing_recall(None)
     wired = entries.Wiring("/usr/bin/python3", "/one", home.data, rules=rules)
     part = parts.Settings(str(home.settings), home.data, home.project, wired)
     assert part.install(do=True).notes == [parts.ALLOWED]

@@ -21,14 +21,14 @@ def test_what_is_written_is_private_and_the_launcher_can_be_started(home: Home) 
     """By the user alone; a file that is in the way is named."""
     launcher, other = Path(home.data, "bin", "hook"), Path(home.data, "command")
     for path in (launcher, other):
-        Change(str(path), None, b"x").carry_out()
+        Change(str(path), None, b"x").write_or_remove_file()
 
     assert [stat.S_IMODE(path.stat().st_mode) for path in (launcher, other)] == [0o700, 0o600]
-    Change(str(other), b"x", None).carry_out()
+    Change(str(other), b"x", None).write_or_remove_file()
     assert not other.exists()
     for after, verb in ((b"y", "write"), (None, "remove")):
         with pytest.raises(InstallError, match=f"^cannot {verb} {launcher}/below: "):
-            Change(f"{launcher}/below", None, after).carry_out()
+            Change(f"{launcher}/below", None, after).write_or_remove_file()
 
 
 def test_a_record_has_a_short_name_made_from_the_path(home: Home) -> None:

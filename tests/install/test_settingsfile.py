@@ -91,7 +91,9 @@ def test_every_backup_has_its_own_name(folder: Path) -> None:
     made = []
     for text in ("a", "b", "c"):
         path.write_text(text)
-        made.append(settingsfile.back_up(settingsfile.read(str(path)), str(folder / "backups")))
+        made.append(
+            settingsfile.back_up_settings(settingsfile.read(str(path)), str(folder / "backups"))
+        )
 
     assert [Path(backup or "").read_text() for backup in made] == ["a", "b", "c"]
     assert all(re.search(r"/settings\.json\.\d{8}_\d{6}(\.\d+)?$", backup or "") for backup in made)
@@ -128,9 +130,9 @@ def test_backups_of_one_second_are_numbered_from_one_on(
     file = settingsfile.SettingsFile("/x/settings.json", "/x/settings.json", b"{}")
     folder = tmp_path / "backups"
 
-    names = [os.path.basename(settingsfile.back_up(file, str(folder))) for _ in range(3)]
+    names = [os.path.basename(settingsfile.back_up_settings(file, str(folder))) for _ in range(3)]
 
     first = "settings.json.20260921_141300"
     assert names == [first, f"{first}.1", f"{first}.2"]
-    assert settingsfile.back_up(file._replace(raw=None), str(folder)) == ""
+    assert settingsfile.back_up_settings(file._replace(raw=None), str(folder)) == ""
     assert sorted(os.listdir(folder)) == names

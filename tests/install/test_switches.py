@@ -180,7 +180,7 @@ def test_a_percentage_lowers_the_point_and_never_lifts_it(
     window: int, percent: int | None, point: int
 ) -> None:
     """It is of the window less 20,000 tokens for the reply."""
-    assert switches._compaction_point(window, percent) == point
+    assert switches._compaction_point_tokens(window, percent) == point
 
 
 @pytest.mark.parametrize(

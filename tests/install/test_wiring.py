@@ -21,8 +21,8 @@ PLAIN = entries.Wiring("/usr/bin/python3", "/opt/lib", "/data", rules=RULES)
 OTHER = {"type": "command", "command": "theirs", "timeout": 5}
 THEIRS = {"type": "command", "command": "echo from brimline.launch import main"}
 PIPED = {"type": "command", "command": entries.statusline_command(WIRED) + " | cut -c1-80"}
-OURS = json.loads(wiring.wire("{}", WIRED))["hooks"]["PostToolUse"][0]
-OLD = json.loads(wiring.wire("{}", PLAIN))["hooks"]["PostToolUse"][0]
+OURS = json.loads(wiring.with_entries("{}", WIRED))["hooks"]["PostToolUse"][0]
+OLD = json.loads(wiring.with_entries("{}", PLAIN))["hooks"]["PostToolUse"][0]
 
 groups = st.fixed_dictionaries(
     {"hooks": st.lists(st.just(OTHER), max_size=2)},
@@ -72,28 +72,28 @@ def test_taking_out_what_was_wired_in_gives_the_same_text(
     text: str, first: entries.Wiring, second: entries.Wiring
 ) -> None:
     """Whatever the settings are; twice is once, and an upgrade is a first install."""
-    before = wiring.wire(text, first._replace(root="/old/root"))
-    assert wiring.unwire(before, json.loads(text)) == text
-    after = wiring.wire(before, second._replace(rules=first.rules))
+    before = wiring.with_entries(text, first._replace(root="/old/root"))
+    assert wiring.without_entries(before, json.loads(text)) == text
+    after = wiring.with_entries(before, second._replace(rules=first.rules))
 
     assert "/old/root" not in after
-    assert wiring.wire(after, second._replace(rules=first.rules)) == after
-    assert wiring.unwire(after, json.loads(text)) == text
+    assert wiring.with_entries(after, second._replace(rules=first.rules)) == after
+    assert wiring.without_entries(after, json.loads(text)) == text
 
 
 @thorough
 @given(texts(), events, groups)
 def test_hooks_added_after_installing_stay(text: str, event: str, group: dict[str, Any]) -> None:
     """What the user adds beside our entries is all that remains of them."""
-    installed = wiring.wire(text, WIRED)
+    installed = wiring.with_entries(text, WIRED)
     expected = json.loads(text)
     expected.setdefault("hooks", {}).setdefault(event, []).append(group)
     if event in json.loads(installed)["hooks"]:
-        edited = jsontext.append_element(installed, ("hooks", event), group)
+        edited = jsontext.with_element(installed, ("hooks", event), group)
     else:
-        edited = jsontext.insert_member(installed, ("hooks",), event, [group])
+        edited = jsontext.with_member(installed, ("hooks",), event, [group])
 
-    assert json.loads(wiring.unwire(edited, json.loads(text))) == expected
+    assert json.loads(wiring.without_entries(edited, json.loads(text))) == expected
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_every_event_has_one_entry_of_ours_in_a_group_of_its_own(
     before: dict[str, Any], after: list[Any]
 ) -> None:
     """Merged with a hook that fires for one tool only, ours would miss the others."""
-    hooks = json.loads(wiring.wire(json.dumps({"hooks": before}), WIRED))["hooks"]
+    hooks = json.loads(wiring.with_entries(json.dumps({"hooks": before}), WIRED))["hooks"]
 
     assert hooks["PostToolUse"] == after
     assert set(hooks) == set(table.EVENTS)
@@ -130,11 +130,11 @@ def test_every_event_has_one_entry_of_ours_in_a_group_of_its_own(
 def test_what_is_not_ours_is_left_alone(text: str) -> None:
     """A command about brimline, or built on it; what only the client knows; duplicate keys."""
     assert not wiring.has_entries_of_ours(text)
-    installed = wiring.wire(text, WIRED)
+    installed = wiring.with_entries(text, WIRED)
 
     line = json.loads(text).get("statusLine")
     assert line is None or json.loads(installed)["statusLine"] == line
-    assert wiring.unwire(installed, json.loads(text)) == text
+    assert wiring.without_entries(installed, json.loads(text)) == text
 
 
 @pytest.mark.parametrize("wired", [WIRED, PLAIN])
@@ -147,14 +147,16 @@ def test_the_status_line_that_was_there_is_carried_and_comes_back(
     """Wrapped once, however often it is installed; its other keys are not touched."""
     line = {"type": "command", "command": command, "padding": 2}
     text = json.dumps({"statusLine": line, "a": 1}, ensure_ascii=False)
-    installed = wiring.wire(wiring.wire(wiring.wire(text, wired), PLAIN), wired)
+    installed = wiring.with_entries(
+        wiring.with_entries(wiring.with_entries(text, wired), PLAIN), wired
+    )
     wrapped = json.loads(installed)["statusLine"]
 
-    parsed = entries.parse_statusline(wrapped.pop("command"))
+    parsed = entries.parse_our_statusline(wrapped.pop("command"))
     assert parsed is not None
     assert (parsed.wrapped, parsed.home) == (command, wired.home)
     assert wrapped == {"type": "command", "padding": 2}
-    assert wiring.unwire(installed) == text
+    assert wiring.without_entries(installed) == text
 
 
 SOURCE = {"source": {"source": "directory", "path": "/mod"}}
@@ -194,7 +196,7 @@ def test_the_mod_is_named_once_and_one_that_is_switched_off_stays_so(
     folder: str | None, before: dict[str, Any], after: dict[str, Any]
 ) -> None:
     """From another folder it is named anew; from none it is taken out."""
-    wired = json.loads(wiring.wire(json.dumps(before), PLAIN._replace(mod=folder)))
+    wired = json.loads(wiring.with_entries(json.dumps(before), PLAIN._replace(mod=folder)))
 
     assert {name: value for name, value in wired.items() if name in MOD} == after
 
@@ -213,7 +215,7 @@ def test_permission_rules_are_added_once_to_what_is_a_list(
     settings: dict[str, Any], rules: Any
 ) -> None:
     """What the client does not understand either is left alone."""
-    wired = json.loads(wiring.wire(json.dumps(settings), PLAIN))["permissions"]
+    wired = json.loads(wiring.with_entries(json.dumps(settings), PLAIN))["permissions"]
 
     assert (wired["allow"] if isinstance(wired, dict) else None) == rules
 
@@ -225,18 +227,18 @@ def test_permission_rules_are_added_once_to_what_is_a_list(
 def test_hooks_of_another_shape_are_refused(hooks: Any, said: str) -> None:
     """By the place, with what to do."""
     with pytest.raises(InstallError, match=f"{said}; remove it or make it"):
-        wiring.wire(json.dumps({"hooks": hooks}), PLAIN)
+        wiring.with_entries(json.dumps({"hooks": hooks}), PLAIN)
     with pytest.raises(InstallError, match="not a JSON object"):
-        wiring.wire("[]", PLAIN)
+        wiring.with_entries("[]", PLAIN)
 
 
 @pytest.mark.parametrize("scout", [True, False])
 def test_the_scouts_tools_are_watched_where_it_is_on(scout: bool) -> None:
     """By the matcher of the group."""
-    groups = entries.hook_groups(PLAIN._replace(scout=scout))
+    groups = entries.hook_group_by_event(PLAIN._replace(scout=scout))
     wanted = {
-        event: row.matcher(("scout",) if scout else ()) for event, row in table.EVENTS.items()
+        event: row.tool_matcher(("scout",) if scout else ()) for event, row in table.EVENTS.items()
     }
 
     assert {event: group.get("matcher") for event, group in groups.items()} == wanted
-    assert groups != entries.hook_groups(PLAIN._replace(scout=not scout))
+    assert groups != entries.hook_group_by_event(PLAIN._replace(scout=not scout))

@@ -134,7 +134,7 @@ def test_what_was_said_is_shown_as_far_as_there_is_room(home_dir: str) -> None:
     hits.open_memory(home_dir).add([entry])
 
     def found(room: int, query: str = "otter plan") -> list[str]:
-        text = remembered.found_text(home_dir, PROJECT, query, room, everywhere=False)
+        text = remembered.hits_text(home_dir, PROJECT, query, room, everywhere=False)
         return text.splitlines()
 
     head, row = found(2_000)
@@ -286,7 +286,7 @@ def test_a_key_is_told_with_where_its_content_comes_from(meta: dict[str, Any], t
     """As far as that is known."""
     key = "sha256:" + "a" * 64
 
-    assert recall._key_and_origin(key, meta) == f"{layout.short_key(key)}{told}"
+    assert recall._key_and_origin_text(key, meta) == f"{layout.short_key(key)}{told}"
 
 
 def test_what_was_said_stands_before_what_was_stored(home_dir: str) -> None:

@@ -57,11 +57,11 @@ def test_a_line_names_author_and_session_as_far_as_there_are_any() -> None:
 
 def test_an_entry_is_quoted_line_by_line() -> None:
     """Below where it is from; a long one is cut."""
-    head, *rest = remembered.quote_entry(HIT).split("\n")
+    head, *rest = remembered.quoted_entry_text(HIT).split("\n")
 
     assert head == "m7 (user, 1 min ago, session 0a1b2c3d):"
     assert rest == ["  > The otter", "  > plan."]
-    long = remembered.quote_entry(HIT._replace(text="x" * 5_000))
+    long = remembered.quoted_entry_text(HIT._replace(text="x" * 5_000))
     assert 1_300 <= long.count("x") <= 1_301
 
 
@@ -104,7 +104,7 @@ def test_eight_entries_are_shown(home_dir: str, number: int, shown: int) -> None
     """Below one line that says how to read one."""
     said(home_dir, number)
 
-    lines = remembered.found_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
+    lines = remembered.hits_text(home_dir, "/p", "otter plan", 9_999, everywhere=False)
 
     head, *rows = lines.splitlines()
     assert head == (
@@ -118,12 +118,12 @@ def test_without_vectors_it_is_said_how_was_searched(
     home_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other projects only on request; before anything was taken in nothing is made."""
-    assert remembered.found_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
+    assert remembered.hits_text(home_dir, "/p", "otter", 999, everywhere=True) == ""
     monkeypatch.setattr(vectors, "load_table", lambda: None)
     said(home_dir, 1)
 
     here, elsewhere, everywhere = [
-        remembered.found_text(home_dir, place, "otter plan", 999, everywhere=wanted)
+        remembered.hits_text(home_dir, place, "otter plan", 999, everywhere=wanted)
         for place, wanted in (("/p", False), ("/q", False), ("/q", True))
     ]
 
@@ -141,7 +141,7 @@ def test_what_a_teammate_said_can_be_read_for_two_minutes(
     monkeypatch.setattr(time, "monotonic", lambda: 1_000.0 + age_s)
 
     if is_known:
-        told = remembered.show_entry(home_dir, "/p", 8, everywhere=False)
+        told = remembered.entry_text(home_dir, "/p", 8, everywhere=False)
         assert told.splitlines() == [
             "[brimline recall m8 of session 0a1b2c3d-0000]",
             "m8 (by mia, user, 1 min ago, session 0a1b2c3d):",
@@ -150,7 +150,7 @@ def test_what_a_teammate_said_can_be_read_for_two_minutes(
         ]
     else:
         with pytest.raises(StoreError, match="there is no entry m8: search for it again"):
-            remembered.show_entry(home_dir, "/p", 8, everywhere=False)
+            remembered.entry_text(home_dir, "/p", 8, everywhere=False)
 
 
 def test_a_topic_that_the_model_keeps_is_marked_as_its_own(project_dir: str) -> None:
@@ -192,4 +192,6 @@ def test_an_entry_that_was_found_has_320_characters(text: str, shown: str) -> No
 )
 def test_an_entry_is_quoted_with_1_300_characters(text: str, shown: str) -> None:
     """What is longer ends with an ellipsis."""
-    assert remembered.quote_entry(AGELESS._replace(text=text)).split("\n")[1] == f"  > {shown}"
+    assert (
+        remembered.quoted_entry_text(AGELESS._replace(text=text)).split("\n")[1] == f"  > {shown}"
+    )

@@ -208,7 +208,7 @@ def test_a_failure_names_forty_characters_of_a_tool(
     def failing(*_: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(tools, "_dispatch", failing)
+    monkeypatch.setattr(tools, "_text_answered_by_tool", failing)
     told = f"{'t' * 40} failed (RuntimeError): see `brimline doctor`"
 
     assert tools.answer("t" * 40, {}) == tools.answer("t" * 41, {}) == (told, True)

@@ -76,7 +76,7 @@ def test_in_little_room_nothing_is_said(
     index.write_text("- [One](one.md) — about one\n" * 99, encoding="utf-8")
     turn = begun(session, home_dir)
     head = hook._HEAD.format(index.parent)
-    others = turn.note_characters_left() - room - len(head) - 4
+    others = turn.characters_left_for_notes() - room - len(head) - 4
     turn.decisions.append(Decision(model_notes=("x" * others,)))
 
     said = hook.session_start(turn)

@@ -103,7 +103,7 @@ def test_a_change_keeps_line_ends_and_mode(path: Path, before: bytes, after: byt
     assert path.read_bytes() == after
     assert path.stat().st_mode & 0o777 == (0o640 if before else 0o600)
     assert os.listdir(path.parent) == ["MEMORY.md"]
-    lock = f"{paths.fingerprint(str(path.parent))}.lock"
+    lock = f"{paths.path_fingerprint(str(path.parent))}.lock"
     assert os.listdir(f"{paths.home()}/memory") == [lock]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline.mod import compact
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 from brimline.store import contents, layout, put, stub
 
 from .conversation import Conversation
@@ -39,7 +39,7 @@ def ask(home_dir: str) -> Ask:
     """Ask for a compaction under a setting."""
 
     def asked(talk: Conversation, inside: str = "balanced", **fields: Any) -> dict[str, Any]:
-        values = defaults() | {"compaction.inside": inside}
+        values = default_values() | {"compaction.inside": inside}
         return compact.move_out_cold(talk.request(**fields), home_dir, values)[0]
 
     return asked
@@ -61,7 +61,10 @@ def test_what_the_user_keeps_in_the_window_stays_in_it(talk: Conversation, home_
     """By `offload.never`, also behind another command."""
     call = talk.run("cd src && make lint", BULK)
     talk.fill(20)
-    values = defaults() | {"compaction.inside": "keep", "offload.never": ["make test", "*.sql"]}
+    values = default_values() | {
+        "compaction.inside": "keep",
+        "offload.never": ["make test", "*.sql"],
+    }
 
     answer, _ = compact.move_out_cold(talk.request(), home_dir, values)
 
@@ -329,7 +332,7 @@ def test_an_image_is_found_wherever_a_tool_answers_with_it(result: Any, image: s
 
 def test_what_goes_is_told_with_the_tokens_that_it_frees(talk: Conversation, home_dir: str) -> None:
     """A result's less those of its line; where nothing goes, none."""
-    values = defaults() | {"compaction.inside": "balanced"}
+    values = default_values() | {"compaction.inside": "balanced"}
     answer, freed = compact.move_out_cold(talk.request(), home_dir, values)
     passed = compact.move_out_cold(talk.request(), home_dir, values | {"compaction.inside": "off"})
 
@@ -343,7 +346,7 @@ def test_what_is_freed_is_what_the_conversation_takes_less(
     talk: Conversation, home_dir: str
 ) -> None:
     """Results and inputs by what stands in for them, thinking as a whole."""
-    values = defaults() | {"compaction.inside": "keep"}
+    values = default_values() | {"compaction.inside": "keep"}
     talk.call("Write", {"file_path": "/a.py", "content": BULK}, "ok")
     talk.fill(80)
     talk.say("assistant", "")
@@ -378,7 +381,7 @@ def test_where_nothing_can_be_stored_the_reason_is_passed_on(
 ) -> None:
     """And nothing is replaced, with an image or without."""
     (world / "file").write_bytes(b"")
-    values = defaults() | {"compaction.inside": "balanced"}
+    values = default_values() | {"compaction.inside": "balanced"}
     for _ in range(2):
         answer, freed = compact.move_out_cold(talk.request(), str(world / "file"), values)
         assert list(answer) == ["pass"]

@@ -21,7 +21,7 @@ GOLDEN = json.loads((Path(__file__).parent / "golden/commands.json").read_text(e
 def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[str, Any]) -> None:
     """Nobody is invited to repeat a push; files tell the kind of text; recalls are our own."""
     found, asked = (
-        shell.read(row["line"]),
+        shell.parse_line(row["line"]),
         judge.recalls_asked_by_call("Bash", {"command": row["line"]}),
     )
 
@@ -41,7 +41,7 @@ def test_a_line_is_remembered_repeated_and_exempted_by_what_it_runs(row: dict[st
 @given(st.text(alphabet="ab '\"\\$(){}<>|&;\n#`=-", max_size=60))
 def test_whatever_a_line_looks_like_nothing_raises(line: str) -> None:
     """And what only reads writes nowhere."""
-    found = shell.read(line)
+    found = shell.parse_line(line)
 
     assert not found.only_reads or not any(one.writes for one in found.commands)
 

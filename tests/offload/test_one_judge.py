@@ -12,7 +12,7 @@ from brimline.compaction.compactor import Settings, State
 from brimline.compaction.layers import PREVIEWS
 from brimline.offload import hook, judge
 from brimline.offload.judge import Rules
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 
 from .conftest import LOG, SOURCE, cut, cut_as_sent, numbered
 from .test_kinds import CSV, DIFF, HITS, PASSED, PATHS, PROSE, ROWS
@@ -218,7 +218,7 @@ def _by_gateway(
     settings: dict[str, Any], tool: str, arguments: dict[str, Any], text: str
 ) -> str | None:
     """What the model gets instead, by the layers, in a request that holds the same result."""
-    values = defaults() | settings
+    values = default_values() | settings
     layers = () if values["offload.preset"] == "off" else (PREVIEWS,)
     rules = Rules(*[values[f"offload.{name}"] for name in Rules._fields])
     if tool == "Read":

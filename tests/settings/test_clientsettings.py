@@ -106,7 +106,7 @@ def test_a_broken_file_says_nothing(content: bytes | str, project_dir: str) -> N
         path.symlink_to(content)
 
     assert clientsettings.settings_moving_compaction(project_dir)["autocompact_window"] == 5
-    assert clientsettings.read_file(str(path)) == {}
+    assert clientsettings.read_settings(str(path)) == {}
 
 
 def test_settings_per_model_are_kept_by_model(project_dir: str) -> None:

@@ -7,27 +7,31 @@ from typing import Any
 import pytest
 
 from brimline.settings import presets
-from brimline.settings.values import defaults
+from brimline.settings.values import default_values
 
 
 def filled(name: str, explicit: set[str], tiers: list[int]) -> tuple[dict[str, Any], set[str]]:
     """The values under a preset, and which of them are from it."""
-    values = defaults() | {"guard.preset": name, "guard.tiers": tiers}
-    return values, presets.fill_unset(values, defaults(), explicit)
+    values = default_values() | {"guard.preset": name, "guard.tiers": tiers}
+    return values, presets.fill_by_preset(values, default_values(), explicit)
 
 
-@pytest.mark.parametrize("name", list(presets.load()))
+@pytest.mark.parametrize("name", list(presets.load_presets()))
 def test_a_preset_gives_its_own_values_and_all_others_are_the_defaults(name: str) -> None:
     """Whatever another preset had given before."""
     own = presets.preset_named(name)["settings"]
-    everywhere = {key for preset in presets.load().values() for key in preset["settings"]}
-    values = defaults() | {"guard.preset": name} | dict.fromkeys(everywhere - {"guard.preset"}, "x")
+    everywhere = {key for preset in presets.load_presets().values() for key in preset["settings"]}
+    values = (
+        default_values()
+        | {"guard.preset": name}
+        | dict.fromkeys(everywhere - {"guard.preset"}, "x")
+    )
 
-    from_preset = presets.fill_unset(values, defaults(), set())
+    from_preset = presets.fill_by_preset(values, default_values(), set())
 
     assert from_preset == {*own}
     assert {key: values[key] for key in everywhere} == {
-        key: own.get(key, defaults()[key]) for key in everywhere
+        key: own.get(key, default_values()[key]) for key in everywhere
     }
 
 
@@ -65,16 +69,16 @@ def test_falling_tiers_give_way_to_a_preset_that_counts_upwards(
 def test_a_name_from_another_version_is_the_default_preset() -> None:
     """Every preset has all fields, and the words of its tiers and its ceiling."""
     assert presets.preset_named("of-tomorrow") is presets.preset_named("default")
-    fields = {frozenset(preset) for preset in presets.load().values()}
+    fields = {frozenset(preset) for preset in presets.load_presets().values()}
     assert len(fields) == 1
-    for name, preset in presets.load().items():
+    for name, preset in presets.load_presets().items():
         assert preset["name"] == name
         assert isinstance(preset["ceiling"], dict)
         assert preset["tiers"] is None or preset["tiers"]
         assert {
             type(preset[field]) for field in ("persistent", "repeats", "quiet", "verified")
         } == {bool}
-    assert presets.load() is presets.load()
+    assert presets.load_presets() is presets.load_presets()
 
 
 NUMBER = {"variable": "N", "setting": "a"}

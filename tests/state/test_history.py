@@ -178,7 +178,7 @@ def test_spools_beyond_the_limit_go_early(home_dir: str, monkeypatch: pytest.Mon
 
     let_go(home_dir)
 
-    assert io.names_in(f"{home_dir}/sessions") == ["fresh"]
+    assert io.list_names(f"{home_dir}/sessions") == ["fresh"]
     assert known(home_dir).figures.occupancies == [40_000]
 
 
@@ -190,11 +190,11 @@ def test_housekeeping_ends_when_its_time_is_up(home_dir: str) -> None:
 
     let_go(home_dir, seconds=-1.0)
     assert history.sessions(home_dir) == []
-    assert len(io.names_in(f"{home_dir}/sessions")) == 300
+    assert len(io.list_names(f"{home_dir}/sessions")) == 300
 
     let_go(home_dir)
     assert len(history.sessions(home_dir)) == 300
-    assert io.names_in(f"{home_dir}/sessions") == []
+    assert io.list_names(f"{home_dir}/sessions") == []
 
 
 def test_a_history_that_another_writes_is_left_to_it(home_dir: str) -> None:
@@ -244,7 +244,7 @@ def test_a_line_is_there_once_while_writers_are_killed(
         assert process.returncode == 0, errors.decode()
     let_go(home_dir)
 
-    assert len(io.names_in(f"{home_dir}/sessions")) == 4
+    assert len(io.list_names(f"{home_dir}/sessions")) == 4
     lines = Path(home_dir, "history.jsonl").read_bytes().splitlines()
     found = {one.session_id: one.figures for one in history.sessions(home_dir)}
 

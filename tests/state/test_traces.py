@@ -38,7 +38,7 @@ def test_a_session_is_forgotten_with_its_folder_and_its_lines(home_dir: str) -> 
         state.save_mod_notice("text")
         with open(f"{home_dir}/errors.jsonl", "a", encoding="utf-8") as file:
             file.write(f'{{"v":1,"what":"of {name}","session":"{name}","path":"{name}.txt"}}\n')
-    count = len(io.names_in(paths.session_dir(home_dir, "s1")))
+    count = len(io.list_names(paths.session_dir(home_dir, "s1")))
     assert count > 0
 
     for dry_run in (True, False):

@@ -78,7 +78,7 @@ def keys(home_dir: str) -> set[str]:
 
 def temporary_files(home_dir: str) -> list[str]:
     """What is not in its place."""
-    return io.names_in(home_dir + layout.TMP)
+    return io.list_names(home_dir + layout.TMP)
 
 
 def snapshot(*folders: str) -> dict[str, tuple[int, ...]]:

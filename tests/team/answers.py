@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DONE = (200, {"result": {"status": "completed"}})
 MADE = {
-    "config": {"params": points.points_schema(points.load_table())},
+    "config": {"params": points.points_schema(points.vector_table())},
     "payload_schema": {name: {} for name in points.INDEXED},
 }
 READY = (200, {"result": MADE})

@@ -66,7 +66,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         return opened[-1]
 
     monkeypatch.setattr(together, "WAIT_S", 30.0)
-    monkeypatch.setattr(together, "_shared_server", functools.cache(made))
+    monkeypatch.setattr(together, "_cached_server", functools.cache(made))
     yield
     for server in opened:
         server.close()

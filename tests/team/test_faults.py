@@ -211,7 +211,7 @@ def test_entries_of_a_megabyte_pass_both_ways(anna: Homes, node: Node, collectio
         "previous": "",
     }
     payload |= {"project": "importer", "session": "s", "at": 1.0, "source": ""}
-    vectors = points.points_schema(points.load_table())["vectors"]
+    vectors = points.points_schema(points.vector_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     point = {"id": 1, "vector": vector, "payload": payload}
     node.ask(f"/collections/{collection}/points?wait=true", {"points": [point]}, "PUT")
@@ -228,7 +228,7 @@ def test_points_that_are_not_ours_spoil_nothing(anna: Homes, node: Node, collect
     """Without what ours have, or with texts and times that are none: they are left out."""
     anna.join("anna", f"qdrant+http://{node.host}/{collection}")
     anna.sync()
-    vectors = points.points_schema(points.load_table())["vectors"]
+    vectors = points.points_schema(points.vector_table())["vectors"]
     vector = {name: [0.1] * one["size"] for name, one in vectors.items()}
     labels: dict[str, Any] = {
         "previous": "",
@@ -490,7 +490,7 @@ def test_indexes_in_another_shape_are_told(
     anna: Homes, fake: Callable[[int, dict[str, str], bytes], str]
 ) -> None:
     """A list, where Qdrant has names."""
-    params = points.points_schema(points.load_table())
+    params = points.points_schema(points.vector_table())
     told = {"result": {"config": {"params": params}, "payload_schema": ["home"]}}
     anna.join("anna", f"qdrant+http://{fake(200, {}, json.dumps(told).encode())}/memory")
     assert "something else than was asked" in anna("memory", "sync").err

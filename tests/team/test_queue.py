@@ -44,11 +44,11 @@ def test_what_differs_is_sent_and_what_is_gone_is_deleted() -> None:
 def test_points_go_in_batches_of_64(number: int, sizes: list[int]) -> None:
     """None is left out, and none is begun when the time is over."""
     names = [str(at) for at in range(number)]
-    batches = list(queue._batches(names, float("inf")))
+    batches = list(queue._batches_until(names, float("inf")))
 
     assert [len(batch) for batch in batches] == sizes
     assert [name for batch in batches for name in batch] == names
-    assert list(queue._batches(names, time.monotonic())) == []
+    assert list(queue._batches_until(names, time.monotonic())) == []
 
 
 def test_the_ids_of_all_pages_are_read(answering: Callable[..., Answering]) -> None:
@@ -89,7 +89,7 @@ def test_a_collection_fits_that_was_made_for_the_same_model(
     sparse: Any, is_own: bool, fits: bool
 ) -> None:
     """Another one is named, and left as it is."""
-    name = points.vector_name(points.load_table()) if is_own else "meaning-other"
+    name = points.vector_name(points.vector_table()) if is_own else "meaning-other"
     if fits:
         queue.check_collection(made_with(sparse, name), PLACE)
     else:
@@ -102,7 +102,7 @@ def test_a_missing_collection_is_made_and_its_fields_are_indexed(
     answering: Callable[..., Answering],
 ) -> None:
     """With as many copies as the address says; an index that is there is not made again."""
-    params = points.points_schema(points.load_table())
+    params = points.points_schema(points.vector_table())
     made = {"config": {"params": params}, "payload_schema": {"home": {}, "author": {}}}
     done = (200, {"result": True})
     server = answering((404, {}), done, (200, {"result": made}), done, done)
@@ -121,17 +121,17 @@ def test_a_missing_collection_is_made_and_its_fields_are_indexed(
 
 def test_a_home_has_one_id_that_lies_in_a_file(tmp_path: Path) -> None:
     """One that is damaged, or cannot be written, is told."""
-    first = queue._home_id(str(tmp_path))
+    first = queue._read_or_make_home_id(str(tmp_path))
     file = tmp_path / "memory" / "home"
 
     assert re.fullmatch("[0-9a-f]{32}", first)
-    assert queue._home_id(str(tmp_path)) == first == file.read_text()
+    assert queue._read_or_make_home_id(str(tmp_path)) == first == file.read_text()
     file.write_text(first[1:])
     with pytest.raises(TeamError, match=f"{file} is damaged: delete it"):
-        queue._home_id(str(tmp_path))
+        queue._read_or_make_home_id(str(tmp_path))
     (tmp_path / "plain").write_text("")
     with pytest.raises(TeamError, match="plain/memory/home cannot be used: Not a directory"):
-        queue._home_id(str(tmp_path / "plain"))
+        queue._read_or_make_home_id(str(tmp_path / "plain"))
 
 
 def test_what_is_new_is_sent_and_then_waits_no_more(
@@ -300,7 +300,7 @@ def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
 ) -> None:
     """Any other refusal is told."""
     ready = {
-        "config": {"params": points.points_schema(points.load_table())},
+        "config": {"params": points.points_schema(points.vector_table())},
         "payload_schema": {name: {} for name in points.INDEXED},
     }
     coming: list[tuple[int, Any]] = [

@@ -279,7 +279,7 @@ def test_an_answer_that_takes_too_long_is_told_and_the_rest_is_shown(
             for is_all in (True, False)
         ]
         others = [one for one in threading.enumerate() if one is not threading.main_thread()]
-        together._shared_server.cache_clear()
+        together._cached_server.cache_clear()
 
     # Whoever ends does not wait for an answer.
     assert others

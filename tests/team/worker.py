@@ -50,7 +50,7 @@ def search(deadline_s: float) -> dict[str, object]:
     problems, times, most = [], [], 0
     while time.monotonic() < until and not os.path.exists(f"{paths.home()}/stop"):
         begun = time.monotonic()
-        found, problem = together.search(
+        found, problem = together.search_both(
             paths.home(), os.getcwd(), memory, "which walrus is mentioned", 10, EVERYWHERE
         )
         times.append(time.monotonic() - begun)

@@ -100,7 +100,7 @@ def post_tool_use(turn: Turn) -> None:
     from brimline.fast import io
 
     marks = [name for name in turn.state.names if name.startswith(FOLDED)]
-    sizes = [io.positive_number(name.removeprefix(FOLDED)) or 0 for name in marks]
+    sizes = [io.parse_positive_number(name.removeprefix(FOLDED)) or 0 for name in marks]
     if size - max(sizes, default=0) < _FOLD_EVERY_BYTES:
         return
     for name in marks:
@@ -189,7 +189,7 @@ def _make_card_text(turn: Turn) -> str:
         _updated_ledger(turn),
         turn.policy.marked,
         pinned=pinned,
-        budget=turn.note_characters_left() - 2,
+        budget=turn.characters_left_for_notes() - 2,
         incomplete=_INCOMPLETE in turn.state.names or age_s > _COMPACTION_S,
         outdated=turn.state.has_spoken,
     )
@@ -203,7 +203,7 @@ def _pinned_texts_of_budget(turn: Turn) -> list[list[str]]:
     from brimline.fast import io, paths
 
     folder = paths.carry_session_dir(turn.home, turn.state.session_id)
-    if _BUDGET not in io.names_in(folder):
+    if _BUDGET not in io.list_names(folder):
         return []
     from brimline.budget import items
 

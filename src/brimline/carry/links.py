@@ -34,7 +34,7 @@ def note_session_of_client(home_dir: str, pid: str | None, session_id: str) -> N
     if not _is_pid(pid):
         return
     parent = f"{paths.carry_dir(home_dir)}/{CLIENTS}"
-    for name in io.names_in(parent):
+    for name in io.list_names(parent):
         if not _is_recent_file(f"{parent}/{name}"):
             io.remove(f"{parent}/{name}")
     io.replace_file(f"{parent}/{pid}", paths.safe_session_id(session_id).encode())
@@ -125,7 +125,7 @@ def remove_links_to_session(home_dir: str, session_id: str) -> None:
     """
     for folder in (CLIENTS, PROJECTS):
         parent = f"{paths.carry_dir(home_dir)}/{folder}"
-        for name in io.names_in(parent):
+        for name in io.list_names(parent):
             if session_id.encode() in io.read_file(f"{parent}/{name}"):
                 io.remove(f"{parent}/{name}")
 
@@ -144,13 +144,13 @@ def delete_old_session_folders(home_dir: str, session_id: str, age_s: float, unt
     """
     parent = paths.carry_dir(home_dir)
     oldest = clock.now_s() - age_s
-    for name in io.names_in(parent):
+    for name in io.list_names(parent):
         if time.monotonic() > until:
             return
         folder = f"{parent}/{name}"
         if name in (session_id, CLIENTS, PROJECTS) or os.path.islink(folder):
             continue
-        files = [f"{folder}/{file}" for file in io.names_in(folder)]
+        files = [f"{folder}/{file}" for file in io.list_names(folder)]
         if files and max(os.lstat(path).st_mtime for path in (folder, *files)) < oldest:
             remove_links_to_session(home_dir, name)
             forgotten.delete_folder(folder, dry_run=False)
@@ -194,4 +194,4 @@ def _is_recent_file(path: str) -> bool:
 
 
 def _unfinished_session_file(home_dir: str, project_dir: str) -> str:
-    return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.fingerprint(project_dir)}.json"
+    return f"{paths.carry_dir(home_dir)}/{PROJECTS}/{paths.path_fingerprint(project_dir)}.json"

@@ -45,7 +45,7 @@ def loss_lines(loss: dict[str, Any], session_id: str) -> list[str]:
         last = [output.Path(name) if kind == "files" else name for name in loss[kind][-_SHOWN:]]
         names = "; ".join(output.one_line(name, _TEXT_CHARACTERS) for name in last)
         if names:
-            count = output.counted(len(loss[kind]), kind[:-1])
+            count = output.count_text(len(loss[kind]), kind[:-1])
             shown = f"{len(last)} of {len(loss[kind])}: " if len(loss[kind]) > _SHOWN else ""
             lines.append(f"{count} not in the summary ({way}): {shown}{names}")
     before, after = loss["repeated_before"], loss["repeated_after"]

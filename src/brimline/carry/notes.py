@@ -65,7 +65,7 @@ def _notes_older_than_mark(ledger: Ledger, item: Any, marked_at: Any) -> list[di
     note = ledger.notes.get(str(item))
     if note is None:
         return []
-    at = clock.parse(str(note.get("at")))
+    at = clock.parse_utc(str(note.get("at")))
     is_earlier = at is None or not isinstance(marked_at, int | float) or at <= marked_at
     return [note] if is_earlier else []
 

@@ -31,7 +31,7 @@ def choose_session(home_dir: str, named: str | None) -> Place:
     Raises:
         SessionError: there is none, or a name fits several.
     """
-    recorded = {*io.names_in(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
+    recorded = {*io.list_names(paths.carry_dir(home_dir))} - {links.CLIENTS, links.PROJECTS}
     return session_by_id(find.wanted_session_id(named, recorded))
 
 

@@ -24,9 +24,9 @@ MENTIONS = ("carry",)
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those with a folder of their own."""
-    for name in set(io.names_in(paths.carry_dir(home))) - {links.CLIENTS, links.PROJECTS}:
+    for name in set(io.list_names(paths.carry_dir(home))) - {links.CLIENTS, links.PROJECTS}:
         folder = paths.carry_session_dir(home, name)
-        times = [find.modified_at(f"{folder}/{file}") for file in io.names_in(folder)]
+        times = [find.modified_at(f"{folder}/{file}") for file in io.list_names(folder)]
         yield name, ledger.load(home, name).folder, max(times, default=0.0)
 
 

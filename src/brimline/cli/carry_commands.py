@@ -76,7 +76,7 @@ def done_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry done 3f2a9c01
     """
-    _set_mark_of_note(note_id, session_id, "done", as_json=as_json)
+    _mark_note(note_id, session_id, "done", as_json=as_json)
 
 
 @output.command("reopen")
@@ -89,7 +89,7 @@ def reopen_command(note_id: str, session_id: str | None, as_json: bool) -> None:
     Example:
       brimline carry reopen 3f2a9c01
     """
-    _set_mark_of_note(note_id, session_id, "reopen", as_json=as_json)
+    _mark_note(note_id, session_id, "reopen", as_json=as_json)
 
 
 @output.command("forget")
@@ -175,7 +175,7 @@ def _take_over_former_session(place: Place, record: Ledger) -> tuple[Place, Ledg
     return earlier, origin
 
 
-def _set_mark_of_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
+def _mark_note(note_id: str, session_id: str | None, what: str, *, as_json: bool) -> None:
     place = session_record.choose_session(paths.home(), session_id)
     found = session_record.bring_whole_ledger_up_to_date(paths.home(), place).notes.get(note_id)
     if found is None:
@@ -190,13 +190,13 @@ def _ledger_text(record: Ledger) -> str:
     lines = [f"Session {record.session}"]
     if record.previous:
         lines.append(f"goes on from {record.previous}")
-    for title, entries in _sections_by_title(record).items():
+    for title, entries in _ledger_lines_by_title(record).items():
         if entries:
             lines += ["", title, *[f"  {entry}" for entry in entries]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "Nothing is known yet."])
 
 
-def _sections_by_title(record: Ledger) -> dict[str, list[str]]:
+def _ledger_lines_by_title(record: Ledger) -> dict[str, list[str]]:
     return {
         "Notes": [_note_line(note) for note in record.notes.values()],
         "Tasks": [f"{state}: {output.one_line(text)}" for state, text in record.tasks.values()],
@@ -209,16 +209,16 @@ def _sections_by_title(record: Ledger) -> dict[str, list[str]]:
         ],
         "Files changed": [output.one_line(output.Path(path), _ROOM) for path in record.changed],
         "Messages of the user": [
-            _with_id(message, message["text"], card.paste_size_text(message))
+            _id_line(message, message["text"], card.paste_size_text(message))
             for message in record.messages
         ],
     }
 
 
 def _note_line(note: dict[str, Any]) -> str:
-    return _with_id(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
+    return _id_line(note, f"{note['kind']}: {note['text']}", " (done)" if note.get("done") else "")
 
 
-def _with_id(one: dict[str, Any], text: str, end: str) -> str:
+def _id_line(one: dict[str, Any], text: str, end: str) -> str:
     """A note or a message with its id, and what stands behind it."""
     return f"{one['id']}  {output.one_line(text, _ROOM - len(one['id']) - len(end) - 2)}{end}"

@@ -32,12 +32,12 @@ def list_command(as_json: bool) -> None:
       brimline config list
     """
     loaded = _load_config()
-    document = {"files": _config_files(), "values": loaded.values, "problems": loaded.problems}
+    document = {"files": _config_paths(), "values": loaded.values, "problems": loaded.problems}
     lines = [
-        output.wrapped(f"{key} = {_value_text(value)}", "", "    ")
+        output.wrapped_text(f"{key} = {_value_text(value)}", "", "    ")
         for key, value in loaded.values.items()
     ]
-    for scope, file in _config_files().items():
+    for scope, file in _config_paths().items():
         missing = "" if os.path.exists(file) else "  (not there)"
         lines.append(f"# {scope}: {flatten(file, 4_096)}{missing}")
     output.answer(document, "\n".join(lines), as_json=as_json)
@@ -70,7 +70,7 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     Example:
       brimline config set guard.preset off
     """
-    file = _config_files()["project" if project else "user"]
+    file = _config_paths()["project" if project else "user"]
     if key == "guard.tiers":
         _require_ordered_tiers(value)
     if key == "memory.url":
@@ -83,10 +83,10 @@ def set_command(key: str, value: str, project: bool, as_json: bool) -> None:
     report = {"key": key, "value": written, "file": file}
     output.answer(report, f"{key} = {_value_text(written)}  in {file}", as_json=as_json)
     if key == "memory.exclude":
-        output.note("`brimline memory index` brings the search in line, or the next session")
+        output.print_note("`brimline memory index` brings the search in line, or the next session")
     source = _load_config().sources[key]
     if source != ("project" if project else "user"):
-        output.note(f"{key} is overridden by {source}")
+        output.print_note(f"{key} is overridden by {source}")
 
 
 set_command.context_settings = output.HELP | {"ignore_unknown_options": True}  # such as -5
@@ -102,7 +102,7 @@ def unset_command(key: str, project: bool, as_json: bool) -> None:
     Example:
       brimline config unset guard.preset
     """
-    file = _config_files()["project" if project else "user"]
+    file = _config_paths()["project" if project else "user"]
     removed = config.remove_setting(file, key, project=project)
     config.compile_policy(paths.home(), os.getcwd())
     loaded = _load_config()
@@ -138,8 +138,10 @@ def explain_command(key: str | None, as_json: bool) -> None:
     lines = []
     for name, row in rows.items():
         told = f"{name} = {_value_text(row['value'])}  (from: {row['source']})"
-        lines.append(output.wrapped(told, "", "    "))
-        lines.append(output.wrapped(f"{row['meaning']} Environment: {row['environment']}.", "    "))
+        lines.append(output.wrapped_text(told, "", "    "))
+        lines.append(
+            output.wrapped_text(f"{row['meaning']} Environment: {row['environment']}.", "    ")
+        )
     document = {"settings": rows, "problems": loaded.problems}
     output.answer(document, "\n".join(lines), as_json=as_json)
     _warn_of_problems(loaded)
@@ -154,15 +156,15 @@ def presets_command(as_json: bool) -> None:
       brimline config presets
       brimline config set guard.preset haios-80
     """
-    from brimline.settings.presets import load
+    from brimline.settings.presets import load_presets
 
     chosen = _load_config().values["guard.preset"]
     rows = [
         {"name": name, "meaning": one["doc"], "sets": one["settings"], "in_force": name == chosen}
-        for name, one in load().items()
+        for name, one in load_presets().items()
     ]
     lines = [
-        output.wrapped(
+        output.wrapped_text(
             row["meaning"], f"{'*' if row['in_force'] else ' '} {row['name']:16} ", " " * 19
         )
         for row in rows
@@ -195,7 +197,7 @@ def _load_config() -> config.Config:
     return config.load(paths.home(), os.getcwd())
 
 
-def _config_files() -> dict[str, str]:
+def _config_paths() -> dict[str, str]:
     return {
         "user": paths.user_config(paths.home()),
         "project": paths.project_config(os.getcwd()),

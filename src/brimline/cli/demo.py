@@ -126,7 +126,7 @@ def demo(as_json: bool) -> None:
             from rich.console import Console
 
             console = Console(highlight=False)
-            show_story(player, console, paced=console.is_terminal)
+            play_on_console(player, console, paced=console.is_terminal)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -179,7 +179,7 @@ class Player:
             self.tokens += step.tokens
             return note, ""
         if step.kind == "compact":
-            return "", self._compact()
+            return "", self._play_compaction()
         if step.kind == "bulk":
             return self._call_tool("Bash", {"command": step.label}, _LOG)
         if step.kind == "recall":
@@ -212,13 +212,15 @@ class Player:
         use = {"tool_use_id": call_id, "tool": tool, "input": tool_input}
         result = {"tool_use_id": call_id, "text": result_text}
         self.messages += [{"text": "", "toolUses": [use]}, {"text": "", "toolResults": [result]}]
-        self._run("statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None))
+        self._run_process(
+            "statusline", testing.statusline_event(self.session, _WINDOW_TOKENS, None)
+        )
         return answer.get("additionalContext", ""), result_text
 
-    def _compact(self) -> str:
+    def _play_compaction(self) -> str:
         """What the mod does: old results become lines; returns those and what comes after them."""
         request = {"session": self.session.session_id, "cwd": self.session.cwd, "trigger": "auto"}
-        answer = json.loads(self._run("mod compact", request | {"messages": self.messages}))
+        answer = json.loads(self._run_process("mod compact", request | {"messages": self.messages}))
         lines: dict[str, str] = answer["results"]
         card: str = self._run_hook("SessionStart", source="compact").get("additionalContext", "")
         self._run_hook("PostCompact", trigger="auto", compact_summary=card)
@@ -232,11 +234,11 @@ class Player:
 
     def _run_hook(self, name: str, **fields: Any) -> dict[str, Any]:
         """One hook process; returns what it answers."""
-        answer = self._run(name, testing.event(name, self.session, **fields))
+        answer = self._run_process(name, testing.event(name, self.session, **fields))
         found: dict[str, Any] = json.loads(answer)["hookSpecificOutput"] if answer else {}
         return found
 
-    def _run(self, name: str, payload: dict[str, Any]) -> bytes:
+    def _run_process(self, name: str, payload: dict[str, Any]) -> bytes:
         """One process that inherits nothing: it must not see or touch the user's own files."""
         return subprocess.run(
             [sys.executable, "-I", "-S", "-c", bootstrap_code(_ROOT), *name.split()],
@@ -260,7 +262,7 @@ class Player:
         }
 
 
-def show_story(player: Player, console: Console, *, paced: bool) -> None:
+def play_on_console(player: Player, console: Console, *, paced: bool) -> None:
     """Play the story on a console."""
     from rich.live import Live
     from rich.text import Text

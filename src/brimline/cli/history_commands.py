@@ -54,4 +54,4 @@ def history(
     aftermath.add_costs_and_losses(document, config.user_models(home_dir))
     output.answer(document, aftermath.text, as_json=as_json)
     for note in [] if as_json else document["notes"]:
-        output.note(note)
+        output.print_note(note)

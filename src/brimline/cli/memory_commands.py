@@ -45,15 +45,15 @@ def search_command(words: tuple[str, ...], everywhere: bool, limit: int, as_json
     """
     query = " ".join(words)
     document = together.document(paths.home(), os.getcwd(), query, limit, everywhere=everywhere)
-    _note_if_search_file_was_renewed()
+    _print_note_if_search_was_renewed()
     if document["problem"]:
-        output.note(f"from this machine alone: {document['problem']}")
+        output.print_note(f"from this machine alone: {document['problem']}")
     if not vectors.load_table():
-        output.note(vectors.no_vectors_text())
+        output.print_note(vectors.no_vectors_text())
     if document["reading"]:
-        output.note(hits.progress_text(document["reading"]))
+        output.print_note(hits.progress_text(document["reading"]))
     if not document["hits"] and not everywhere:
-        output.note("this project alone was searched; `--everywhere` looks into all")
+        output.print_note("this project alone was searched; `--everywhere` looks into all")
     output.answer(document, hits.text, as_json=as_json)
 
 
@@ -196,9 +196,9 @@ def index_command(rebuild: bool, as_json: bool) -> None:
     total = deep.bytes_of_unread_sources(home_dir, project)
     with output.Progress("Reading sessions", total) as progress:
         done = deep.index_sources(home_dir, project, exclude, progress=progress.update)
-    _note_if_search_file_was_renewed()
+    _print_note_if_search_was_renewed()
     if not vectors.load_table():
-        output.note(vectors.no_vectors_text())
+        output.print_note(vectors.no_vectors_text())
     total = sum(
         hits.open_memory(home_dir)
         .run_on_database(overview.count_entries_by_kind)["entries"]
@@ -245,7 +245,7 @@ def status_command(as_json: bool) -> None:
       brimline memory status
     """
     document = overview.status_document(paths.home(), _memory_folder())
-    _note_if_search_file_was_renewed()
+    _print_note_if_search_was_renewed()
     document["team"] = together.status(paths.home(), os.getcwd())
     rows = overview.status_rows(document)
     rows += [("team", together.status_text(document["team"]))] if document["team"] else []
@@ -291,11 +291,11 @@ def forget_command(
         document |= forget.forget(home_dir, chosen, dry_run=True)
         output.answer(document, f"{_deleted_counts_text(document)} would go.", as_json=as_json)
         return
-    sessions = output.counted(len(chosen.sessions), "session")
+    sessions = output.count_text(len(chosen.sessions), "session")
     output.ask_consent(f"Delete all that is kept of {sessions}, for good?", yes=yes)
     document |= forget.forget(home_dir, chosen)
     if together.is_server_named(home_dir):
-        output.note("`brimline memory sync` deletes it on the team's server too")
+        output.print_note("`brimline memory sync` deletes it on the team's server too")
     output.answer(document, f"{_deleted_counts_text(document)} forgotten.", as_json=as_json)
 
 
@@ -309,7 +309,7 @@ def _choose_sessions(
     if session_id is not None:
         return Asked((find.only_matching_id(session_id, sessions),))
     if before is not None:
-        moment = _parse_day(before)
+        moment = _parse_day_as_timestamp(before)
         older = [name for name, kept in sessions.items() if kept.last_at < moment]
         return Asked(tuple(older), before=moment)
     if not project or not project.strip():
@@ -319,10 +319,10 @@ def _choose_sessions(
     return Asked(tuple(inside), project=place)
 
 
-def _note_if_search_file_was_renewed() -> None:
+def _print_note_if_search_was_renewed() -> None:
     """Say that a damaged search file was replaced, and what that costs."""
     if documents.renewed:
-        output.note(
+        output.print_note(
             "the search file was damaged and begun anew: `brimline memory index` fills it from "
             "the sessions there are; of those that Claude Code has deleted nothing is left in it"
         )
@@ -330,7 +330,9 @@ def _note_if_search_file_was_renewed() -> None:
 
 def _deleted_counts_text(document: dict[str, Any]) -> str:
     """How much forgetting would delete."""
-    parts = [output.counted(document[f"{name}s"], name) for name in ("session", "output", "backup")]
+    parts = [
+        output.count_text(document[f"{name}s"], name) for name in ("session", "output", "backup")
+    ]
     parts.insert(1, _entry_count_text(document["entries"]))
     return ", ".join(parts[:-1]) + f" and {parts[-1]}"
 
@@ -370,7 +372,7 @@ def _mark_all_sources_unread(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM facts WHERE name GLOB 'file:*'")
 
 
-def _parse_day(text: str) -> float:
+def _parse_day_as_timestamp(text: str) -> float:
     try:
         return datetime.fromisoformat(text).astimezone().timestamp()
     except ValueError as error:

@@ -46,10 +46,10 @@ def _find_and_recover_session_file(file: str | None, session_id: str | None) -> 
     Raises:
         SessionError: there is none, or it is something else than a session.
     """
-    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     for one in recovery.recover(path):
         if one.problem:
-            output.note(one.problem)
+            output.print_note(one.problem)
     return path
 
 
@@ -175,7 +175,7 @@ def repair_command(
         if not yes:
             preview = session_documents.repair_document(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.ask_consent(f"Mend {output.counted(len(mendable), 'fault')}?", yes=yes)
+        output.ask_consent(f"Mend {output.count_text(len(mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
     document = session_documents.repair_document(report, dry_run=dry_run)
@@ -225,7 +225,7 @@ def restore_command(
     if not as_json:
         output.say(session_text.restore_plan_sentence(plan))
         for problem in plan.problems:
-            output.note(f"an older rewrite stays as it is: {problem}")
+            output.print_note(f"an older rewrite stays as it is: {problem}")
     done = ""
     if plan.undone and not dry_run:
         in_use.require_idle(plan.path)
@@ -233,7 +233,7 @@ def restore_command(
         with output.Progress("Restoring", sum(one.end - one.start for one in plan.pieces)) as bar:
             made = restore.restore(plan, progress=bar.update)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
-        done = f"Restored: {output.size(made.after.length)}. Backup: {made.backup}"
+        done = f"Restored: {output.size_text(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
 
 
@@ -252,7 +252,7 @@ def _undo_compaction(path: str, *, dry_run: bool, yes: bool, as_json: bool) -> N
         output.ask_consent("Go back? A backup of the present state is kept.", yes=yes)
         made = undo_compaction.undo(plan)
         document |= {"applied": True, "bytes_after": made.after.length, "backup": made.backup}
-        done = f"Done: {output.size(made.after.length)}. Backup: {made.backup}"
+        done = f"Done: {output.size_text(made.after.length)}. Backup: {made.backup}"
     output.answer(document, done, as_json=as_json)
 
 
@@ -278,7 +278,7 @@ def backups_command(
       brimline session backups
       brimline session backups --prune 30
     """
-    backups = _choose_backups(file, session_id)
+    backups = _backups_asked_for(file, session_id)
     if prune is None:
         document = session_documents.backups_document(backups)
         output.answer(document, session_text.backups_text, as_json=as_json)
@@ -286,20 +286,22 @@ def backups_command(
     limit = time.time() - prune * _DAY_S
     going = [backup for backup in backups if backup.made_at <= limit]
     document = session_documents.backups_document(going)
-    amount = f"{output.counted(len(going), 'backup')} ({output.size(document['size_bytes'])})"
+    amount = (
+        f"{output.count_text(len(going), 'backup')} ({output.size_text(document['size_bytes'])})"
+    )
     output.ask_consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:
         os.unlink(backup.path)
     output.answer(document, f"{amount} deleted.", as_json=as_json)
 
 
-def _choose_backups(file: str | None, session_id: str | None) -> list[Backup]:
+def _backups_asked_for(file: str | None, session_id: str | None) -> list[Backup]:
     """The backups of what was named, else all; a session that is gone may have left some.
 
     Raises:
         SessionError: there is neither that session nor a backup of it.
     """
-    output.named_session(file, session_id)
+    output.given_session(file, session_id)
     if file is not None:
         path = find.transcript_named(file)
         recovery.recover(path)

@@ -33,7 +33,7 @@ def status(
     path = find.require_transcript(transcript or find.wanted_transcript(session_id))
     folder = find.folder_it_began_in(path)
     if folder and not (transcript or session_id) and os.path.realpath(folder) != os.getcwd():
-        output.note(f"this session is of {output.one_line(folder, 200)}")
+        output.print_note(f"this session is of {output.one_line(folder, 200)}")
     if composition:
         from brimline.gauge import composition_text
 

@@ -81,7 +81,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
         if not originals.put_back_into_store(home_dir, key):
             raise
         full_key = contents.resolve_key(home_dir, key)
-    part = _cut_lines_or_bytes(contents.get(home_dir, full_key), lines, span)
+    part = _chosen_lines_or_bytes(contents.get(home_dir, full_key), lines, span)
     if as_json:
         document = {"key": full_key, "meta": contents.meta(home_dir, full_key), "bytes": len(part)}
         output.answer(document | _text_or_base64_fields(part), "", as_json=True)
@@ -93,7 +93,7 @@ def get_command(key: str, lines: str | None, span: str | None, as_json: bool) ->
             sys.stdout.buffer.flush()  # here, where a reader that went away is understood
 
 
-def _cut_lines_or_bytes(data: bytes, lines: str | None, span: str | None) -> bytes:
+def _chosen_lines_or_bytes(data: bytes, lines: str | None, span: str | None) -> bytes:
     if lines is not None and data:
         ends = _LINE.findall(data)
         wanted = contents.parse_range(lines, len(ends))
@@ -136,7 +136,9 @@ def search_command(query: tuple[str, ...], everywhere: bool, limit: int, as_json
     document = found_outputs.document(paths.home(), words, where, limit, until)
     output.answer(document, found_outputs.text, as_json=as_json)
     if document["pending"]:
-        output.note(f"not indexed yet: {output.counted(document['pending'], 'output')}; ask again")
+        output.print_note(
+            f"not indexed yet: {output.count_text(document['pending'], 'output')}; ask again"
+        )
     if not document["outputs"]:
         raise StoreError(found_outputs.none_found_text(document, words, everywhere=everywhere))
 
@@ -209,7 +211,10 @@ def prune_command(
     limits = _prune_limits(max_age_days, max_size_mb, unreferenced)
     done = _prune_with_progress(home_dir, limits, dry_run=dry_run or not yes)
     if not dry_run and not yes:
-        blobs, freed = output.counted(len(done.keys), "output"), output.size(done.freed_bytes)
+        blobs, freed = (
+            output.count_text(len(done.keys), "output"),
+            output.size_text(done.freed_bytes),
+        )
         output.ask_consent(f"Remove {blobs} ({freed})?", yes=False)
         done = _prune_with_progress(home_dir, limits, dry_run=False)
     document = {name: getattr(done, name) for name in done.__slots__ if name != "finished"}
@@ -236,15 +241,15 @@ def _prune_with_progress(home_dir: str, limits: Limits, *, dry_run: bool) -> Out
 
 def _pruned_text(done: Outcome, *, dry_run: bool) -> str:
     verb = "would go" if dry_run else "removed"
-    blobs, freed = output.counted(len(done.keys), "output"), output.size(done.freed_bytes)
-    lines = [f"{blobs} {verb}, {freed} freed; {output.size(done.left_bytes)} left."]
+    blobs, freed = output.count_text(len(done.keys), "output"), output.size_text(done.freed_bytes)
+    lines = [f"{blobs} {verb}, {freed} freed; {output.size_text(done.left_bytes)} left."]
     if done.shortfall_bytes:
-        lines.append(f"The limit is still exceeded by {output.size(done.shortfall_bytes)}:")
-        lines += [f"  {output.size(n)} {_HOLDS[why]}" for why, n in done.held_bytes.items()]
+        lines.append(f"The limit is still exceeded by {output.size_text(done.shortfall_bytes)}:")
+        lines += [f"  {output.size_text(n)} {_HOLDS[why]}" for why, n in done.held_bytes.items()]
     if done.came_into_use:
-        lines.append(f"{output.counted(done.came_into_use, 'output')} stayed: used meanwhile.")
+        lines.append(f"{output.count_text(done.came_into_use, 'output')} stayed: used meanwhile.")
     if done.swept:
-        lines.append(f"{output.counted(done.swept, 'leftover')} cleared away.")
+        lines.append(f"{output.count_text(done.swept, 'leftover')} cleared away.")
     return "\n".join(lines)
 
 
@@ -262,7 +267,7 @@ def forget_command(keys: tuple[str, ...], yes: bool, as_json: bool) -> None:
     """
     home_dir = _data_folder_of_readable_store()
     full_keys = [contents.resolve_key(home_dir, key) for key in keys]
-    outputs = output.counted(len(full_keys), "output")
+    outputs = output.count_text(len(full_keys), "output")
     held = sum(pins.read_pin(home_dir, layout.digest_of(key)) is not None for key in full_keys)
     pinned = f"{held} of them pinned. " if held else ""
     output.ask_consent(f"{pinned}Delete {outputs} for good?", yes=yes)

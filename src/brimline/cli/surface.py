@@ -64,7 +64,7 @@ class Tree(click.Group):
             command = None if entry.help else self.get_command(ctx, name)
             if not entry.hidden:
                 line = command.get_short_help_str(60) if command else entry.help
-                missing = entry.extra and extras.is_missing(entry.extra)
+                missing = entry.extra and extras.is_extra_missing(entry.extra)
                 rows.append((name, f"{line} (extra: {entry.extra})" if missing else line))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
@@ -79,10 +79,10 @@ class Tree(click.Group):
         """Find the command, or name those that may have been meant."""
         name = args[0]
         if name not in self.entries and not name.startswith("-") and not ctx.resilient_parsing:
-            raise click.UsageError(f"There is no command {name!r}{self._hint_for(name, ctx)}", ctx)
+            raise click.UsageError(f"There is no command {name!r}{self._hint_text(name, ctx)}", ctx)
         return super().resolve_command(ctx, args)
 
-    def _hint_for(self, name: str, ctx: click.Context) -> str:
+    def _hint_text(self, name: str, ctx: click.Context) -> str:
         """What may have been meant by a word, else what there is."""
         if name == "compact":
             return ": type `/compact` in a session, or run `brimline session purge` after it."
@@ -322,7 +322,7 @@ def run() -> int:
         output.say(error.format_message(), err=True)
         return _EXIT_USAGE
     except click.ClickException as error:
-        return _tell_usage_error(error)
+        return _print_usage_error(error)
     except click.Abort as error:
         if isinstance(error.__context__, KeyboardInterrupt):
             raise KeyboardInterrupt from None
@@ -337,18 +337,18 @@ def run() -> int:
         output.complain(f"brimline: this locale cannot name {error.object!a}: set LC_ALL=C.UTF-8")
         return 1
     except OSError as error:
-        output.complain(f"brimline: {_file_of_error(error)}: {error.strerror or error}")
+        output.complain(f"brimline: {_file_name_in_error(error)}: {error.strerror or error}")
         return 1
     return code if isinstance(code, int) else 0
 
 
-def _file_of_error(error: OSError) -> str:
+def _file_name_in_error(error: OSError) -> str:
     """The file that the system refused; of one being replaced the name that the user knows."""
     name = os.fsdecode(error.filename or "the current folder, or another file")
     return re.sub(r"(\.\d+){2}\.tmp$", "", name)
 
 
-def _tell_usage_error(error: click.ClickException) -> int:
+def _print_usage_error(error: click.ClickException) -> int:
     """Tell in one line what is wrong with the words of a command."""
     problem = error.format_message()
     if isinstance(error, click.UsageError) and error.ctx is not None:

@@ -83,6 +83,6 @@ def text(document: dict[str, Any]) -> str:
     for each in listed if isinstance(listed, list) else []:
         told = lost.loss_lines(each["lost"], each["session_id"]) if each["lost"] else []
         if told:
-            lines += ["", f"Compaction of {output.to_minute(each['at'])}"]
-            lines += [output.wrapped(line) for line in told]
+            lines += ["", f"Compaction of {output.minute_text(each['at'])}"]
+            lines += [output.wrapped_text(line) for line in told]
     return "\n".join(lines)

@@ -139,17 +139,17 @@ def text(document: dict[str, Any]) -> str:
         ]
         for row in rows[:_SHOWN_ROWS]
     ]
-    lines = [output.table(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
+    lines = [output.table_text(("cost", "requests", "from cache", by), shown, right=(0, 1, 2))]
     if len(rows) > _SHOWN_ROWS:
         lines.append(f"… and {len(rows) - _SHOWN_ROWS:,} more: --json has them all")
-    requests = output.counted(total["requests"], "request")
+    requests = output.count_text(total["requests"], "request")
     lines += ["", f"{row_dollars_text(total)} at list price for {requests}."]
     if total["subagent_dollars"]:
         lines.append(f"Of that {format_dollars(total['subagent_dollars'])} for subagents.")
     if total["is_assumed"]:
         lines.append("About: a model is newer than the table of prices.")
     if total["unpriced_requests"]:
-        unpriced = output.counted(total["unpriced_requests"], "request")
+        unpriced = output.count_text(total["unpriced_requests"], "request")
         lines.append(f"Not in it: {unpriced} of models without a known price.")
     lines.append("What the client does not record, such as titles and its summaries, is not in it.")
     return "\n".join(lines)

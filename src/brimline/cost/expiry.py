@@ -72,7 +72,7 @@ def cache_of_last_request(transcript: str) -> Cache | None:
     """What a session's last request wrote to the cache or read from it; None where it did not."""
     try:
         for fields in json.rows_backward(transcript, b'"usage"', _LOOK_BYTES):
-            cached, at = row.cache_use_of(fields), clock.parse(row.timestamp_of(fields))
+            cached, at = row.cache_use_of(fields), clock.parse_utc(row.timestamp_of(fields))
             if cached and at is not None:
                 read_tokens, written_tokens, lifetime_s, model = cached
                 return Cache(at, lifetime_s, model) if read_tokens or written_tokens else None
@@ -87,7 +87,9 @@ def expired_cache_text(cache: Cache, tokens: int, now: float, model: models.Mode
     prices = model.prices(tokens)
     price = ""
     if prices:
-        price = f", about {format_dollars(tokens * prices.write(cache.lifetime_s) / _MILLION)}"
+        price = (
+            f", about {format_dollars(tokens * prices.write_price(cache.lifetime_s) / _MILLION)}"
+        )
     written = f"the next request writes {tokens:,} tokens again{price}"
     return f"brimline: The cache of this session expired {since}: {written}."
 

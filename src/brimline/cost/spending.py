@@ -156,7 +156,7 @@ def _read_transcript(path: str, stamp: list[int], progress: Progress) -> Spendin
         first = first or fields
         is_fork = is_fork or row.forked_from_session(fields) is not None
         key, at = row.message_id(fields) or f"{path}:{number}", row.timestamp_of(fields)
-        begun = requests[key].at if key in requests else clock.parse(at) or 0.0
+        begun = requests[key].at if key in requests else clock.parse_utc(at) or 0.0
         requests[key] = Request(key, begun, row.model_of(fields), *tokens)
     return Spending(
         path=path,

@@ -120,7 +120,7 @@ def report(
     from brimline.dashboard.report import self_contained_page_html, write_report_file
     from brimline.dashboard.story import read_story
 
-    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
         session_story = read_story(path, paths.home(), bar.update)
     made = self_contained_page_html(session_story, paths.home(), redacted=redact)
@@ -133,7 +133,7 @@ def report(
     }
     document |= {"bytes": len(made.encode()), "requests": len(session_story.moments)}
     what = "no text, no path" if redact else "with texts, paths, commands: look before you share it"
-    text = f"{target}: {output.counted(len(session_story.moments), 'request')}, {what}."
+    text = f"{target}: {output.count_text(len(session_story.moments), 'request')}, {what}."
     output.answer(document, text, as_json=as_json)
 
 
@@ -160,6 +160,6 @@ def replay(
     """
     from brimline.dashboard.replay import replay_session, replay_text
 
-    path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
+    path = find.require_transcript(find.wanted_transcript(output.given_session(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
     output.answer(found, replay_text, as_json=as_json)

@@ -74,9 +74,9 @@ def template_environment() -> Environment:
         "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
-        "size": output.size,
+        "size": output.size_text,
         "count": lambda number, noun, nouns="": (
-            f"{number:,} {nouns}" if nouns and number != 1 else output.counted(number, noun)
+            f"{number:,} {nouns}" if nouns and number != 1 else output.count_text(number, noun)
         ),
         "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
@@ -104,7 +104,7 @@ def _local_or_utc_time_text(at: float | None, *, single: bool) -> str:
     if not at:
         return "unknown"
     if single:
-        return output.to_minute(clock.format_utc(at))
+        return output.minute_text(clock.format_utc(at))
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 

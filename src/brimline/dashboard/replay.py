@@ -84,7 +84,9 @@ def _parse_set_option(text: str) -> tuple[str, str]:
 def replay_text(document: dict[str, Any]) -> str:
     """For a person: what would have been different, then what would have happened when."""
     settings = ", ".join(f"{key} = {value}" for key, value in document["settings"].items())
-    fullest, recorded = (output.figure(document[f"peak_tokens{end}"]) for end in ("", "_recorded"))
+    fullest, recorded = (
+        output.number_text(document[f"peak_tokens{end}"]) for end in ("", "_recorded")
+    )
     pairs = [
         ("settings", settings or "those in force"),
         ("requests", f"{document['requests']:,}"),
@@ -97,13 +99,13 @@ def replay_text(document: dict[str, Any]) -> str:
         [
             str(event["request"]),
             event["kind"],
-            output.figure(event["tokens"]),
+            output.number_text(event["tokens"]),
             output.one_line(event["text"], 200),
         ]
         for event in document["events"][:_SHOWN]
     ]
     if rows:
-        happened = output.table(["request", "what", "tokens", "of it"], rows, right={0, 2})
+        happened = output.table_text(["request", "what", "tokens", "of it"], rows, right={0, 2})
         lines += ["", happened, _NOTE]
     if len(document["events"]) > _SHOWN:
         lines.append(f"… {len(document['events']) - _SHOWN:,} more; --json has all of them")

@@ -39,7 +39,7 @@ def env(name: str) -> str | None:
     return raw.decode("utf-8", "surrogateescape") if isinstance(raw, bytes) else raw
 
 
-def env_names(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
+def env_names_with_prefix(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
     """The names of the environment variables that begin with a prefix, some left out."""
     loaded = sys.modules.get("os")
     if loaded is None:
@@ -51,7 +51,7 @@ def env_names(prefix: str, but: tuple[str, ...] = ()) -> list[str]:
     return [name for name in names if name not in but]
 
 
-def positive_number(text: str) -> int | None:
+def parse_positive_number(text: str) -> int | None:
     """What a variable of plain digits says; None for 0 and for every other text."""
     plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
     return int(text) or None if plain else None
@@ -66,12 +66,12 @@ def read_file(path: str, limit: int | None = None) -> bytes:
     """Read a whole file, or its first `limit` bytes."""
     descriptor = system.open(path_bytes(path), READ)
     try:
-        return read_all(descriptor, limit)
+        return read_descriptor(descriptor, limit)
     finally:
         system.close(descriptor)
 
 
-def read_all(descriptor: int, limit: int | None = None) -> bytes:
+def read_descriptor(descriptor: int, limit: int | None = None) -> bytes:
     """Read a descriptor to its end, or `limit` bytes of it."""
     blocks = []
     left = limit if limit is not None else 1 << 62
@@ -81,7 +81,7 @@ def read_all(descriptor: int, limit: int | None = None) -> bytes:
     return b"".join(blocks)
 
 
-def write_out(data: bytes) -> None:
+def write_to_stdout(data: bytes) -> None:
     """Write all of it to standard output; nothing where nobody reads it any more."""
     try:
         while data:
@@ -131,13 +131,13 @@ def append_line(path: str, line: str) -> None:
     Raises:
         OSError: the line could not be written whole (a full disk, for example).
     """
-    _write(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
+    _write_whole(path, _CREATE | system.O_APPEND, line.encode("utf-8", "surrogateescape") + b"\n")
 
 
 def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
     """Put a complete new file in the place of another; readers see the old one or the new one."""
     temporary = f"{path}.{system.getpid()}.{time.monotonic_ns()}.tmp"
-    _write(temporary, _CREATE | system.O_EXCL, data, mode)
+    _write_whole(temporary, _CREATE | system.O_EXCL, data, mode)
     try:
         system.replace(path_bytes(temporary), path_bytes(path))
     except BaseException:
@@ -148,13 +148,13 @@ def replace_file(path: str, data: bytes, mode: int = 0o600) -> None:
 def create_exclusively(path: str, data: bytes) -> bool:
     """Create a file that must not exist yet; exactly one of many racing processes gets True."""
     try:
-        _write(path, _CREATE | system.O_EXCL, data)
+        _write_whole(path, _CREATE | system.O_EXCL, data)
     except FileExistsError:
         return False
     return True
 
 
-def rotate(path: str, limit_bytes: int) -> None:
+def rotate_if_too_large(path: str, limit_bytes: int) -> None:
     """Keep a log that grew too large as `.old`; the one before that is dropped."""
     try:
         size = system.stat(path_bytes(path)).st_size
@@ -164,7 +164,7 @@ def rotate(path: str, limit_bytes: int) -> None:
         system.replace(path_bytes(path), path_bytes(path + ".old"))
 
 
-def names_in(folder: str) -> list[str]:
+def list_names(folder: str) -> list[str]:
     """List a folder; one that is not there is empty."""
     try:
         names = system.listdir(path_bytes(folder))
@@ -198,7 +198,7 @@ def make_folders(path: str) -> None:
             return
 
 
-def _write(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
+def _write_whole(path: str, flags: int, data: bytes, mode: int = 0o600) -> None:
     """Write all of it in one go, into folders that need not exist yet, or leave no new file."""
     try:
         descriptor = system.open(path_bytes(path), flags, mode)

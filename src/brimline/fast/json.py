@@ -49,7 +49,7 @@ def loads(text: str) -> Any:
     Raises:
         ValueError: the text is no JSON, is cut off, or is nested too deeply.
     """
-    return scan(text.lstrip(_WHITESPACE), 0)[0]
+    return parse_at(text.lstrip(_WHITESPACE), 0)[0]
 
 
 def load_object(raw: bytes) -> dict[str, Any]:
@@ -58,20 +58,20 @@ def load_object(raw: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is something else, or no JSON.
     """
-    document, _ = scan(raw.decode("utf-8", "surrogateescape").lstrip(_WHITESPACE), 0)
+    document, _ = parse_at(raw.decode("utf-8", "surrogateescape").lstrip(_WHITESPACE), 0)
     if not isinstance(document, dict):
         raise ValueError("not a JSON object")
     return document
 
 
-def loads_all(line: bytes | str) -> list[Any]:
+def parse_all_on_line(line: bytes | str) -> list[Any]:
     """Parse every document on a line, up to the first that is broken."""
     documents = []
     text = line if isinstance(line, str) else line.decode("utf-8", "replace")
     rest = text.lstrip(_WHITESPACE)
     while rest:
         try:
-            document, end = scan(rest, 0)
+            document, end = parse_at(rest, 0)
         except ValueError:
             break
         documents.append(document)
@@ -91,7 +91,7 @@ def rows_backward(path: str, mark: bytes, limit_bytes: int) -> Iterator[Any]:
         if end - offset > limit_bytes:
             return
         if mark in line:
-            yield from reversed(loads_all(line))
+            yield from reversed(parse_all_on_line(line))
 
 
 def append_line(path: str, fields: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     while (start := text.find(_LINE_START, end)) >= 0:
         damaged += bool(text[end:start].strip())
         try:
-            line, end = scan(text, start)
+            line, end = parse_at(text, start)
         except ValueError:
             end = start + 1  # what follows up to the next beginning is counted there
             continue
@@ -182,7 +182,7 @@ def dumps(value: Any) -> str:
     return "[" + ",".join([dumps(item) for item in value]) + "]"
 
 
-def scan(text: str, position: int) -> tuple[Any, int]:
+def parse_at(text: str, position: int) -> tuple[Any, int]:
     """The document that begins at a position, and where it ends.
 
     Raises:

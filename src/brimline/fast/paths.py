@@ -57,10 +57,10 @@ def conductor_state_files(project_dir: str) -> tuple[str, ...]:
 
 def policy_file(home_dir: str, project_dir: str) -> str:
     """The compiled settings of one project, read by hooks."""
-    return f"{home_dir}/policy/{fingerprint(project_dir)}.json"
+    return f"{home_dir}/policy/{path_fingerprint(project_dir)}.json"
 
 
-def fingerprint(path: str) -> str:
+def path_fingerprint(path: str) -> str:
     """24 digits that stand for a path in the name of a file."""
     # The remainder by a prime is a hash without an import; a cryptographic one costs a hook 1 %.
     number = int.from_bytes(io.path_bytes(path), "big") % _PRIME

@@ -70,12 +70,12 @@ class Policy:
         return self._preset
 
 
-def switched_off() -> bool:
+def are_hooks_off_by_env() -> bool:
     """Whether the user turned every hook off through the environment."""
-    return any(says_yes(text) for name in _OFF_SWITCHES if (text := io.env(name)))
+    return any(means_true(text) for name in _OFF_SWITCHES if (text := io.env(name)))
 
 
-def says_yes(text: str) -> bool:
+def means_true(text: str) -> bool:
     """Whether a variable says yes."""
     return text.strip().lower() in _TRUE
 
@@ -83,7 +83,7 @@ def says_yes(text: str) -> bool:
 def load(home_dir: str, project_dir: str) -> Policy:
     """The compiled policy of a project with the environment on top; the defaults without one."""
     policy = load_compiled(home_dir, project_dir) or _policy_of_defaults()
-    if names := io.env_names(*OVERRIDES):
+    if names := io.env_names_with_prefix(*OVERRIDES):
         _apply_environment(policy, names)
     if policy.values["guard.preset"] != "default" and policy.preset["environment"]:
         from brimline.settings import presets
@@ -124,30 +124,30 @@ def apply_client_environment(
         text = env(variable)
         if not text:
             continue
-        number = io.positive_number(text)
+        number = io.parse_positive_number(text)
         if meant is None and number:
             client[key] = number
             client |= {"autocompact_window_by_model": {}} if key == "autocompact_window" else {}
-        elif meant is not None and says_yes(text):
+        elif meant is not None and means_true(text):
             client[key] = meant
     switch = env(MEMORY_SWITCH)
     if switch:
-        client["memory_off"] = says_yes(switch) or None
+        client["memory_off"] = means_true(switch) or None
     model = env("ANTHROPIC_MODEL")
     if model:
         client["model"] = model
 
 
 def _policy_of_defaults() -> Policy:
-    from brimline.settings.values import defaults
+    from brimline.settings.values import default_values
 
-    return Policy(defaults(), {}, [])
+    return Policy(default_values(), {}, [])
 
 
 def _apply_environment(policy: Policy, names: list[str]) -> None:
     from brimline.settings import presets
     from brimline.settings.catalogue import SETTINGS
-    from brimline.settings.values import coerce, defaults
+    from brimline.settings.values import coerce, default_values
 
     by_env = {setting.variable: setting for setting in SETTINGS if setting.may_environment_override}
     explicit = set(policy.explicit)
@@ -161,4 +161,4 @@ def _apply_environment(policy: Policy, names: list[str]) -> None:
         except ValueError:
             continue  # the default stays in force; `config explain` and `doctor` name the culprit
         explicit.add(setting.key)
-    presets.fill_unset(policy.values, defaults(), explicit)
+    presets.fill_by_preset(policy.values, default_values(), explicit)

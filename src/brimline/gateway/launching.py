@@ -171,11 +171,11 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
     if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
-        found = map(clientsettings.read_file, doubtful)
+        found = map(clientsettings.read_settings, doubtful)
         if any(_settings_env(document).keys() & _NETWORK for document in found):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
-    documents = [clientsettings.read_file(files[scope]) for scope in files if scope in wanted]
+    documents = [clientsettings.read_settings(files[scope]) for scope in files if scope in wanted]
     # `--settings` stands above the files but for those of the organisation, which come last.
     documents.insert(-1, settings)
     env = dict(os.environ)

@@ -118,7 +118,7 @@ def require_libraries() -> None:
     Raises:
         BrimlineError: a library is.
     """
-    if extras.is_missing("gateway"):
+    if extras.is_extra_missing("gateway"):
         raise BrimlineError(extras.installation_hint("the gateway needs uvicorn and httpx2"))
 
 

@@ -53,7 +53,7 @@ def composition_document(found: Composition) -> dict[str, Any]:
             for tool, tokens in found.tools.most_common()
         ],
         "tool_results_by_file": [
-            output.attributes(file, "file tokens reads") for file in files[:TOP_FILES]
+            output.attr_dict(file, "file tokens reads") for file in files[:TOP_FILES]
         ],
         "repeated_reads": [
             {"file": file.file, "reads": file.reads, "tokens_repeated": file.repeated_tokens}
@@ -92,7 +92,7 @@ def _name_and_tokens_documents(counts: Counter[str]) -> list[dict[str, Any]]:
 
 def _turn_document(turn: Turn) -> dict[str, Any]:
     return {
-        **output.attributes(turn, "number prompt requests tokens_added in_context"),
+        **output.attr_dict(turn, "number prompt requests tokens_added in_context"),
         "parts": _part_documents(turn.parts, turn.tokens_added),
     }
 
@@ -117,7 +117,7 @@ def text(report: dict[str, Any]) -> str:
 def part_lines(report: dict[str, Any]) -> list[str]:
     """What the tokens went into, with a bar each."""
     rows = [row for part in report["parts"] for row in _part_rows(part, report)]
-    lines = [output.table([], rows, right={0, 1}, indent=2)]
+    lines = [output.table_text([], rows, right={0, 1}, indent=2)]
     dropped = -report["parts"][-1]["tokens"]
     if dropped > 0:
         lines.append(f"  {dropped:,} tokens of what is listed were dropped; no record says which.")
@@ -132,7 +132,7 @@ def reread_lines(report: dict[str, Any]) -> list[str]:
 
 def titled_table(title: str, rows: list[list[str]], right: int = 2) -> list[str]:
     """Rows in columns under a title, the first ones to the right; nothing without rows."""
-    return ["", title, output.table([], rows, right=range(right), indent=2)] if rows else []
+    return ["", title, output.table_text([], rows, right=range(right), indent=2)] if rows else []
 
 
 def _part_rows(part: dict[str, Any], report: dict[str, Any]) -> list[list[str]]:
@@ -153,7 +153,7 @@ def _token_cells(tokens: int, whole: int) -> list[str]:
 
 def _file_rows(files: list[dict[str, Any]], tokens: str) -> list[list[str]]:
     return [
-        [f"{file[tokens]:,}", output.counted(file["reads"], "read"), output.Path(file["file"])]
+        [f"{file[tokens]:,}", output.count_text(file["reads"], "read"), output.Path(file["file"])]
         for file in files
     ]
 
@@ -169,7 +169,7 @@ def _largest_turn_rows(turns: list[dict[str, Any]]) -> list[list[str]]:
     return [
         [
             f"{tokens:,}",
-            output.counted(turn["requests"], "request"),
+            output.count_text(turn["requests"], "request"),
             f"turn {turn['number']}: {turn['prompt']}",
         ]
         for tokens, turn in sorted(added, key=lambda pair: -pair[0])[:_SHOWN_TURNS]

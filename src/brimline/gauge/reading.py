@@ -299,7 +299,7 @@ def _snapshot_if_newer_than_tail(tail: Tail, snapshot: Snapshot) -> Snapshot | N
     from brimline import clock
 
     last = tail.usage.timestamp if tail.usage else tail.boundary_timestamp
-    since = clock.parse(last) if tail.usage or last is not None else 0.0
+    since = clock.parse_utc(last) if tail.usage or last is not None else 0.0
     return snapshot if since is not None and snapshot.at > since else None
 
 

@@ -43,9 +43,9 @@ def user_prompt_submit(turn: Turn) -> Decision | None:
     decisions = [tier, *notes] if tier else notes
     if not decisions:
         return None
-    from brimline.decision import merge
+    from brimline.decision import merge_decisions
 
-    return merge(decisions)
+    return merge_decisions(decisions)
 
 
 def pre_tool_use(turn: Turn) -> Decision | None:

@@ -50,14 +50,14 @@ def remind_with_prompt(turn: Turn) -> Decision | None:
         return None
     fingerprint, prompts = _last_reminder_and_prompts_since(turn.state)
     every = turn.values["reminder.every"]
-    if paths.fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
+    if paths.path_fingerprint(text) == fingerprint and not (every and prompts + 1 >= every):
         _note_reminder(turn.state, fingerprint, prompts + 1)
         return None
     return _note_and_give_reminder(turn, text)
 
 
 def _note_and_give_reminder(turn: Turn, text: str) -> Decision:
-    _note_reminder(turn.state, paths.fingerprint(text), 0)
+    _note_reminder(turn.state, paths.path_fingerprint(text), 0)
     return Decision(model_notes=(_reminder_text(turn, text),))
 
 
@@ -95,7 +95,7 @@ def _last_reminder_and_prompts_since(state: SessionState) -> tuple[str, int]:
     except OSError:
         return "", 0
     fingerprint, _, prompts = text.partition(" ")
-    return fingerprint, io.positive_number(prompts) or 0
+    return fingerprint, io.parse_positive_number(prompts) or 0
 
 
 def _note_reminder(state: SessionState, fingerprint: str, prompts: int) -> None:
@@ -147,7 +147,7 @@ def _reset_time_of_limit(limit: Any) -> float | None:
     """The client gives seconds since 1970; a text form is read as well."""
     value = limit.get("resets_at")
     if isinstance(value, str):
-        return clock.parse(value)
+        return clock.parse_utc(value)
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 

@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         home_dir = paths.home(installed_home or None)
         _set_alarm(STDIN_S, _raise_timeout)
-        raw = io.read_all(0, STDIN_LIMIT_BYTES)
+        raw = io.read_descriptor(0, STDIN_LIMIT_BYTES)
         _set_alarm(0.0, _end_process)
         if name == "statusline":
             from brimline.hooks import statusline
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> None:
     except BaseException as error:  # noqa: BLE001 - nothing of ours may reach the session
         log_failure(home_dir, name, error, turn)
         turn = None
-    io.write_out(answer)
+    io.write_to_stdout(answer)
     if turn and name == table.TIDY_AFTER:
         try:
             # Whatever housekeeping finds, and wherever it hangs: the process ends.
@@ -72,7 +72,7 @@ def open_turn(name: str, raw: bytes, home_dir: str) -> Turn | None:
     Raises:
         ValueError: the event is not a JSON object.
     """
-    if name not in table.EVENTS or policy.switched_off():
+    if name not in table.EVENTS or policy.are_hooks_off_by_env():
         return None
     event = wire.Event(name, raw)
     if event.agent_id and not table.EVENTS[name].subagents:
@@ -97,7 +97,7 @@ def answer_turn(turn: Turn) -> bytes:
         # The client did not leave this result to the mod, which must not have it judged again.
         io.append_line(f"{turn.state.folder}/{MOD_JUDGED}", event.call_id)
     decision = ask_rooms(turn)
-    return wire.render(event.name, decision).encode("utf-8", "replace") if decision else b""
+    return wire.client_answer(event.name, decision).encode("utf-8", "replace") if decision else b""
 
 
 def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
@@ -124,9 +124,9 @@ def ask_rooms(turn: Turn, left_out: str = "") -> Decision | None:
             # What is measured from here on is what the model will see.
             event.tool_response = decision.replacement
     if len(turn.decisions) > 1:
-        from brimline.decision import merge
+        from brimline.decision import merge_decisions
 
-        return merge(turn.decisions)
+        return merge_decisions(turn.decisions)
     return next(iter(turn.decisions), None)
 
 

@@ -34,15 +34,15 @@ def respond(turn: Turn) -> bytes:
     if MOD_JUDGED in state.names:
         judged = io.read_file(f"{state.folder}/{MOD_JUDGED}").decode()
     if event.call_id not in judged.splitlines():
-        turn.attempt("results", _age_offers_by_unseen_results, turn, told.get("results"))
+        turn.attempt("results", _count_down_offers_for_unseen, turn, told.get("results"))
         decision = entry.ask_rooms(turn, "guard" if told.get("is_later") else "")
         if decision:
-            document = json.load_object(wire.render(event.name, decision).encode())
+            document = json.load_object(wire.client_answer(event.name, decision).encode())
     document[entry.MOD_KEY] = turn.attempt("gate", limits_for_mod_to_stay_silent, turn) or {}
     return json.dumps(document).encode()
 
 
-def _age_offers_by_unseen_results(turn: Turn, number: object) -> None:
+def _count_down_offers_for_unseen(turn: Turn, number: object) -> None:
     """Count the results that came before this one without a process."""
     from brimline.offload import hook
 
@@ -63,7 +63,7 @@ def limits_for_mod_to_stay_silent(turn: Turn) -> dict[str, Any]:
 
     if turn.state.is_off:
         return {}
-    names = io.names_in(turn.state.folder)
+    names = io.list_names(turn.state.folder)
     values, answer = turn.values, {}
     if values["offload.preset"] != "off":
         answer["bytes"] = min(values["offload.inline_bytes"], values["offload.read_bytes"])

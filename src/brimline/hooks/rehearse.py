@@ -58,7 +58,7 @@ class Rehearsal:
         self.calls: dict[str, dict[str, Any]] = {}
 
     @property
-    def brim(self) -> int:
+    def brim_tokens(self) -> int:
         """Where it is compacted: as the user says, else where this client has done it."""
         return self.point.tokens if self.is_chosen else min(self.point.tokens, self.seen)
 
@@ -96,8 +96,10 @@ class Rehearsal:
         compacts = self.point.ending == "compaction" or self.seen < _UNSEEN
         # One that is no larger than recorded went through.
         is_more = self.is_chosen or self.shift > 0
-        if is_new and compacts and is_more and tokens >= self.brim:
-            happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
+        if is_new and compacts and is_more and tokens >= self.brim_tokens:
+            happenings.append(
+                self._happening("compacted", f"at the brim of {self.brim_tokens:,}", tokens)
+            )
             self._play_compaction(row.make_auto_boundary_row(tokens))
             tokens = min(self._usual_tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
@@ -123,7 +125,7 @@ class Rehearsal:
         if trigger == "auto":
             self.seen = recorded
         tokens = max(1, recorded + self.shift)
-        brim = self.brim if self.is_chosen else min(self.brim, recorded)
+        brim = self.brim_tokens if self.is_chosen else min(self.brim_tokens, recorded)
         if trigger != "manual" and tokens < brim:
             self.resumed_at = tokens
             return [self._happening("postponed", f"not yet: {tokens:,} of {brim:,}", tokens)]

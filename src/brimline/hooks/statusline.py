@@ -35,18 +35,18 @@ _LARGEST_COUNT = 10**12
 def respond(raw: bytes, home_dir: str, wrapped: str = "") -> bytes:
     """The text to show. A failure of ours leaves the wrapped line alone on the screen."""
     ours = b""
-    if not policy.switched_off():
+    if not policy.are_hooks_off_by_env():
         try:
             payload = _parse_payload(raw)
             rules = policy.load(home_dir, _project_dir(payload))
-            ours = (_make_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
+            ours = (_make_status_line(payload, home_dir, rules) + "\n").encode("utf-8", "replace")
         except Exception as error:  # noqa: BLE001 - the other line must still be shown
             log_failure(home_dir, "statusline", error)
     # After ours: it may take its time, or be cut off by the next redraw.
     return ours + (_run_wrapped_status_line(wrapped, raw) if wrapped else b"")
 
 
-def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
+def snapshot_of_payload(payload: dict[str, Any], at: float) -> Snapshot:
     """What a status-line payload tells about the session; zero and null are unknown."""
     context = _as_dict(payload.get("context_window"))
     usage = _as_dict(context.get("current_usage"))
@@ -64,16 +64,16 @@ def snapshot_of(payload: dict[str, Any], at: float) -> Snapshot:
     )
 
 
-def _make_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
+def _make_status_line(payload: dict[str, Any], home_dir: str, rules: policy.Policy) -> str:
     state = SessionState(home_dir, payload.get("session_id"))
-    snapshot = snapshot_of(payload, round(clock.now_s(), 3))
-    _count_requests_without_hooks(snapshot, state)
+    snapshot = snapshot_of_payload(payload, round(clock.now_s(), 3))
+    _set_count_of_silent_requests(snapshot, state)
     if payload.get("session_id"):
         try:
             state.save_snapshot(snapshot)
         except OSError as error:
             log_failure(home_dir, "statusline", error)
-    reading = _measure(payload.get("transcript_path"), home_dir, state, rules, snapshot)
+    reading = _reading_now(payload.get("transcript_path"), home_dir, state, rules, snapshot)
     errors = len(logs.recent_failures(home_dir, clock.now_s() - _ERROR_WINDOW_S))
     fields = wording.status_line_parts_by_name(reading.document()) | _parts_told_by_client(
         payload, snapshot.cost_usd
@@ -100,7 +100,7 @@ def _parts_about_brimline(state: SessionState, snapshot: Snapshot, reading: Read
     return parts
 
 
-def _measure(
+def _reading_now(
     transcript: Any, home_dir: str, state: SessionState, rules: policy.Policy, snapshot: Snapshot
 ) -> Reading:
     """The reading of now; where the transcript cannot be read, what the client tells."""
@@ -112,7 +112,7 @@ def _measure(
         return measure_session(None, state, rules, snapshot=snapshot)
 
 
-def _count_requests_without_hooks(snapshot: Snapshot, state: SessionState) -> None:
+def _set_count_of_silent_requests(snapshot: Snapshot, state: SessionState) -> None:
     """Count the requests since a hook, or the mod in its place, was heard of last."""
     before = state.snapshot()
     heard_at = max(file_time(f"{state.folder}/{name}") for name in (SPOOL, MOD_READING))
@@ -154,7 +154,7 @@ def _short_printable_text(text: Any) -> str:
 
 def _join_parts_that_fit(parts: list[str], tier: str | None) -> str:
     """What the terminal has room for: the first part always, then the tier, then one by one."""
-    columns = io.positive_number(io.env("COLUMNS") or "")
+    columns = io.parse_positive_number(io.env("COLUMNS") or "")
     kept = parts[:1]
     for part in sorted(parts[1:], key=lambda part: part != tier):
         if not columns or len(" · ".join([*kept, part])) <= columns - _CLIENT_COLUMNS:

@@ -35,7 +35,7 @@ class Answered:
         # Whether the event counts too where a subagent caused it: that one has its own window.
         self.subagents = subagents
 
-    def matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
+    def tool_matcher(self, switched_on: tuple[str, ...] = ()) -> str | None:
         """The tools that the client is to call us for; None where a room is asked in any case."""
         if "" in self.rooms.values():
             return None
@@ -118,7 +118,7 @@ TRACES = (
 )
 
 
-def traces_named(name: str) -> Iterator[Any]:
+def trace_values(name: str) -> Iterator[Any]:
     """What each room's `traces` has under a name; a room without it is passed over.
 
     - `FILES`: the names that it writes, as patterns by folder of the data folder.

@@ -86,7 +86,7 @@ class Turn:
         """Leave a line in the session's spool."""
         self.attempt("spool", self.state.spool_event, kind, fields)
 
-    def note_characters_left(self) -> int:
+    def characters_left_for_notes(self) -> int:
         """How many characters are left of what one answer may hold for the model."""
         from brimline.decision import NOTE_BUDGET_CHARACTERS
 
@@ -99,7 +99,7 @@ class Turn:
 
         config.refresh_policy(self.home, self.project)
 
-    def keep_marked_rules(self, marked: list[list[str]]) -> None:
+    def compile_marked_rules(self, marked: list[list[str]]) -> None:
         """Put the rules that survive a compaction into the compiled settings."""
         from brimline.settings import config
 

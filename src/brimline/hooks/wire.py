@@ -71,7 +71,7 @@ class Event:
         return usage.text_characters(response)
 
 
-def render(event_name: str, decision: Decision) -> str:
+def client_answer(event_name: str, decision: Decision) -> str:
     """A decision as the client reads it; empty where there is nothing to say."""
     if decision.permission == "deny" and event_name in _BLOCKABLE:
         return json.dumps({"decision": "block", "reason": decision.reason})

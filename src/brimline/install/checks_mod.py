@@ -23,11 +23,11 @@ _OLDEST = (2, 1, 287)
 _MANAGED_ONLY = ("allowManagedHooksOnly", "allowManagedModsOnly")
 
 
-def check(home_dir: str, project_dir: str) -> Iterator[Said]:
+def check_mod(home_dir: str, project_dir: str) -> Iterator[Said]:
     """Say whether the mod is there and was loaded, and who else would answer a compaction."""
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
-    enabled = client.plugin_is_on(project_dir)
+    enabled = client.is_our_plugin_on(project_dir)
     if not enabled:
         yield ("mod-left-out" if enabled is None else "mod-disabled"), {"plugin": client.PLUGIN_ID}
         return
@@ -48,7 +48,7 @@ def check(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 def _read_all_settings(project_dir: str) -> list[dict[str, Any]]:
     files = clientsettings.settings_files(project_dir).values()
-    return [clientsettings.read_file(path) for path in files]
+    return [clientsettings.read_settings(path) for path in files]
 
 
 def _judge_whether_last_session_had_mod(home_dir: str, settings: list[dict[str, Any]]) -> Said:
@@ -61,10 +61,10 @@ def _judge_whether_last_session_had_mod(home_dir: str, settings: list[dict[str, 
     sign = state.read_document(MOD_ALIVE)
     if sign:
         return "mod", {"client": sign.get("client") or "unknown", "inside": sign.get("inside")}
-    return "mod-not-loaded", {"session": state.session_id, "reason": _why_not_loaded(settings)}
+    return "mod-not-loaded", {"session": state.session_id, "reason": _why_mod_not_loaded(settings)}
 
 
-def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
+def _why_mod_not_loaded(settings: list[dict[str, Any]]) -> str:
     if any(found.get("disableAllHooks") is True for found in settings):
         return 'settings have "disableAllHooks"'
     if any(name in str(found) for found in settings[-1:] for name in _MANAGED_ONLY):
@@ -77,9 +77,9 @@ def _why_not_loaded(settings: list[dict[str, Any]]) -> str:
 
 def _foreign_precompact_commands(settings: list[dict[str, Any]]) -> list[str]:
     """Commands under PreCompact that are not ours: a compaction without a model runs none."""
-    found = [hook for each in settings for hook in entries.hooks_in(each)]
+    found = [hook for each in settings for hook in entries.all_hooks_in(each)]
     held = [entry for event, entry in found if event == "PreCompact" and isinstance(entry, dict)]
-    return [str(entry.get("command")) for entry in held if not entries.parse_hook(entry)]
+    return [str(entry.get("command")) for entry in held if not entries.parse_our_hook(entry)]
 
 
 def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
@@ -89,10 +89,10 @@ def _names_of_rival_mods(settings: list[dict[str, Any]]) -> list[str]:
         held = found.get("enabledPlugins")
         names |= {name: on is True for name, on in held.items()} if isinstance(held, dict) else {}
     earlier = itertools.takewhile(lambda name: name != client.PLUGIN_ID, names)
-    return [name for name in earlier if names[name] and _plugin_answers_compaction(name)]
+    return [name for name in earlier if names[name] and _does_plugin_answer_compaction(name)]
 
 
-def _plugin_answers_compaction(name: str) -> bool:
+def _does_plugin_answer_compaction(name: str) -> bool:
     return any(
         b"session.compact" in module.read_bytes()
         for folder in client.folders_of_plugin(name)

@@ -78,7 +78,7 @@ def _check_own_errors(home_dir: str, _project_dir: str) -> list[Said]:
         return [("no-hook-errors", {})]
     last = {name: recent[-1].get(name) for name in ("event", "error", "message", "where")}
     told = "{event}: {error}: {message} ({where})".format(**last)[:_MESSAGE_LENGTH]
-    count, log = output.counted(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
+    count, log = output.count_text(len(recent), "failure"), shlex.quote(paths.error_log(home_dir))
     return [("hook-errors", {"count": count, "told": told, "log": log})]
 
 
@@ -88,7 +88,7 @@ def _check_configuration(home_dir: str, project_dir: str) -> Iterator[Said]:
         yield "config-problem", {"problem": problem}
     if not problems:
         yield "config", {}
-    if policy.switched_off():
+    if policy.are_hooks_off_by_env():
         yield "switched-off", {}
 
 
@@ -103,8 +103,8 @@ def _check_store(home_dir: str, project_dir: str) -> list[Said]:
     limit_mb = config.load(home_dir, project_dir).values["store.max_mb"]
     used_mb = sum(blob.disk_bytes for blob in kept) / retention.MEGABYTE
     said = {"used": f"{used_mb:,.1f}", "limit": f"{limit_mb:g}"}
-    said["size"] = output.size(sum(blob.disk_bytes for blob in kept))
-    said["outputs"] = output.counted(len(kept), "output")
+    said["size"] = output.size_text(sum(blob.disk_bytes for blob in kept))
+    said["outputs"] = output.count_text(len(kept), "output")
     if used_mb <= limit_mb:
         return [("store", said)]
     moved = [blob for blob in kept if contents.meta(home_dir, blob.key).get("moved_out")]
@@ -204,6 +204,6 @@ def _check_client_cleanup(home_dir: str, project_dir: str) -> Iterator[Said]:
 
 CHECKS = (
     *(_check_data_folder, _check_own_errors, _check_configuration, _check_store),
-    *table.traces_named("check"),
+    *table.trace_values("check"),
     *(_check_client_version, _check_where_client_compacts, _check_client_cleanup),
 )

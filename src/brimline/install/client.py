@@ -25,7 +25,7 @@ _QUIET = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"
 
 def registered_mcp_server() -> dict[str, Any] | None:
     """How the MCP server of our name in the user's scope is started; None without one."""
-    found = clientsettings.noted_by_client("mcpServers").get(SERVER)
+    found = clientsettings.client_notes("mcpServers").get(SERVER)
     if not isinstance(found, dict):
         return None
     return {"command": found.get("command"), "args": found.get("args"), "env": found.get("env", {})}
@@ -39,16 +39,16 @@ def is_our_server(found: dict[str, Any]) -> bool:
 
 def folder_of_our_marketplace() -> str | None:
     """The folder that the client takes the marketplace of our name from; None without one."""
-    known = clientsettings.read_file(_path_of_clients_plugin_record("known_marketplaces"))
+    known = clientsettings.read_settings(_path_of_clients_plugin_record("known_marketplaces"))
     path = _as_dict(_as_dict(known.get(MARKETPLACE)).get("source")).get("path")
     return path if isinstance(path, str) else None
 
 
-def plugin_is_on(project_dir: str) -> bool | None:
+def is_our_plugin_on(project_dir: str) -> bool | None:
     """Whether the settings that hold in a project enable the plugin; None: they do not name it."""
     found = None
     for path in clientsettings.settings_files(project_dir).values():
-        enabled = _as_dict(clientsettings.read_file(path).get("enabledPlugins")).get(PLUGIN_ID)
+        enabled = _as_dict(clientsettings.read_settings(path).get("enabledPlugins")).get(PLUGIN_ID)
         found = enabled if isinstance(enabled, bool) else found
     return found
 
@@ -58,7 +58,7 @@ def claude_on_path() -> str | None:
     return shutil.which("claude")
 
 
-def command_as_typed(arguments: Sequence[str]) -> str:
+def claude_command_line(arguments: Sequence[str]) -> str:
     """The command as a person types it."""
     return shlex.join(["claude", *arguments])
 
@@ -102,7 +102,7 @@ def client_version_on_path() -> tuple[int, ...]:
 
 def folders_of_plugin(name: str) -> list[str]:
     """Where the client has installed a plugin, by its own record."""
-    plugins = clientsettings.read_file(_path_of_clients_plugin_record("installed_plugins"))
+    plugins = clientsettings.read_settings(_path_of_clients_plugin_record("installed_plugins"))
     found = _as_dict(plugins.get("plugins")).get(name)
     records = found if isinstance(found, list) else []
     places = [_as_dict(record).get("installPath") for record in records]

@@ -69,7 +69,7 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
     path = parts.settings_path(options.scope, project_dir)
     wired = parts.choose_python_and_wiring(home_dir, path, options.interpreter)
     to_install = _parts_to_install(options, wired, home_dir, project_dir)
-    plans = _install_parts(to_install, do=False)
+    plans = _plan_or_install_parts(to_install, do=False)
     remarks = Plan(notes=[] if options.scope == "user" else [_USER_ONLY])
     whole = Plan.join_plans([*plans, remarks])
     place = to_install[0].subject
@@ -86,25 +86,25 @@ def install(diff: bool, dry_run: bool, yes: bool, as_json: bool, **chosen: Any) 
         output.say("\n".join(shown), err=as_json)
         output.ask_consent("Go ahead?", yes=yes)
     remarks.warnings += _make_data_folder_and_compile(wired, project_dir)
-    done = Plan.join_plans([*_install_parts(to_install, do=True), remarks])
+    done = Plan.join_plans([*_plan_or_install_parts(to_install, do=True), remarks])
     lines = [f"Installed in {place}.", *([f"Backup: {done.backup}"] if done.backup else [])]
     lines.append("It takes effect in new sessions. `brimline doctor` checks it.")
     text = "\n".join([*(lines if done.has_changes else [already]), *_warning_and_note_lines(done)])
     output.answer(report | _plan_document(done), text, as_json=as_json)
-    _offer_past_sessions(home_dir, project_dir, yes=yes)
+    _ask_to_index_past_sessions(home_dir, project_dir, yes=yes)
 
 
-def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
+def _ask_to_index_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
     """Let memory read the sessions there are, if the user wants that now."""
     from brimline.memory import deep, hits
 
     state = hits.reading_progress_if_unfinished(home_dir)
     if state is None:
         return
-    sessions = output.counted(state["sessions"] - state["read"], "past session")
+    sessions = output.count_text(state["sessions"] - state["read"], "past session")
     question = f"Read {sessions} into the search of memory, about {state['seconds']:,} s?"
     if not yes and not (sys.stdin.isatty() and click.confirm(question, default=True, err=True)):
-        output.note(hits.progress_text(state))
+        output.print_note(hits.progress_text(state))
         return
     exclude = config.load(home_dir, project_dir).values["memory.exclude"]
     try:
@@ -113,7 +113,7 @@ def _offer_past_sessions(home_dir: str, project_dir: str, *, yes: bool) -> None:
             deep.index_sources(home_dir, project_dir, exclude, progress=progress.update)
     except (KeyboardInterrupt, BrimlineError, OSError) as error:
         reason = "interrupted" if isinstance(error, KeyboardInterrupt) else error
-        output.note(f"not all was read ({reason}): each session's start goes on with it")
+        output.print_note(f"not all was read ({reason}): each session's start goes on with it")
 
 
 @output.command("uninstall")
@@ -132,27 +132,27 @@ def uninstall(scope: str | None, delete_data: bool, yes: bool, as_json: bool) ->
     installed = _parts_to_remove(scope, home_dir, project_dir)
     data = datafolder.Stored(home_dir) if delete_data else None
     problems: list[str] = []
-    _ask_to_remove(installed, data, problems, yes=yes)
+    _ask_consent_to_remove(installed, data, problems, yes=yes)
     restored = data.restore_sessions() if data else []
-    done = [_remove_part(part, problems, do=True) for part in installed]
+    done = [_plan_or_remove_part(part, problems, do=True) for part in installed]
     problems = list(dict.fromkeys(problems + (data.problems if data else [])))
     out = [part for part, plan in zip(installed, done, strict=True) if plan.has_changes]
     whole = Plan.join_plans(done)
     whole.files += parts.remove_launcher_if_unused(home_dir, project_dir)
     report = {"settings": [part.path for part in out if isinstance(part, Settings)]}
     report |= _plan_document(whole) | {"restored_sessions": restored, "problems": problems}
-    report |= _delete_data(data, problems)
+    report |= _delete_data_unless_needed(data, problems)
     text = "\n".join([*_uninstall_lines(out, report, home_dir), *_warning_and_note_lines(whole)])
     output.answer(report, text, as_json=as_json)
     if problems:
         raise InstallError("; ".join(problems))
 
 
-def _ask_to_remove(
+def _ask_consent_to_remove(
     installed: list[Part], data: datafolder.Stored | None, problems: list[str], *, yes: bool
 ) -> None:
     """Say what would go, and let the user decide; nothing is asked where nothing would."""
-    plans = [_remove_part(part, problems, do=False) for part in installed]
+    plans = [_plan_or_remove_part(part, problems, do=False) for part in installed]
     affected = [
         part.subject for part, plan in zip(installed, plans, strict=True) if plan.has_changes
     ]
@@ -162,7 +162,9 @@ def _ask_to_remove(
         output.ask_consent("\n".join([*question, "Go ahead?"]), yes=yes)
 
 
-def _delete_data(data: datafolder.Stored | None, problems: list[str]) -> dict[str, Any]:
+def _delete_data_unless_needed(
+    data: datafolder.Stored | None, problems: list[str]
+) -> dict[str, Any]:
     """Delete the data, unless something that could not be put back needs it; what is left."""
     report: dict[str, Any] = {"data_deleted": False, "backups_deleted": [], "left": []}
     report["backups_left"] = data.only_copies if data else []
@@ -199,7 +201,7 @@ def _parts_to_install(
     """
     started = pythons.program_of_this_process(home_dir)
     if not options.no_allow and options.scope != "project":  # shared: others decide for themselves
-        wired = wired._replace(rules=entries.recall_rules(started.shell_line()))
+        wired = wired._replace(rules=entries.rules_allowing_recall(started.shell_line()))
     if options.scope == "user":
         wired = wired._replace(mod="" if options.no_mod else modfolder.mod_folder(home_dir))
     path = parts.settings_path(options.scope, project_dir)
@@ -211,7 +213,7 @@ def _parts_to_install(
     return chosen
 
 
-def _install_parts(found: list[Part], *, do: bool) -> list[Plan]:
+def _plan_or_install_parts(found: list[Part], *, do: bool) -> list[Plan]:
     """Plan or do one part after the other; only launcher and entries are worth giving up for."""
     plans: list[Plan] = []
     for part in found:
@@ -250,7 +252,7 @@ def _file_lines(part: Part, plan: Plan) -> list[str]:
         files = [change for change in files if change.path.endswith(".md")] or files
     named = [(change.path, [change]) for change in files]
     if isinstance(part, parts.Commands | Mod) and files:
-        named = [(f"{part.subject} ({output.counted(len(files), 'file')})", files)]
+        named = [(f"{part.subject} ({output.count_text(len(files), 'file')})", files)]
     return [f"{_write_or_change_word(changes)}  {name}" for name, changes in named]
 
 
@@ -264,7 +266,7 @@ def _warning_and_note_lines(plan: Plan) -> list[str]:
     lines += [f"Note: {text}" for text in plan.notes if text != parts.ALLOWED]
     # What stands on a line of its own is to be copied.
     told = [text.split("\n") for text in lines]
-    lines = [line for head, *rest in told for line in (output.wrapped(head), *rest)]
+    lines = [line for head, *rest in told for line in (output.wrapped_text(head), *rest)]
     return [*lines, *["Left for you to run:"][: len(plan.to_do)], *[f"  {t}" for t in plan.to_do]]
 
 
@@ -274,7 +276,7 @@ def _plan_document(plan: Plan) -> dict[str, Any]:
         "changed": plan.has_changes,
         "files": [change.path for change in plan.files],
         "client_calls": plan.client_call_lines,
-        **output.attributes(plan, "to_do notes warnings"),
+        **output.attr_dict(plan, "to_do notes warnings"),
         "backup": plan.backup or None,
     }
 
@@ -289,7 +291,7 @@ def _diff_lines_of_file(change: Change, *, in_full: bool) -> Iterable[str]:
     path, before, after = change
     size = len(after or b"")
     if before is None and size > _LONG_BYTES and not in_full:
-        return [f"+++ {path}: new, {output.size(size)}; --json shows it\n"]
+        return [f"+++ {path}: new, {output.size_text(size)}; --json shows it\n"]
     old, new = ["/dev/null" if raw is None else path for raw in (before, after)]
     return difflib.unified_diff(_lines_with_ends(before), _lines_with_ends(after), old, new)
 
@@ -328,7 +330,7 @@ def _parts_to_remove(scope: str | None, home_dir: str, project_dir: str) -> list
     return [parts.Commands(home_dir, started), parts.McpServer(started), *settings, Mod(home_dir)]
 
 
-def _remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:
+def _plan_or_remove_part(part: Part, problems: list[str], *, do: bool) -> Plan:
     """Take one part out; one that makes no sense must not keep brimline in the others.
 
     Raises:
@@ -358,7 +360,7 @@ def _lines_on_what_became_of_data(report: dict[str, Any], home_dir: str) -> list
     if report["data_deleted"] or os.path.isdir(home_dir):
         lines.append(f"Data {'deleted' if report['data_deleted'] else 'kept'}: {home_dir}")
     if report["backups_deleted"]:
-        count = output.counted(len(report["backups_deleted"]), "backup")
+        count = output.count_text(len(report["backups_deleted"]), "backup")
         lines.append(f"Deleted {count} beside sessions.")
     if report["left"]:
         lines.append(f"Left in there, as brimline did not write it: {', '.join(report['left'])}")

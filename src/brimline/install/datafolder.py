@@ -30,7 +30,9 @@ _KEY = re.compile(rb"sha256:[0-9a-f]{64}")
 
 def our_folders(home_dir: str) -> list[str]:
     """Every folder of ours in the data folder, the outer ones first, itself included."""
-    found = [folder for pattern in _our_names() for folder in _folders_matching(home_dir, pattern)]
+    found = [
+        folder for pattern in _our_patterns() for folder in _folders_matching(home_dir, pattern)
+    ]
     return [folder for folder in sorted(set(found), key=len) if os.path.isdir(folder)]
 
 
@@ -38,18 +40,18 @@ def our_files(home_dir: str) -> list[str]:
     """Every file of ours in the data folder, by its exact name."""
     return [
         f"{folder}/{name}"
-        for pattern, names in _our_names().items()
+        for pattern, names in _our_patterns().items()
         for folder in _folders_matching(home_dir, pattern)
-        for name in sorted(io.names_in(folder))
+        for name in sorted(io.list_names(folder))
         if names and re.fullmatch(f"({names}){_LEFTOVER}", name)
         if not os.path.isdir(f"{folder}/{name}")
     ]
 
 
-def _our_names() -> dict[str, str]:
+def _our_patterns() -> dict[str, str]:
     """By folder (`*` stands for every one there is) the names in it that only brimline writes."""
     names = {"": "", "sessions/*": rf"({_ROOMS})-[\w.-]+"}
-    for files in table.traces_named("FILES"):
+    for files in table.trace_values("FILES"):
         for folder, pattern in files.items():
             names[folder] = "|".join(filter(None, (names.get(folder), pattern)))
     return names
@@ -62,7 +64,7 @@ def _folders_matching(home_dir: str, pattern: str) -> list[str]:
         inner = [
             f"{folder}/{entry}"
             for folder in found
-            for entry in (sorted(io.names_in(folder)) if name == "*" else [name])
+            for entry in (sorted(io.list_names(folder)) if name == "*" else [name])
         ]
         found = [path for path in inner if os.path.isdir(path) and not os.path.islink(path)]
     return found
@@ -106,11 +108,13 @@ class Stored:
         """What deleting it all means, a line each."""
         lines = []
         if self._keys or self.problems:
-            lines.append(f"Restore {output.counted(len(self._keys), 'purged session')} first.")
+            lines.append(f"Restore {output.count_text(len(self._keys), 'purged session')} first.")
         lines.append(f"Delete everything brimline has stored in {self.home_dir}.")
         lines.append("Keys that previews and compactions left in sessions then lead nowhere.")
         if self.backups:
-            lines.append(f"Delete {output.counted(len(self.backups), 'backup')} beside sessions.")
+            lines.append(
+                f"Delete {output.count_text(len(self.backups), 'backup')} beside sessions."
+            )
         return lines
 
     def restore_sessions(self) -> list[str]:
@@ -152,7 +156,7 @@ class Stored:
             if not os.path.islink(folder):  # whoever made the link may still want it
                 with contextlib.suppress(OSError):  # something in there is not ours
                     os.rmdir(folder)
-        return sorted(io.names_in(self.home_dir))
+        return sorted(io.list_names(self.home_dir))
 
 
 def _why_session_needs_data(path: str, plan: Restoration, keys: set[str]) -> str | None:

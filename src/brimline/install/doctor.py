@@ -38,12 +38,12 @@ class Finding(NamedTuple):
     fix: str = ""
 
 
-def examine(home_dir: str, project_dir: str) -> list[Finding]:
+def run_all_checks(home_dir: str, project_dir: str) -> list[Finding]:
     """Look at everything that brimline needs in order to work here."""
     from brimline.install import checks_mod, checks_use
 
     checks: list[Check] = [_check_settings_and_entries, _check_status_line, _check_slash_commands]
-    checks += [_check_mcp_server, checks_mod.check, *checks_use.CHECKS]
+    checks += [_check_mcp_server, checks_mod.check_mod, *checks_use.CHECKS]
     said = [said for check in checks for said in check(home_dir, project_dir)]
     # Several settings files may start the same program.
     texts = tomllib.loads(Path(__file__).with_name("findings.toml").read_text(encoding="utf-8"))
@@ -52,7 +52,7 @@ def examine(home_dir: str, project_dir: str) -> list[Finding]:
 
 def findings_document(home_dir: str, project_dir: str) -> dict[str, Any]:
     """The findings for those who show them, and whether it works."""
-    findings = examine(home_dir, project_dir)
+    findings = run_all_checks(home_dir, project_dir)
     broken = any(finding.level == "broken" for finding in findings)
     return {"ok": not broken, "findings": [finding._asdict() for finding in findings]}
 
@@ -68,11 +68,11 @@ def findings_text(document: dict[str, Any]) -> str:
     lines, indent = [], " " * _WIDTH
     for each in document["findings"]:
         mark = ("BROKEN" if each["level"] == "broken" else each["level"]).ljust(_WIDTH)
-        lines.append(output.wrapped(each["what"], mark, indent))
-        lines += [output.wrapped(each["why"], indent)] if each["why"] else []
+        lines.append(output.wrapped_text(each["what"], mark, indent))
+        lines += [output.wrapped_text(each["why"], indent)] if each["why"] else []
         fix = f"fix: {' '.join(each['fix'].splitlines())}" if each["fix"] else ""
         # A command with a path is to be copied, and stays on its line.
-        lines += [indent + fix] if "/" in fix else output.wrapped(fix, indent).splitlines()
+        lines += [indent + fix] if "/" in fix else output.wrapped_text(fix, indent).splitlines()
     return "\n".join([*lines, "", summary_text(document)])
 
 
@@ -111,9 +111,9 @@ def _check_entries(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> Iterator[Said]:
     """Our entries in one settings file, and what they start."""
-    place = {"path": path, "events": _missing_events(ours)}
-    place["install"] = _install_command(path, project_dir)
-    yield _judge_whether_entries_are_current(path, ours, home_dir, project_dir), place
+    place = {"path": path, "events": _missing_events_text(ours)}
+    place["install"] = _install_command_for_file(path, project_dir)
+    yield _finding_name_for_entries(path, ours, home_dir, project_dir), place
     if not all(parts.is_trusted_entry(entry, path, home_dir) for entry in ours):
         yield "stranger", place
         return
@@ -125,20 +125,20 @@ def _check_entries(
         yield from _check_started_program(entry)
 
 
-def _install_command(path: str, project_dir: str) -> str:
+def _install_command_for_file(path: str, project_dir: str) -> str:
     files = clientsettings.settings_files(project_dir)
     scope = next((scope for scope, file in files.items() if file == path), "user")
     return f"{_INSTALL} --scope {scope}" if scope in parts.SCOPES else f"correct {path}"
 
 
-def _missing_events(ours: list[entries.Installed]) -> str:
+def _missing_events_text(ours: list[entries.Installed]) -> str:
     return ", ".join(event for event in table.EVENTS if event not in {e.event for e in ours})
 
 
-def _judge_whether_entries_are_current(
+def _finding_name_for_entries(
     path: str, ours: list[entries.Installed], home_dir: str, project_dir: str
 ) -> str:
-    if _missing_events(ours):
+    if _missing_events_text(ours):
         return "events-missing"
     wired = parts.wiring_for_interpreter(ours[0].interpreter or "", home_dir)
     plan = parts.Settings(path, home_dir, project_dir, wired).install(do=False)
@@ -148,13 +148,13 @@ def _judge_whether_entries_are_current(
 def _check_status_line(_home_dir: str, project_dir: str) -> Iterator[Said]:
     """Whether the status line that the client shows is ours."""
     files = clientsettings.settings_files(project_dir).values()
-    settings = {path: clientsettings.read_file(path) for path in files}
+    settings = {path: clientsettings.read_settings(path) for path in files}
     shown = next((path for path in reversed(settings) if "statusLine" in settings[path]), None)
     command = wiring.statusline_command_of(settings[shown]) if shown else None
     is_ours = entries.starts_brimline(command or "")
     if shown and not is_ours and any(map(entries.our_hooks_in, settings.values())):
         take_out = f'take "statusLine" out of {shown}, then {_INSTALL}'
-        fix = take_out if command is None else _install_command(shown, project_dir)
+        fix = take_out if command is None else _install_command_for_file(shown, project_dir)
         yield "foreign-status-line", {"path": shown, "install": fix}
 
 
@@ -184,7 +184,7 @@ def _check_slash_commands(home_dir: str, project_dir: str) -> Iterator[Said]:
     """The slash commands, which come with entries in the user's settings."""
     if not parts.our_entries_in(parts.settings_path("user", project_dir)):
         return
-    has_mod = client.plugin_is_on(project_dir) is not None
+    has_mod = client.is_our_plugin_on(project_dir) is not None
     started = pythons.program_of_this_process(home_dir)
     plan = parts.Commands(home_dir, started, has_mod=has_mod).install(do=False)
     names = [os.path.basename(change.path).removesuffix(".md") for change in plan.files]

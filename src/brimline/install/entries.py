@@ -81,7 +81,7 @@ def _is_on_noexec_disk(folder: str) -> bool:
     return bool(os.statvfs(folder).f_flag & getattr(os, "ST_NOEXEC", 0))
 
 
-def hook_groups(wiring: Wiring) -> dict[str, dict[str, Any]]:
+def hook_group_by_event(wiring: Wiring) -> dict[str, dict[str, Any]]:
     """The settings group of every event."""
     return {event: _hook_group_for_event(event, wiring) for event in table.EVENTS}
 
@@ -95,7 +95,7 @@ def statusline_command(wiring: Wiring, wrapped: str | None = None) -> str:
     return shlex.join([*wiring.hook_command(_STATUSLINE), *([] if wrapped is None else [wrapped])])
 
 
-def parse_statusline(command: str | None) -> Installed | None:
+def parse_our_statusline(command: str | None) -> Installed | None:
     """Take a status-line command of ours apart.
 
     None for every other command, also for one in which somebody built ours into a command of their
@@ -105,16 +105,16 @@ def parse_statusline(command: str | None) -> Installed | None:
         program, *arguments = shlex.split(command or "")
     except ValueError:
         return None
-    found = parse_command(program, arguments)
+    found = parse_our_command(program, arguments)
     if found is None or found.event != _STATUSLINE or shlex.join([program, *arguments]) != command:
         return None
     return found
 
 
-def parse_command(program: str, arguments: list[str]) -> Installed | None:
+def parse_our_command(program: str, arguments: list[str]) -> Installed | None:
     """What a command of ours starts, by the launcher or with code; None for others'."""
     if is_launcher(program) and arguments and arguments[0] in (*table.EVENTS, _STATUSLINE):
-        first, _, code = _launcher_text(program).partition("\n")
+        first, _, code = _read_launcher(program).partition("\n")
         interpreter = first.removeprefix("#!").removesuffix(_OPTIONS).strip() or None
         root, home = _package_and_data_folder_in_code(code)[0], program.removesuffix(LAUNCHER)
         name, *wrapped = arguments
@@ -136,7 +136,7 @@ def _package_and_data_folder_in_code(code: str) -> tuple[str | None, str | None]
     return root, home
 
 
-def _launcher_text(launcher: str) -> str:
+def _read_launcher(launcher: str) -> str:
     try:
         return Path(launcher).read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
@@ -145,11 +145,11 @@ def _launcher_text(launcher: str) -> str:
 
 def our_hooks_in(settings: dict[str, Any]) -> list[Installed]:
     """Every hook entry of ours in a settings object of any shape, by the event it is under."""
-    found = [(event, parse_hook(entry)) for event, entry in hooks_in(settings)]
+    found = [(event, parse_our_hook(entry)) for event, entry in all_hooks_in(settings)]
     return [entry._replace(event=event) for event, entry in found if entry]
 
 
-def hooks_in(settings: dict[str, Any]) -> list[tuple[str, Any]]:
+def all_hooks_in(settings: dict[str, Any]) -> list[tuple[str, Any]]:
     """Every hook entry in a settings object of any shape, with the event it is under."""
     hooks = settings.get("hooks")
     return [
@@ -166,21 +166,23 @@ def entries_of_group(group: Any) -> list[Any]:
     return entries if isinstance(entries, list) else []
 
 
-def parse_hook(entry: Any) -> Installed | None:
+def parse_our_hook(entry: Any) -> Installed | None:
     """What a hook entry starts, if brimline wrote it, whatever its version."""
     arguments = entry.get("args") if isinstance(entry, dict) else None
     if not isinstance(arguments, list) or not all(isinstance(text, str) for text in arguments):
         return None
-    return parse_command(str(entry.get("command")), arguments)
+    return parse_our_command(str(entry.get("command")), arguments)
 
 
 def starts_brimline(text: str) -> bool:
     """Whether a command line holds the code that starts brimline, or its launcher."""
     words = [word.strip("'\"") for word in text.split()]
-    return is_bootstrap(text) or any(map(is_launcher, words)) or parse_statusline(text) is not None
+    return (
+        is_bootstrap(text) or any(map(is_launcher, words)) or parse_our_statusline(text) is not None
+    )
 
 
-def recall_rules(line: str | None) -> tuple[str, ...]:
+def rules_allowing_recall(line: str | None) -> tuple[str, ...]:
     """The permission rules for our recall, the command started by its name and by a line."""
     command, tool = clientsettings.RECALL_RULES
     started = [f"Bash({line} store get:*)"] if line else []
@@ -199,5 +201,5 @@ def _hook_group_for_event(event: str, wiring: Wiring) -> dict[str, Any]:
     command, *arguments = wiring.hook_command(event)
     entry: dict[str, Any] = {"type": "command", "command": command, "args": arguments}
     entry["timeout"] = answered.timeout_s
-    matcher = answered.matcher(("scout",) if wiring.scout else ())
+    matcher = answered.tool_matcher(("scout",) if wiring.scout else ())
     return ({} if matcher is None else {"matcher": matcher}) | {"hooks": [entry]}

@@ -1,6 +1,6 @@
 """Edits of JSON text that leave every character outside the edit as it was.
 
-`remove` undoes `insert_member` and `append_element` to the byte, for every valid text, without
+`remove` undoes `with_member` and `with_element` to the byte, for every valid text, without
 being told what the text was:
 
 - In a container that has children, the addition is one run right after the last child: comma,
@@ -50,29 +50,31 @@ def parse_json_text(text: str) -> Any:
         raise InstallError(f"this is not valid JSON: {error}") from None
 
 
-def insert_member(text: str, path: Path, key: str, value: object) -> str:
+def with_member(text: str, path: Path, key: str, value: object) -> str:
     """Add a member at the end of the object at `path`; the key must be new there.
 
     Objects that are missing on the way are made.
     """
     try:
-        return _add_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
+        return _with_child(text, path, json.dumps(key, ensure_ascii=False) + ": ", value)
     except IndexError:
-        return insert_member(text, path[:-1], str(path[-1]), {key: value})
+        return with_member(text, path[:-1], str(path[-1]), {key: value})
 
 
-def append_element(text: str, path: Path, value: object) -> str:
+def with_element(text: str, path: Path, value: object) -> str:
     """Add an element at the end of the array at `path`."""
-    return _add_child(text, path, "", value)
+    return _with_child(text, path, "", value)
 
 
-def replace_value(text: str, path: Path, value: object) -> str:
+def with_value(text: str, path: Path, value: object) -> str:
     """Put another value in the place of the one at `path`."""
     *_, old = _nodes_on_path(text, path)
-    return text[: old.start] + _render(text, value, _line_indent(text, old.start)) + text[old.end :]
+    return (
+        text[: old.start] + _json_text(text, value, _indent_at(text, old.start)) + text[old.end :]
+    )
 
 
-def remove(text: str, path: Path) -> str:
+def without_value(text: str, path: Path) -> str:
     """Take out the member or element at `path`, with the comma and space its addition brought.
 
     Of duplicate keys the last one goes, which uncovers the one before it.
@@ -106,7 +108,7 @@ def _nodes_on_path(text: str, path: Path) -> list[_Node]:
     """
     parse_json_text(text)
     try:
-        chain = [_parse_node(text, "", _skip_space(text, 0), _skip_space(text, 0))]
+        chain = [_parse_node(text, "", _end_of_space_at(text, 0), _end_of_space_at(text, 0))]
     except RecursionError:
         raise InstallError("this is not valid JSON: it is nested too deep") from None
     for step in path:
@@ -119,27 +121,27 @@ def _parse_node(text: str, key: str | int, begin: int, start: int) -> _Node:
     children: list[_Node] = []
     if text[start] not in "{[":
         return _Node(key, begin, start, _end_of_match_at(_SCALAR, text, start), children)
-    place = _skip_space(text, start + 1)
+    place = _end_of_space_at(text, start + 1)
     while text[place] not in "}]":
         name: str | int = len(children)
         inner = place
         if text[start] == "{":
             name_end = _end_of_match_at(_SCALAR, text, place)
             name = json.loads(text[place:name_end])
-            inner = _skip_space(text, _skip_space(text, name_end) + 1)
+            inner = _end_of_space_at(text, _end_of_space_at(text, name_end) + 1)
         children.append(_parse_node(text, name, place, inner))
-        place = _skip_space(text, children[-1].end)
+        place = _end_of_space_at(text, children[-1].end)
         if text[place] == ",":
-            place = _skip_space(text, place + 1)
+            place = _end_of_space_at(text, place + 1)
     return _Node(key, begin, start, place + 1, children)
 
 
-def _add_child(text: str, path: Path, name: str, value: object) -> str:
+def _with_child(text: str, path: Path, name: str, value: object) -> str:
     *_, target = _nodes_on_path(text, path)
     at, newline = target.end - 1, _line_break_used_in(text)
     if target.children:
         last = target.children[-1]
-        at, indent, tail = last.end, _line_indent(text, last.begin), ""
+        at, indent, tail = last.end, _indent_at(text, last.begin), ""
         before = target.children[-2].end if len(target.children) > 1 else target.start + 1
         in_lines = _has_line_break(text[before : last.begin])
         lead = "," + newline + indent if in_lines else ", "
@@ -147,13 +149,13 @@ def _add_child(text: str, path: Path, name: str, value: object) -> str:
         indent = lead = ""
         tail = text[target.start + 1 : at]
     else:
-        outer = _line_indent(text, target.start)
+        outer = _indent_at(text, target.start)
         indent = outer + _indent_unit(text)
         lead, tail = newline + indent, newline + outer
-    return text[:at] + lead + name + _render(text, value, indent) + tail + text[at:]
+    return text[:at] + lead + name + _json_text(text, value, indent) + tail + text[at:]
 
 
-def _render(text: str, value: object, indent: str) -> str:
+def _json_text(text: str, value: object, indent: str) -> str:
     """Write a value whose first line starts at `indent`, laid out as the text is."""
     unit = None if _is_on_one_line(text) else _indent_unit(text)
     written = json.dumps(value, ensure_ascii=False, indent=unit)
@@ -185,7 +187,7 @@ def _end_of_match_at(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _skip_space(text: str, at: int) -> int:
+def _end_of_space_at(text: str, at: int) -> int:
     return _end_of_match_at(_BLANK, text, at)
 
 
@@ -193,7 +195,7 @@ def _line_break_used_in(text: str) -> str:
     return "\r\n" if 2 * text.count("\r\n") > text.count("\n") else "\n"
 
 
-def _line_indent(text: str, at: int) -> str:
+def _indent_at(text: str, at: int) -> str:
     line_start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     line = text[line_start:at]
     return line[: len(line) - len(line.lstrip(" \t"))]

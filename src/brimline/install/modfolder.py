@@ -49,7 +49,7 @@ class Mod:
         Raises:
             InstallError: something that is not ours is in their place.
         """
-        if io.names_in(self.folder) and not _is_our_marketplace(self.folder):
+        if io.list_names(self.folder) and not _is_our_marketplace(self.folder):
             raise InstallError(f"{self.folder} is not brimline's and in the mod's place: move it")
         wanted = {f"{self.folder}/{name}": text for name, text in mod_files(self.wired).items()}
         found = [Change(path, read_if_plain_file(path), text) for path, text in wanted.items()]
@@ -97,7 +97,7 @@ def mod_files(wired: entries.Wiring) -> dict[str, bytes]:
 
 def _is_our_marketplace(place: str) -> bool:
     """Whether a folder is a marketplace that we generated."""
-    found = clientsettings.read_file(f"{place}/{_MARKETPLACE_FILE}")
+    found = clientsettings.read_settings(f"{place}/{_MARKETPLACE_FILE}")
     return (found.get("name"), found.get("owner")) == (client.MARKETPLACE, _OWNER)
 
 

@@ -24,7 +24,9 @@ def joined_mod_javascript() -> bytes:
         OSError: one cannot be read.
     """
     folder = f"{PACKAGE_DIR}/mod"
-    others = sorted(name for name in io.names_in(folder) if name.endswith(".js") and name != _ENTRY)
+    others = sorted(
+        name for name in io.list_names(folder) if name.endswith(".js") and name != _ENTRY
+    )
     shared = _EXPORT.sub("", "\n".join(_read_source(f"{folder}/{name}") for name in others))
     return _IMPORT.sub("", f"{shared}\n" + _read_source(f"{folder}/{_ENTRY}")).encode()
 

@@ -63,7 +63,7 @@ class Plan:
     @property
     def client_call_lines(self) -> list[str]:
         """The calls as a person types them."""
-        return [client.command_as_typed(call) for call in self.calls]
+        return [client.claude_command_line(call) for call in self.calls]
 
     def write_files(self) -> Plan:
         """The same, with the files written or removed.
@@ -72,7 +72,7 @@ class Plan:
             InstallError: one of them cannot be.
         """
         for change in self.files:
-            change.carry_out()
+            change.write_or_remove_file()
         return self
 
     def call_client(self, purpose: str, *, do: bool) -> None:
@@ -85,11 +85,11 @@ class Plan:
         found = client.claude_on_path()
         for at, call in enumerate(self.calls if do or not found else []):
             if found and sys.stderr.isatty():  # it may take its time where the network is away
-                sys.stderr.write(f"asking the client: {client.command_as_typed(call)}\n")
+                sys.stderr.write(f"asking the client: {client.claude_command_line(call)}\n")
             problem = client.run_client_or_problem(call)
             if problem:
                 if found:
-                    self.warnings.append(f"`{client.command_as_typed(call)}` failed: {problem}")
+                    self.warnings.append(f"`{client.claude_command_line(call)}` failed: {problem}")
                 self.to_do += [f"{line}    # {purpose}" for line in self.client_call_lines[at:]]
                 self.calls = self.calls[:at]
                 return
@@ -109,7 +109,7 @@ def known_settings_paths(home_dir: str, project_dir: str) -> list[str]:
 
 def our_entries_in(path: str) -> list[entries.Installed]:
     """Our hook entries in a settings file; none where it cannot be read."""
-    return entries.our_hooks_in(clientsettings.read_file(path))
+    return entries.our_hooks_in(clientsettings.read_settings(path))
 
 
 def data_folder_of_installation(home_dir: str) -> str:
@@ -151,7 +151,7 @@ def wiring_for_interpreter(interpreter: str, home_dir: str) -> entries.Wiring:
 def interpreter_in_use(home_dir: str, path: str) -> str | None:
     """What runs the hooks already: by the launcher, or a settings file."""
     earlier = [
-        entries.parse_command(home_dir + LAUNCHER, ["Stop"]),
+        entries.parse_our_command(home_dir + LAUNCHER, ["Stop"]),
         *[entry for entry in our_entries_in(path) if is_trusted_entry(entry, path, home_dir)],
     ]
     return next((entry.interpreter for entry in earlier if entry and entry.interpreter), None)
@@ -175,7 +175,7 @@ def remove_launcher_if_unused(home_dir: str, project_dir: str) -> list[Change]:
     if path in started or not (os.path.lexists(path) and is_launcher(path)):
         return []
     change = Change(path, records.read_if_plain_file(path), None)
-    change.carry_out()
+    change.write_or_remove_file()
     with contextlib.suppress(OSError):  # something else is in there
         os.rmdir(os.path.dirname(path))
     return [change]
@@ -217,7 +217,7 @@ class Settings:
     def _install_entries(self, *, do: bool) -> Plan:
         file, known = settingsfile.read(self.path), records.load_record(self.home_dir, self.path)
         try:
-            text = wiring.wire(file.text, self.wired, self._status_line_of_weaker_scope())
+            text = wiring.with_entries(file.text, self.wired, self._status_line_of_weaker_scope())
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         after = file.encode(text)
@@ -241,7 +241,7 @@ class Settings:
             return Plan(notes=[note] if gone else [])
         known = records.load_record(self.home_dir, self.path, file.raw)
         try:
-            after = self._without_us(file, known)
+            after = self._restored_bytes(file, known)
         except InstallError as error:
             raise InstallError(f"{self.path}: {error}; nothing was changed") from None
         if after != file.raw:
@@ -252,14 +252,16 @@ class Settings:
             records.forget_record(self.home_dir, known.path)
         return Plan([Change(self.path, file.raw, after)] if after != file.raw else [])
 
-    def _without_us(self, file: settingsfile.SettingsFile, known: Record | None) -> bytes | None:
+    def _restored_bytes(
+        self, file: settingsfile.SettingsFile, known: Record | None
+    ) -> bytes | None:
         raw = file.raw or b""
         if known and settingsfile.sha256_of_content(raw) in known.written:
             return known.original
         named = b"brimline" in raw or LAUNCHER.encode() in raw
         if not named or not (known or wiring.has_entries_of_ours(file.text)):
             return raw  # what holds nothing of ours need not even be valid
-        text = wiring.unwire(file.text, _settings_before_install(known))
+        text = wiring.without_entries(file.text, _settings_before_install(known))
         created = known is not None and known.original is None
         return None if created and not wiring.parse_settings(text) else file.encode(text)
 
@@ -270,8 +272,8 @@ class Settings:
             file = settings_path(scope, self.project_dir)
             if file == self.path:
                 break
-            command = wiring.statusline_command_of(clientsettings.read_file(file))
-            ours = entries.parse_statusline(command)
+            command = wiring.statusline_command_of(clientsettings.read_settings(file))
+            ours = entries.parse_our_statusline(command)
             found = (ours.wrapped if ours else command) or found
         return found
 
@@ -282,7 +284,7 @@ def _make_record(file: settingsfile.SettingsFile, after: bytes, known: Record | 
     if known and file.raw is not None and settingsfile.sha256_of_content(file.raw) in known.written:
         written, original = [*known.written, *written], known.original
     elif original is not None and wiring.has_entries_of_ours(file.text):
-        original = file.encode(wiring.unwire(file.text, _settings_before_install(known)))
+        original = file.encode(wiring.without_entries(file.text, _settings_before_install(known)))
     return Record(file.path, written, original)
 
 
@@ -325,7 +327,7 @@ class Commands:
     def _plan_for_files(self, wanted: dict[str, bytes], line: str | None) -> Plan:
         """What makes the folder hold exactly these files of ours; what is not ours is named."""
         folder, plan = commands_folder(), Plan()
-        for name in dict.fromkeys([*wanted, *sorted(io.names_in(folder))]):
+        for name in dict.fromkeys([*wanted, *sorted(io.list_names(folder))]):
             path, after = f"{folder}/{name}", wanted.get(name)
             before = records.read_if_plain_file(path)
             ours = before is not None and slashcommands.is_unchanged_file_of_ours(before)

@@ -32,7 +32,7 @@ class Record(NamedTuple):
 
 def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | None:
     """The record of a settings file; of one that has moved, by its bytes; None without one."""
-    found = _read_record(_record_file(home_dir, path))
+    found = _read_record(_record_path(home_dir, path))
     if found or raw is None:
         return found
     name, key = os.path.basename(path), sha256_of_content(raw)
@@ -43,7 +43,7 @@ def load_record(home_dir: str, path: str, raw: bytes | None = None) -> Record | 
 def load_all_records(home_dir: str) -> list[Record]:
     """The records of every settings file we changed."""
     folder = f"{home_dir}/install"
-    names = [name for name in io.names_in(folder) if name.endswith(".json")]
+    names = [name for name in io.list_names(folder) if name.endswith(".json")]
     found = [_read_record(f"{folder}/{name}") for name in sorted(names)]
     return [record for record in found if record]
 
@@ -58,13 +58,13 @@ def save_record(home_dir: str, record: Record) -> None:
     original = None if record.original is None else record.original.decode("latin-1")
     document = {"v": FORMAT} | record._asdict() | {"original": original}
     data = json.dumps(document, indent=1).encode()
-    Change(_record_file(home_dir, record.path), None, data).carry_out()
+    Change(_record_path(home_dir, record.path), None, data).write_or_remove_file()
 
 
 def forget_record(home_dir: str, path: str) -> None:
     """Drop what is remembered of a settings file that has been put back."""
     with contextlib.suppress(OSError):  # a record that stays does no harm
-        io.remove(_record_file(home_dir, path))
+        io.remove(_record_path(home_dir, path))
 
 
 class Change(NamedTuple):
@@ -74,7 +74,7 @@ class Change(NamedTuple):
     before: bytes | None
     after: bytes | None
 
-    def carry_out(self) -> None:
+    def write_or_remove_file(self) -> None:
         """Write or remove it.
 
         Raises:
@@ -101,7 +101,7 @@ def read_if_plain_file(path: str) -> bytes | None:
         return None
 
 
-def _record_file(home_dir: str, path: str) -> str:
+def _record_path(home_dir: str, path: str) -> str:
     return f"{home_dir}/install/{sha256_of_content(os.fsencode(path))[:16]}.json"
 
 

@@ -109,7 +109,7 @@ def replace_settings(file: SettingsFile, new: bytes | None, backups: str) -> str
         InstallError: it cannot be written, or no backup; nothing was written.
     """
     require_writable(file)
-    backup = back_up(file, backups)
+    backup = back_up_settings(file, backups)
     try:
         if new is None:
             _require_unchanged(file)
@@ -126,7 +126,7 @@ def replace_settings(file: SettingsFile, new: bytes | None, backups: str) -> str
     return backup
 
 
-def back_up(file: SettingsFile, folder: str) -> str:
+def back_up_settings(file: SettingsFile, folder: str) -> str:
     """Keep the bytes as they were under a name with the time; an existing backup is never replaced.
 
     Raises:

@@ -47,14 +47,14 @@ def autocompact(tokens: str, percent: int | None, as_json: bool) -> None:
         "settings": path,
         "autoCompactWindow": wanted,
         "percent": percent,
-        "compaction_tokens": None if wanted is None else _compaction_point(wanted, percent),
+        "compaction_tokens": None if wanted is None else _compaction_point_tokens(wanted, percent),
         "changed": changed,
     }
     output.answer(report, _autocompact_window_text, as_json=as_json)
 
 
 def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
-    wanted = io.positive_number(tokens.replace("_", "").replace(",", ""))
+    wanted = io.parse_positive_number(tokens.replace("_", "").replace(",", ""))
     if wanted is None:
         raise InstallError(f"TOKENS takes a whole number or off, not {tokens!r}")
     known = config.current_policy(home_dir, project_dir).values["context_window"]
@@ -66,7 +66,7 @@ def _parse_window_tokens(tokens: str, home_dir: str, project_dir: str) -> int:
     return wanted
 
 
-def _compaction_point(window_tokens: int, percent: int | None) -> int:
+def _compaction_point_tokens(window_tokens: int, percent: int | None) -> int:
     """Where the client then compacts: a percentage is of the window less room for the reply."""
     usual = window_tokens - COMPACTION_RESERVE_TOKENS
     return min(usual, (window_tokens - _REPLY_TOKENS) * (percent or 100) // 100)
@@ -94,10 +94,10 @@ def _text_with_value(text: str, place: tuple[str, ...], wanted: int | str | None
         raise InstallError('"env" is not an object')
     there = bool(holder and place[-1] in holder)
     if wanted is None:
-        return jsontext.remove(text, place) if there else text
+        return jsontext.without_value(text, place) if there else text
     if there:
-        return jsontext.replace_value(text, place, wanted)
-    return jsontext.insert_member(text, place[:-1], place[-1], wanted)
+        return jsontext.with_value(text, place, wanted)
+    return jsontext.with_member(text, place[:-1], place[-1], wanted)
 
 
 def _autocompact_window_text(report: dict[str, Any]) -> str:
@@ -111,7 +111,7 @@ def _autocompact_window_text(report: dict[str, Any]) -> str:
             "Running sessions keep the value they started with. `brimline doctor` says whether "
             "warnings still come before it."
         )
-    return "\n".join(map(output.wrapped, lines))
+    return "\n".join(map(output.wrapped_text, lines))
 
 
 @output.command("on")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
-def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
+def with_entries(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str:
     """Add or renew our entries.
 
     Args:
@@ -27,15 +27,15 @@ def wire(text: str, wiring: entries.Wiring, inherited: str | None = None) -> str
         InstallError: the settings have a shape that the client would not understand either.
     """
     text = text if text.strip() else "{}\n"
-    wanted = entries.hook_groups(wiring)
+    wanted = entries.hook_group_by_event(wiring)
     _refuse_unusable_hooks_value(parse_settings(text), wanted)
     for event in dict.fromkeys([*_groups_by_event(text), *wanted]):
-        text = _make_our_group_the_only_one(text, event, wanted.get(event))
-    text = _wire_rules(_wire_statusline(text, wiring, inherited), wiring.rules)
-    return text if wiring.mod is None else _wire_mod(text, wiring.mod)
+        text = _with_only_our_group(text, event, wanted.get(event))
+    text = _with_rules(_with_statusline(text, wiring, inherited), wiring.rules)
+    return text if wiring.mod is None else _with_mod(text, wiring.mod)
 
 
-def unwire(text: str, original: dict[str, Any] | None = None) -> str:
+def without_entries(text: str, original: dict[str, Any] | None = None) -> str:
     """Take exactly our entries out, and the containers that this empties.
 
     Args:
@@ -46,16 +46,16 @@ def unwire(text: str, original: dict[str, Any] | None = None) -> str:
     before = original or {}
     held_ours = has_entries_of_ours(text)
     for event in _groups_by_event(text):
-        text = _make_our_group_the_only_one(text, event, None, before)
+        text = _with_only_our_group(text, event, None, before)
     if held_ours:
-        text = _remove_if_emptied(text, ("hooks",), before)
-    return _unwire_statusline(_unwire_mod(_unwire_rules(text, before), before), original)
+        text = _without_emptied(text, ("hooks",), before)
+    return _without_statusline(_without_mod(_without_rules(text, before), before), original)
 
 
 def has_entries_of_ours(text: str) -> bool:
     """Whether any hook, status line or mod of ours is in the settings."""
     settings = parse_settings(text)
-    line = entries.parse_statusline(statusline_command_of(settings))
+    line = entries.parse_our_statusline(statusline_command_of(settings))
     return bool(line or entries.our_hooks_in(settings) or _value_at(settings, _SOURCE))
 
 
@@ -79,7 +79,7 @@ def parse_settings(text: str) -> dict[str, Any]:
     return settings
 
 
-def _make_our_group_the_only_one(
+def _with_only_our_group(
     text: str, event: str, wanted: dict[str, Any] | None, before: dict[str, Any] | None = None
 ) -> str:
     """Make our group the only one of ours under this event."""
@@ -88,39 +88,41 @@ def _make_our_group_the_only_one(
         return text
     for group, entry in reversed(found):
         alone = len(_groups_by_event(text)[event][group]["hooks"]) == 1
-        text = jsontext.remove(text, (*place, group) if alone else (*place, group, "hooks", entry))
+        text = jsontext.without_value(
+            text, (*place, group) if alone else (*place, group, "hooks", entry)
+        )
     if wanted is None:
-        return _remove_if_emptied(text, place, before or {}) if found else text
+        return _without_emptied(text, place, before or {}) if found else text
     if event not in _groups_by_event(text):
-        return jsontext.insert_member(text, ("hooks",), event, [wanted])
-    return jsontext.append_element(text, place, wanted)
+        return jsontext.with_member(text, ("hooks",), event, [wanted])
+    return jsontext.with_element(text, place, wanted)
 
 
-def _wire_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
+def _with_statusline(text: str, wiring: entries.Wiring, inherited: str | None) -> str:
     settings = parse_settings(text)
     if "statusLine" not in settings:
         value = {"type": "command", "command": entries.statusline_command(wiring, inherited)}
-        return jsontext.insert_member(text, (), "statusLine", value)
+        return jsontext.with_member(text, (), "statusLine", value)
     current = statusline_command_of(settings)
-    ours = entries.parse_statusline(current)
+    ours = entries.parse_our_statusline(current)
     if current is None or (ours is None and entries.starts_brimline(current)):
         return text  # of a kind we do not know, or somebody built ours into a command of their own
     wrapped = ours.wrapped if ours else current
     wanted = entries.statusline_command(wiring, inherited if wrapped is None else wrapped)
-    return text if current == wanted else jsontext.replace_value(text, _LINE, wanted)
+    return text if current == wanted else jsontext.with_value(text, _LINE, wanted)
 
 
-def _unwire_statusline(text: str, original: dict[str, Any] | None) -> str:
-    ours = entries.parse_statusline(statusline_command_of(parse_settings(text)))
+def _without_statusline(text: str, original: dict[str, Any] | None) -> str:
+    ours = entries.parse_our_statusline(statusline_command_of(parse_settings(text)))
     if ours is None:
         return text
     made = original is not None and "statusLine" not in original
     if ours.wrapped is None or made:
-        return jsontext.remove(text, ("statusLine",))
-    return jsontext.replace_value(text, _LINE, ours.wrapped)
+        return jsontext.without_value(text, ("statusLine",))
+    return jsontext.with_value(text, _LINE, ours.wrapped)
 
 
-def _wire_rules(text: str, rules: Collection[str]) -> str:
+def _with_rules(text: str, rules: Collection[str]) -> str:
     """Add the permission rules that are not there; what is no list of rules is left alone."""
     for rule in rules:
         permissions = parse_settings(text).get("permissions", {})
@@ -128,13 +130,13 @@ def _wire_rules(text: str, rules: Collection[str]) -> str:
         if not isinstance(allowed, list) or rule in allowed:
             continue
         if "allow" in permissions:
-            text = jsontext.append_element(text, _ALLOW, rule)
+            text = jsontext.with_element(text, _ALLOW, rule)
         else:
-            text = jsontext.insert_member(text, _ALLOW[:1], "allow", [rule])
+            text = jsontext.with_member(text, _ALLOW[:1], "allow", [rule])
     return text
 
 
-def _unwire_rules(text: str, before: dict[str, Any]) -> str:
+def _without_rules(text: str, before: dict[str, Any]) -> str:
     """Take out the rules that only we write, and the containers that this empties."""
     allowed, kept = _value_at(parse_settings(text), _ALLOW), _value_at(before, _ALLOW)
     ours = [
@@ -143,9 +145,9 @@ def _unwire_rules(text: str, before: dict[str, Any]) -> str:
         if entries.is_our_rule(rule) and not (isinstance(kept, list) and rule in kept)
     ]
     for at in reversed(ours):
-        text = jsontext.remove(text, (*_ALLOW, at))
+        text = jsontext.without_value(text, (*_ALLOW, at))
     if ours:
-        text = _remove_if_emptied(_remove_if_emptied(text, _ALLOW, before), _ALLOW[:1], before)
+        text = _without_emptied(_without_emptied(text, _ALLOW, before), _ALLOW[:1], before)
     return text
 
 
@@ -156,33 +158,33 @@ _SOURCE = ("extraKnownMarketplaces", client.MARKETPLACE)
 _ENABLED = ("enabledPlugins", client.PLUGIN_ID)
 
 
-def _wire_mod(text: str, folder: str) -> str:
+def _with_mod(text: str, folder: str) -> str:
     """Have the client load the mod from a folder, or from none; a mod that is disabled stays so."""
     if not folder:
-        return _unwire_mod(text, {})
+        return _without_mod(text, {})
     source = {"source": {"source": "directory", "path": folder}}
     for path, value in ((_SOURCE, source), (_ENABLED, True)):
         held = parse_settings(text).get(path[0], {})
         if not isinstance(held, dict):
             continue  # the client does not understand it either
         if path[1] not in held:
-            text = jsontext.insert_member(text, path[:1], path[1], value)
+            text = jsontext.with_member(text, path[:1], path[1], value)
         elif path == _SOURCE and held[path[1]] != value:
-            text = jsontext.replace_value(text, path, value)
+            text = jsontext.with_value(text, path, value)
     return text
 
 
-def _unwire_mod(text: str, before: dict[str, Any]) -> str:
+def _without_mod(text: str, before: dict[str, Any]) -> str:
     for path in (_ENABLED, _SOURCE):
         if _value_at(parse_settings(text), path) is not None and _value_at(before, path) is None:
-            text = _remove_if_emptied(jsontext.remove(text, path), path[:1], before)
+            text = _without_emptied(jsontext.without_value(text, path), path[:1], before)
     return text
 
 
-def _remove_if_emptied(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
+def _without_emptied(text: str, path: jsontext.Path, before: dict[str, Any]) -> str:
     if _value_at(before, path) is not None or _value_at(parse_settings(text), path) not in ({}, []):
         return text
-    return jsontext.remove(text, path)
+    return jsontext.without_value(text, path)
 
 
 def _value_at(settings: dict[str, Any], path: jsontext.Path) -> Any:
@@ -199,7 +201,7 @@ def _positions_of_our_hooks(text: str, event: str) -> list[tuple[int, int]]:
         (at, position)
         for at, group in enumerate(groups if isinstance(groups, list) else ())
         for position, entry in enumerate(entries.entries_of_group(group))
-        if entries.parse_hook(entry)
+        if entries.parse_our_hook(entry)
     ]
 
 

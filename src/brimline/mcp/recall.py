@@ -15,7 +15,7 @@ from brimline.errors import StoreError
 from brimline.fast import io, paths
 from brimline.foreign import flatten
 from brimline.mcp import remembered
-from brimline.output import to_minute
+from brimline.output import minute_text
 from brimline.search import stored
 from brimline.session import originals
 from brimline.store import contents, layout
@@ -71,10 +71,10 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
         return _answer_query(home_dir, project_dir, call)
     if said := remembered.KEY.fullmatch(call.key.strip(_AROUND)):
         number = int(said[1])
-        return remembered.show_entry(home_dir, project_dir, number, everywhere=call.everywhere)
+        return remembered.entry_text(home_dir, project_dir, number, everywhere=call.everywhere)
     key = _resolve_key(home_dir, call.key.strip(_AROUND).rstrip(".…"))
     meta = contents.meta(home_dir, key)
-    if not call.everywhere and not _is_of_project(home_dir, key, meta, project_dir):
+    if not call.everywhere and not _is_output_of_project(home_dir, key, meta, project_dir):
         raise StoreError(
             f"{layout.short_key(key)} was not stored by a session of this project: add "
             "everywhere=true if the user wants it all the same"
@@ -129,7 +129,7 @@ def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
     return f"{layout.short_key(whole)} {how}: {remedy}"
 
 
-def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
+def _is_output_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: str) -> bool:
     """Whether an output was made in the project's folder, or stored by a session of it."""
     project = stored.real_folder(project_dir)
     if stored.is_within(known.get("cwd"), project):
@@ -146,7 +146,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
 
 def _output_text(home_dir: str, key: str, meta: dict[str, Any], call: Asked) -> str:
     data = contents.get(home_dir, key)
-    name = _key_and_origin(key, meta)
+    name = _key_and_origin_text(key, meta)
     if stored.is_binary(data):
         remedy = f"`brimline store get {layout.short_key(key)} > FILE` saves it"
         return f"[brimline recall {name}: binary, {len(data):,} bytes, not shown; {remedy}]"
@@ -198,7 +198,7 @@ def _answer_query(home_dir: str, project_dir: str, asked: Asked) -> str:
     said = ""
     if not asked.lines:  # those are for more of the outputs
         wanted, room = asked.everywhere, SEARCH_ROOM // 2
-        said = remembered.found_text(home_dir, project_dir, asked.query, room, everywhere=wanted)
+        said = remembered.hits_text(home_dir, project_dir, asked.query, room, everywhere=wanted)
     try:
         outputs = _found_outputs_text(home_dir, project_dir, asked, SEARCH_ROOM - len(said))
     except StoreError as error:
@@ -252,9 +252,9 @@ def _hit_text(hit: Hit, home_dir: str, wanted: list[str]) -> str:
     document = hit.document
     key = layout.PREFIX + document.ref
     described = contents.meta(home_dir, key)
-    parts, made = [_key_and_origin(key, described)], described.get("created")
+    parts, made = [_key_and_origin_text(key, described)], described.get("created")
     if isinstance(made, int | float) and 0 < made < _LATEST:
-        parts.append(to_minute(clock.format_utc(made)))
+        parts.append(minute_text(clock.format_utc(made)))
     if isinstance(described.get("lines"), int):
         parts.append(f"{described['lines']:,} lines")
     # The search knows words by their stems; lines are found by the words as they are written.
@@ -276,7 +276,7 @@ def _lines_on_what_not_searched(result: stored.Found) -> list[str]:
     return [f"Stored outputs that {what}: {count:,}." for count, what in cases if count]
 
 
-def _key_and_origin(key: str, described: dict[str, Any]) -> str:
+def _key_and_origin_text(key: str, described: dict[str, Any]) -> str:
     """A key with where its content comes from."""
     tool, source, code = described.get("tool"), described.get("source"), described.get("exit")
     parts = [cut_middle(tool, _SOURCE_CHARACTERS)] if isinstance(tool, str) else []

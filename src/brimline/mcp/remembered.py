@@ -39,7 +39,7 @@ _elsewhere: dict[int, tuple[turns.Hit, float]] = {}
 _KEPT_S = 120.0
 
 
-def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
+def hits_text(home_dir: str, project_dir: str, query: str, room: int, *, everywhere: bool) -> str:
     """What was said that fits, within some characters; empty where nothing does.
 
     Raises:
@@ -50,7 +50,7 @@ def found_text(home_dir: str, project_dir: str, query: str, room: int, *, everyw
         return ""  # nothing was ever taken in
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = _open_memory(home_dir)
-    hits, problem = together.search(home_dir, project_dir, memory, query, _MOST_HITS, within)
+    hits, problem = together.search_both(home_dir, project_dir, memory, query, _MOST_HITS, within)
     _keep_team_hits(hits)
     rows = []
     for hit in hits:
@@ -75,7 +75,7 @@ def _keep_team_hits(hits: list[turns.Hit]) -> None:
     _elsewhere.update({hit.number: (hit, now) for hit in hits if hit.author})
 
 
-def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
+def entry_text(home_dir: str, project_dir: str, number: int, *, everywhere: bool) -> str:
     """One entry, with what stands before and after it.
 
     Raises:
@@ -97,7 +97,7 @@ def show_entry(home_dir: str, project_dir: str, number: int, *, everywhere: bool
             "all the same"
         )
     head = f"[brimline recall m{number} of session {flatten(own.group, 80)}]"
-    return "\n".join([head, *[quote_entry(hit) for hit in found]])
+    return "\n".join([head, *[quoted_entry_text(hit) for hit in found]])
 
 
 def found_entry_line(hit: turns.Hit) -> str:
@@ -105,7 +105,7 @@ def found_entry_line(hit: turns.Hit) -> str:
     return f"m{hit.number} {_origin_text(hit)}: {one_line(hit.text, _HIT_CHARACTERS)}"
 
 
-def quote_entry(hit: turns.Hit) -> str:
+def quoted_entry_text(hit: turns.Hit) -> str:
     """An entry as a quotation."""
     return f"m{hit.number} {_origin_text(hit)}:\n{quote(hit.text, _ENTRY_CHARACTERS)}"
 

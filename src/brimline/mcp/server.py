@@ -49,7 +49,7 @@ def mcp() -> None:
     # The client says goodbye with SIGINT; there is nothing to clean up and nobody to tell.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_share_with_team_repeatedly, daemon=True).start()
-    anyio.run(_serve, server)
+    anyio.run(_serve_on_stdio, server)
 
 
 def build_server() -> Server[Any]:
@@ -77,7 +77,7 @@ def _share_with_team_repeatedly() -> None:
         tools.share_with_team()
 
 
-async def _serve(server: Server[Any]) -> None:
+async def _serve_on_stdio(server: Server[Any]) -> None:
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (incoming, outgoing):

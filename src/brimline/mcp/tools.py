@@ -24,55 +24,59 @@ _LONGEST_NOTE = 600
 _SHARE_S = 20.0
 
 
-def _tool(name: str, description: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+def _make_tool(
+    name: str, description: str, properties: dict[str, Any], **more: Any
+) -> dict[str, Any]:
     schema = {"type": "object", "properties": properties} | more
     hints = {"readOnlyHint": name not in (REMEMBER, BUDGET), "openWorldHint": False}
     told = {"name": name, "description": description}
     return told | {"inputSchema": schema, "annotations": hints}
 
 
-def _string(description: str) -> dict[str, str]:
+def _string_schema(description: str) -> dict[str, str]:
     return {"type": "string", "description": description}
 
 
 TOOLS = [
-    _tool(
+    _make_tool(
         RECALL,
         "Search earlier sessions of this project and stored tool output: `query` finds, `key` "
         "reads one, both find lines of one.",
         {
-            "key": _string("sha256:... or m12"),
+            "key": _string_schema("sha256:... or m12"),
             "query": {"type": "string"},
-            "lines": _string("A:B or -20: (the last 20); with query: outputs A to B"),
+            "lines": _string_schema("A:B or -20: (the last 20); with query: outputs A to B"),
             "everywhere": {"type": "boolean", "description": "other projects too"},
         },
     ),
-    _tool(
+    _make_tool(
         REMEMBER,
         "Keep what later sessions must know; they see descriptions first.",
         {
             "name": {"type": "string"},
-            "type": _string("user|feedback|project|reference"),
-            "description": _string("one line"),
+            "type": _string_schema("user|feedback|project|reference"),
+            "description": _string_schema("one line"),
             "text": {"type": "string"},
         },
         required=["name", "type", "description", "text"],
     ),
-    _tool(STATUS, "How full the context window is, and what is left.", {}),
+    _make_tool(STATUS, "How full the context window is, and what is left.", {}),
     # The call itself is the record: carry reads it in the transcript.
-    _tool(
+    _make_tool(
         NOTE,
         "Note a decision with its reason: handed back after every compaction.",
         {"text": {"type": "string"}, "reason": {"type": "string"}},
         required=["text"],
     ),
-    _tool(
+    _make_tool(
         BUDGET,
         "Plan what the context is to hold. Pinned items of safety_constraints and active_task "
         "come back after every compaction.",
         {
-            "operation": _string("get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"),
-            "compartment": _string(
+            "operation": _string_schema(
+                "get|add|remove|pin|unpin|evict|enforce|estimate|alerts|log|list"
+            ),
+            "compartment": _string_schema(
                 "active_task|project_background|operator_preferences|safety_constraints|"
                 "ambient_knowledge"
             ),
@@ -88,7 +92,7 @@ TOOLS = [
 def answer(name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
     """The text of the answer, and whether it tells of a failure."""
     try:
-        told, failed = _dispatch(name, arguments), False
+        told, failed = _text_answered_by_tool(name, arguments), False
     except BrimlineError as error:
         told, failed = str(error), True
     except OSError as error:
@@ -120,7 +124,7 @@ def share_with_team() -> None:
         _log_failure("share", error)
 
 
-def _dispatch(name: str, arguments: dict[str, Any]) -> str:
+def _text_answered_by_tool(name: str, arguments: dict[str, Any]) -> str:
     home_dir = paths.home()
     if name == RECALL:
         from brimline.mcp import recall

@@ -135,7 +135,7 @@ def find_sources(home_dir: str, project_dir: str) -> Iterator[Source]:
     """Every file that entries come from."""
     for path in hits.session_files_to_index(home_dir):
         yield from _source_if_there(path, SESSION)
-    for name in io.names_in(paths.carry_dir(home_dir)):
+    for name in io.list_names(paths.carry_dir(home_dir)):
         if name not in (links.CLIENTS, links.PROJECTS):
             folder = paths.carry_session_dir(home_dir, name)
             yield from _source_if_there(f"{folder}/{checkpoint.MARKDOWN}", CHECKPOINT)
@@ -194,7 +194,7 @@ class _Speech:
     def read_row(self, offset: int, fields: dict[str, Any]) -> Iterator[tuple[int, Entry]]:
         """What one row adds, and what it shows to be said for good."""
         uuid = row.uuid_of(fields)
-        at = clock.parse(row.timestamp_of(fields)) or 0.0
+        at = clock.parse_utc(row.timestamp_of(fields)) or 0.0
         if uuid is None:
             self._note_queued_message(fields, at)
         elif row.is_summary(fields):
@@ -428,7 +428,7 @@ def _note_or_checkpoint_entries(home_dir: str, source: Source) -> Iterator[Entry
     project = stored.real_folder(record.folder)
     if source.kind == NOTE:
         for note in record.notes.values():
-            at = clock.parse(str(note["at"]))
+            at = clock.parse_utc(str(note["at"]))
             ref = f"note:{session}:{note['id']}"
             yield Entry(ref, note["text"], f"{session}/notes", at or source.changed, NOTE, project)
         return

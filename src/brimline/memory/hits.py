@@ -64,7 +64,7 @@ def _hit_text(hit: dict[str, Any], query: str) -> str:
 def _who_when_where_texts(hit: dict[str, Any]) -> list[str]:
     """Who said it where and when; what a teammate shared says so first."""
     author = [f"by {flatten(hit['author'])}"] if hit["author"] else []
-    when = output.to_minute(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
+    when = output.minute_text(clock.format_utc(hit["at"])) if hit["at"] else "unknown time"
     group = hit["group"]
     place = hit["id"] if group.startswith("/") else group.partition("/")[0][:8]
     project = os.path.basename(hit["project"]) or "no project"

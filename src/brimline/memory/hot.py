@@ -332,7 +332,7 @@ def _find_index_too_long(path: str) -> Iterator[Problem]:
 
 def _markdown_names(place: str) -> list[str]:
     textfile.refuse_linked_folder(place)
-    return sorted(name for name in io.names_in(place) if name.endswith(".md") and name != INDEX)
+    return sorted(name for name in io.list_names(place) if name.endswith(".md") and name != INDEX)
 
 
 def _read_topic(path: str) -> Topic:

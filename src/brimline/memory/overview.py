@@ -23,7 +23,7 @@ def topics_document(folder: str) -> dict[str, Any]:
 
 def topic_document(topic: hot.Topic) -> dict[str, Any]:
     """A topic without its text."""
-    return output.attributes(topic, "path name description type problem")
+    return output.attr_dict(topic, "path name description type problem")
 
 
 def topics_text(document: dict[str, Any]) -> str:
@@ -38,7 +38,7 @@ def topics_text(document: dict[str, Any]) -> str:
     ]
     if not rows:
         return f"{document['folder']} has none."
-    return output.table(("topic", "type", "description"), rows)
+    return output.table_text(("topic", "type", "description"), rows)
 
 
 def status_document(home_dir: str, folder: str) -> dict[str, Any]:
@@ -63,8 +63,11 @@ def status_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
     kinds = ", ".join(f"{number:,} {kind}" for kind, number in document["entries"].items())
     return [
         ("folder", document["folder"]),
-        ("topics", f"{document['topics']:,}; index {output.size(document['index_bytes'])}"),
-        ("search", f"{kinds or 'nothing yet'}; {output.counted(document['sessions'], 'session')}"),
+        ("topics", f"{document['topics']:,}; index {output.size_text(document['index_bytes'])}"),
+        (
+            "search",
+            f"{kinds or 'nothing yet'}; {output.count_text(document['sessions'], 'session')}",
+        ),
         ("meaning", "searched too" if document["vectors"] else vectors.no_vectors_text()),
     ]
 

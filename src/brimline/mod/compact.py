@@ -97,12 +97,12 @@ def _calls_to_move(conversation: Conversation, never: list[str]) -> tuple[list[C
     """
     calls, inputs = list(conversation.calls.values()), conversation.inputs
 
-    def may_go(call: Call) -> bool:
+    def can_move(call: Call) -> bool:
         return call.has_image or not judge.is_on_users_list(never, call.tool, inputs[call.id])
 
     aged = enumerate(calls)
     long = [call for at, call in aged if cold.has_cold_input(inputs[call.id], len(calls) - at)]
-    return [*filter(may_go, cold.calls_with_cold_results(calls))], [*filter(may_go, long)]
+    return [*filter(can_move, cold.calls_with_cold_results(calls))], [*filter(can_move, long)]
 
 
 def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
@@ -243,13 +243,13 @@ def _result_tokens(text: str) -> float:
 
 
 def _input_tokens(value: Any) -> float:
-    return _json_characters(value) / _PER_TOKEN
+    return _count_json_characters(value) / _PER_TOKEN
 
 
-def _json_characters(value: Any) -> int:
+def _count_json_characters(value: Any) -> int:
     """The characters of a value as JSON writes it, about."""
     if isinstance(value, dict):
-        return sum(len(name) + 6 + _json_characters(item) for name, item in value.items())
+        return sum(len(name) + 6 + _count_json_characters(item) for name, item in value.items())
     if isinstance(value, list):
-        return sum(_json_characters(item) + 2 for item in value)
+        return sum(_count_json_characters(item) + 2 for item in value)
     return len(value) if isinstance(value, str) else 4

@@ -48,9 +48,11 @@ def respond(request: dict[str, Any], home_dir: str) -> dict[str, Any]:
     """
     session = request["session"]
     path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
-    with output.with_columns(request["columns"]):
+    with output.with_terminal_columns(request["columns"]):
         if path is None:
-            return {"rows": _rows_without_colour(output.wrapped(wording.status_sentence(None)))}
+            return {
+                "rows": _rows_without_colour(output.wrapped_text(wording.status_sentence(None)))
+            }
         return _draw_session(path, SessionState(home_dir, session), request, home_dir)
 
 
@@ -58,10 +60,10 @@ def _draw_session(
     path: str, state: SessionState, request: dict[str, Any], home_dir: str
 ) -> dict[str, Any]:
     settings = policy.load(home_dir, request["cwd"])
-    scan, context = _read_session(path)
+    scan, context = _scan_session_file(path)
     now = reading.measure_session(path, state, settings, requests=reading.HISTORY_REQUESTS)
     pairs = _occupancy_pairs(now) + _savings_compaction_pairs(state.session_id, path, home_dir, now)
-    head, tokens = _rows_without_colour(output.name_value_lines(pairs)), _occupancies(scan, now)
+    head, tokens = _rows_without_colour(output.name_value_lines(pairs)), _request_tokens(scan, now)
     report = composition_text.composition_document(context.close().composed)
     is_compacted = now.occupancy_tokens is None
     if is_compacted:  # what the file tells may be from before that
@@ -72,7 +74,7 @@ def _draw_session(
         chart = _draw_chart(tokens, now, settings, (columns, room - len(parts) - 1))
         body = [*chart, _BLANK, *parts]
     else:
-        with output.with_columns(_PARTS):
+        with output.with_terminal_columns(_PARTS):
             parts = _rows_of_context_parts(report, room)
         left = columns - _PARTS
         body = _put_side_by_side(_draw_chart(tokens, now, settings, (left - 2, room)), parts, left)
@@ -90,7 +92,7 @@ def _put_side_by_side(left: list[Row], right: list[Row], columns: int) -> list[R
     return rows
 
 
-def _read_session(path: str) -> tuple[compactions.Scan, ContextReader]:
+def _scan_session_file(path: str) -> tuple[compactions.Scan, ContextReader]:
     """Read a session's file in one pass."""
     scan, context = compactions.Scan(), ContextReader()
     for fields in read.rows_of_file(path):
@@ -135,7 +137,7 @@ def _compaction_text(last: Compaction, now: reading.Reading) -> str:
         if last.summary_characters is not None:
             how += f" of {last.summary_characters:,} characters"
     else:
-        how = f"without a model, {output.counted(last.moved_out, 'result')} moved out"
+        how = f"without a model, {output.count_text(last.moved_out, 'result')} moved out"
     if last.pre_tokens is None:
         return how
     is_known = now.occupancy_tokens is not None and last.post_tokens is not None
@@ -143,7 +145,7 @@ def _compaction_text(last: Compaction, now: reading.Reading) -> str:
     return f"from {last.pre_tokens:,}{after} tokens, {how}"
 
 
-def _occupancies(scan: compactions.Scan, now: reading.Reading) -> list[int]:
+def _request_tokens(scan: compactions.Scan, now: reading.Reading) -> list[int]:
     """Return the tokens of each request; the client may know one that is not in the file yet."""
     tokens = [request.tokens for request in scan.requests]
     is_newer = now.measured_by not in (None, "transcript")
@@ -162,7 +164,7 @@ def _draw_chart(
     if not tokens:
         return []
     columns = max(1, size[0] - _LABEL)
-    shown = output.share_peaks(tokens, columns)
+    shown = output.group_peaks(tokens, columns)
     wide = min(_WIDEST_BAR, columns // len(shown))
     cells = [value for value in shown for _ in range(wide)]
     brim, peak = now.compaction.tokens, max(tokens)

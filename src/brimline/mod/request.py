@@ -49,11 +49,11 @@ def main(name: str, installed_home: str = "") -> None:
     begun, home_dir = time.monotonic(), None
     try:
         home_dir = paths.home(installed_home or None)
-        answer = respond(name, io.read_all(0, _STDIN_LIMIT_BYTES), home_dir, begun)
+        answer = respond(name, io.read_descriptor(0, _STDIN_LIMIT_BYTES), home_dir, begun)
     except BaseException as error:  # noqa: BLE001 - the client makes its own summary then
         answer = {"pass": f"{type(error).__name__}: {error}"[:300]}
         _log_failure(home_dir, error)
-    io.write_out(json.dumps(answer).encode())
+    io.write_to_stdout(json.dumps(answer).encode())
     io.system._exit(0)  # noqa: SLF001 - its public name
 
 
@@ -71,7 +71,7 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
     """
     if name not in (*_MODULES, "compact", "failed"):
         raise ValueError(f"the mod asks for {name!r}, which is unknown")
-    if policy.switched_off():
+    if policy.are_hooks_off_by_env():
         return {"pass": "brimline is switched off"}
     begun = time.monotonic() if begun is None else begun
     request = json.load_object(raw)
@@ -82,10 +82,10 @@ def respond(name: str, raw: bytes, home_dir: str, begun: float | None = None) ->
         module = importlib.import_module(f"brimline.mod.{_MODULES[name]}")
         answer: dict[str, Any] = module.respond(request, home_dir)
         return answer
-    return _compact(request, home_dir, policy.load(home_dir, request["cwd"]), begun)
+    return _answer_compaction(request, home_dir, policy.load(home_dir, request["cwd"]), begun)
 
 
-def _compact(
+def _answer_compaction(
     request: dict[str, Any], home_dir: str, settings: policy.Policy, begun: float
 ) -> dict[str, Any]:
     """Move out what can go, with a checkpoint; pass where the mod may have given up by then."""

@@ -97,7 +97,7 @@ def session_start(turn: Turn) -> None:
 
 def tidy(turn: Turn, _until: float) -> None:
     """Put what was learned of calls aside where it grew large; it is read once more from there."""
-    io.rotate(f"{turn.home}/{LEARNED}", _ROTATE_AT_BYTES)
+    io.rotate_if_too_large(f"{turn.home}/{LEARNED}", _ROTATE_AT_BYTES)
 
 
 def note_edited_file(turn: Turn, path: str) -> None:

@@ -88,7 +88,7 @@ class _Arrival:
         # A command's output is whole, or in the file that the client keeps it in.
         case.is_cut = result.was_persisted
         if event.tool != "Bash":
-            case.is_cut |= len(result.text) > clienttools.most_shown_whole(event.tool)
+            case.is_cut |= len(result.text) > clienttools.characters_shown(event.tool)
         # How many characters the client shows of the result by itself.
         self.client_shown = clienttools.PERSISTED_CHARACTERS if case.is_cut else len(result.text)
         agent = str(event.agent_id or "")
@@ -279,7 +279,7 @@ def repeat_fingerprint(
         state.append([status.st_mtime_ns, status.st_size])
     if not state and EDITED in turn.state.names:
         state = [[session_file_text(turn, EDITED).count("\n")]]
-    return paths.fingerprint(json.dumps([agent, tool, arguments, state]))
+    return paths.path_fingerprint(json.dumps([agent, tool, arguments, state]))
 
 
 def was_file_edited(turn: Turn, path: str) -> bool:

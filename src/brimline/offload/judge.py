@@ -45,7 +45,9 @@ class Case:
         self.tool, self.arguments, self.text = tool, arguments, text
         # As the model would be sent it: a file with the numbers of its lines.
         self.sent_bytes = sent_bytes
-        self.line = shell.read(str(arguments.get("command") or "")) if tool == "Bash" else None
+        self.line = (
+            shell.parse_line(str(arguments.get("command") or "")) if tool == "Bash" else None
+        )
         self.files = self.line.files if self.line else files_shown_by_call(tool, arguments)
         self.source = preview.Excerpt(text)
         self.kind = kinds.kind_of_output(text, self.source.lines, tool, self.files, self.line)
@@ -104,7 +106,7 @@ def is_on_users_list(
 ) -> bool:
     """Tell whether a list of the user's holds the tool, the file or a command of a call."""
     command = str(arguments.get("command") or "") if tool == "Bash" else ""
-    line = line or shell.read(command)
+    line = line or shell.parse_line(command)
     texts = [tool, command, clienttools.file_of_call(arguments), *line.files]
     commands = []
     for each in line.commands:
@@ -158,7 +160,7 @@ def pattern_for_learning(tool: str, subject: Any) -> str:
     if not isinstance(subject, str) or not subject.strip():
         return tool
     if tool == "Bash":
-        command = shell.read(subject).main
+        command = shell.parse_line(subject).main
         return command.pattern if command else tool
     if tool == "Read":
         return f"Read {subject}"
@@ -169,7 +171,7 @@ def pattern_for_learning(tool: str, subject: Any) -> str:
 def files_shown_by_call(tool: str, arguments: Mapping[str, Any]) -> list[str]:
     """Return the files that a call shows, where that is all it does."""
     if tool == "Bash":
-        return shell.read(str(arguments.get("command") or "")).files
+        return shell.parse_line(str(arguments.get("command") or "")).files
     path = clienttools.file_of_call(arguments) if tool == "Read" else ""
     return [path] if path else []
 

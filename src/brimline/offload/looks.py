@@ -94,7 +94,7 @@ def _claim_overwrite_refusal(turn: Turn, path: str) -> bool:
 
 
 def _file_mark_name(turn: Turn, kind: str, path: str) -> str:
-    return kind + paths.fingerprint(paths.resolve_links(path, turn.event.cwd))
+    return kind + paths.path_fingerprint(paths.resolve_links(path, turn.event.cwd))
 
 
 def refuse_unseen_overwrite(turn: Turn) -> Decision | None:
@@ -122,7 +122,7 @@ def contents_recalled_by_call(
     """
     from brimline.store import contents
 
-    is_cut = result.was_persisted or len(result.text) > clienttools.most_shown_whole(tool)
+    is_cut = result.was_persisted or len(result.text) > clienttools.characters_shown(tool)
     header, _, rest = result.text.partition("\n")
     text = rest if header.startswith(RECALL_HEADER) else result.text
     shown = text[: clienttools.BEGINNING_CHARACTERS if is_cut else None]
@@ -268,7 +268,7 @@ def _read_answered_calls(path: str) -> Iterator[_Answer]:
     calls: dict[str, tuple[str, dict[str, Any]]] = {}
     for line in reversed(_lines_with_calls_or_results(path)):
         if _CALL in line or any(call.encode() in line for call in calls):
-            for document in json.loads_all(line):
+            for document in json.parse_all_on_line(line):
                 yield from _answers_of_line(calls, document)
 
 

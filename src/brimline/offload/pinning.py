@@ -131,7 +131,7 @@ def _pin_by_noted_directives(state: SessionState, home_dir: str) -> int:
 
 def _read_noted_directives(state: SessionState) -> list[pins.Directive | pins.Result]:
     raw = io.read_file(f"{state.folder}/{PINS_WAIT}").decode("utf-8", "replace")
-    notes = [note for line in raw.split("\n") for note in json.loads_all(line)]
+    notes = [note for line in raw.split("\n") for note in json.parse_all_on_line(line)]
     return [pins.Result(note["key"]) if "key" in note else pins.Directive(**note) for note in notes]
 
 

@@ -70,7 +70,7 @@ def make_preview(case: Case, subject: str) -> str:
     hint = _LONG_LINES if is_long else ""
     budget = _JSON_CHARACTERS if kind == kinds.JSON else _LEAST_CHARACTERS
     # Where the client would show 2,000 characters, more than that would make matters worse.
-    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.most_shown_whole(case.tool):
+    if kind in (kinds.CODE, kinds.PROSE) and len(text) <= clienttools.characters_shown(case.tool):
         budget = max(budget, min(_MOST_CHARACTERS, int(_SHARE * len(text))))
     budget -= len(hint)
     if kind in (kinds.JSON, kinds.PATHS):

@@ -199,7 +199,7 @@ class _Walk:
         folder = os.path.dirname(settings)
         template = Source("", ORGANISATION, "your organisation put it on this machine", AT_START)
         self.add_file(f"{folder}/{CLAUDE}", template, folder)
-        text = clientsettings.read_file(settings).get("claudeMd")
+        text = clientsettings.read_settings(settings).get("claudeMd")
         if isinstance(text, str) and text.strip():
             why = "`claudeMd` in your organisation's settings"
             self._keep_source_if_in_scope(template._replace(path=settings, why=why), text)
@@ -285,7 +285,7 @@ class _Walk:
             if real in seen or (inside is not None and not is_within(real, inside)):
                 continue
             seen.add(real)
-            for name in sorted(io.names_in(current))[:_MOST_ENTRIES]:
+            for name in sorted(io.list_names(current))[:_MOST_ENTRIES]:
                 path = f"{current}/{name}"
                 if name.endswith(".md"):
                     self.add_file(path, template, inside, scope_base=scope_base)
@@ -294,9 +294,9 @@ class _Walk:
 
     def _matches_active_path(self, source: Source, scope_base: str) -> bool:
         """Whether a rule with `paths:` is meant for the file at hand."""
-        wanted = [patterns.parse(each.lower()) for each in source.patterns]
+        wanted = [patterns.parse_pattern(each.lower()) for each in source.patterns]
         names = self.active[len(scope_base.rstrip("/")) + 1 :].lower().split("/")
-        meant = [not each.negated for each in wanted if each.matches(names)]
+        meant = [not each.is_negated for each in wanted if each.matches(names)]
         return is_within(self.active, scope_base) and meant[-1:] == [True]
 
     def _add_imports_of_source(
@@ -448,7 +448,7 @@ def _is_read_instead_of_agents_file(source: Source) -> bool:
 def _patterns_client_excludes(project: str) -> list[patterns.Pattern]:
     """The patterns of `claudeMdExcludes` in the client's settings."""
     texts = clientsettings.texts_listed_in_settings(project, "claudeMdExcludes")
-    return [patterns.parse(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
+    return [patterns.parse_pattern(text) for text in texts[:_MOST_EXCLUDES] if "/" in text]
 
 
 def _source_marked_if_excluded(source: Source, excludes: list[patterns.Pattern]) -> Source:

@@ -77,7 +77,7 @@ def _file_documents(sources: Sequence[Source], estimate: Estimate) -> list[dict[
         same = first.setdefault(source.digest, source.path) if speaks else source.path
         added = source.client == NEVER and marked.is_in_every_session(source)
         files.append(
-            output.attributes(source, "path level why client client_note patterns imported_by")
+            output.attr_dict(source, "path level why client client_note patterns imported_by")
             | {
                 "client_note": source.client_note or (_BY_US if added else ""),
                 "survives_compaction": marked.is_in_every_session(source),
@@ -154,7 +154,7 @@ def explanation_text(document: dict[str, Any]) -> str:
         lines += ["", f"{at}. {origin}", *_when_loaded_lines(file, project)]
         for rule in file["rules"]:
             lines.append(f"   {'!' if rule['marked'] else ' '}{rule['line']:5}  {rule['text']}")
-    return "\n".join([*lines, "", output.wrapped(_ORDER)])
+    return "\n".join([*lines, "", output.wrapped_text(_ORDER)])
 
 
 def findings_text(document: dict[str, Any]) -> str:
@@ -165,8 +165,8 @@ def findings_text(document: dict[str, Any]) -> str:
         place = f"{short_path(finding['path'], document['project'])}{line}"
         paragraphs.append((finding["severity"], f"{place}: {finding['text']}"))
     paragraphs += [("note", note) for note in document["notes"]]
-    lines = [output.wrapped(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
-    files = output.counted(document["files"], "instruction file")
+    lines = [output.wrapped_text(words, f"{kind:9}", " " * 9) for kind, words in paragraphs]
+    files = output.count_text(document["files"], "instruction file")
     lines.append(f"{files}: {document['broken']} broken, {document['doubtful']} doubtful.")
     return "\n".join(lines)
 
@@ -183,4 +183,4 @@ def _when_loaded_lines(file: dict[str, Any], project: str) -> list[str]:
         notes.append(
             f"says the same as {short_path(file['same_as'], project)}, and is counted there"
         )
-    return [output.wrapped(note, " " * 5, " " * 7) for note in notes]
+    return [output.wrapped_text(note, " " * 5, " " * 7) for note in notes]

@@ -226,7 +226,7 @@ class Ignored(NamedTuple):
         names = path[:_LONGEST_PATH].split("/")
         for pattern in self.patterns:
             if pattern.matches(names, folder=folder):
-                decisive = None if pattern.negated else pattern.text
+                decisive = None if pattern.is_negated else pattern.text
         return decisive
 
 
@@ -241,7 +241,7 @@ def load_ignored(project_dir: str) -> Ignored:
         problem = f"{name} is not used: {reason(error)}"
     if all(line.startswith("!") for line in lines):
         lines = [*DEFAULTS, *lines]
-    return Ignored(name, [patterns.parse(line) for line in lines], problem)
+    return Ignored(name, [patterns.parse_pattern(line) for line in lines], problem)
 
 
 def write_ignore_file(project_dir: str, *, force: bool = False) -> str:

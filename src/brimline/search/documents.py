@@ -260,7 +260,7 @@ def used_bytes_of_database(connection: sqlite3.Connection) -> int:
 
 def _path_of_newest_database(folder: str) -> str:
     """The file of the newest generation, there at least as an empty one, private from the start."""
-    found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.names_in(folder)]
+    found = [re.fullmatch(rf"{FORMAT}-(\d+)\.sqlite3", name) for name in io.list_names(folder)]
     number = max((int(match[1]) for match in found if match), default=1)
     path = f"{folder}/{FORMAT}-{number}.sqlite3"
     for place in (folder, path):

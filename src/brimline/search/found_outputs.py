@@ -50,7 +50,7 @@ def _output_row(hit: Hit, terms: list[str]) -> dict[str, Any]:
     return {
         "key": layout.PREFIX + hit.document.ref,
         "lines": [output.one_line(part, 2 * _HIT_CHARACTERS) for part in fitting or [hit.snippet]],
-        **output.attributes(hit.document, "title project session at"),
+        **output.attr_dict(hit.document, "title project session at"),
     }
 
 
@@ -65,6 +65,6 @@ def text(document: dict[str, Any]) -> str:
 
 def none_found_text(document: dict[str, Any], query: str, *, everywhere: bool) -> str:
     """Say that no output holds the words."""
-    outputs = output.counted(document["searched"], "stored output")
+    outputs = output.count_text(document["searched"], "stored output")
     more = "" if everywhere else "; --everywhere asks all projects"
     return f"none of {outputs} holds {output.one_line(query)}{more}"

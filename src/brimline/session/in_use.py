@@ -84,7 +84,7 @@ def _registry_folders(session: str) -> list[str]:
 
 def _clients_registered_in(folders: list[str]) -> Iterator[Client]:
     """The clients that say that they run; what makes no sense is none."""
-    for path in [f"{folder}/{name}" for folder in folders for name in io.names_in(folder)]:
+    for path in [f"{folder}/{name}" for folder in folders for name in io.list_names(folder)]:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             entry = json.loads(io.read_file(path))
             client = Client(int(entry["pid"]), entry["sessionId"], entry["startedAt"] / 1_000)

@@ -34,7 +34,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
         "sessions": len(found),
         "injected_tokens": tokens.total(),
         "injections": [
-            {**output.attributes(source, "by name ours"), "times": times[source], "tokens": count}
+            {**output.attr_dict(source, "by name ours"), "times": times[source], "tokens": count}
             for source, count in tokens.most_common()
         ],
     }
@@ -42,7 +42,7 @@ def document(transcripts: list[str], progress: Progress) -> dict[str, Any]:
 
 def text(document: dict[str, Any]) -> str:
     """The sources for a person."""
-    sessions = output.counted(document["sessions"], "session")
+    sessions = output.count_text(document["sessions"], "session")
     if not document["injections"]:
         return f"Neither hooks nor the client injected anything in {sessions}."
     rows = [
@@ -58,4 +58,4 @@ def text(document: dict[str, Any]) -> str:
     tokens = f"{document['injected_tokens']:,} tokens"
     title = f"Injected in {sessions}: {tokens}, each text counted once"
     head = ["tokens", "times", "each", "by", "what"]
-    return f"{title}.\n" + output.table(head, rows, right={0, 1, 2})
+    return f"{title}.\n" + output.table_text(head, rows, right={0, 1, 2})

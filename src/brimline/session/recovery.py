@@ -48,7 +48,7 @@ def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
     target = os.path.realpath(target)
     folder, only = (target, None) if os.path.isdir(target) else os.path.split(target)
     try:
-        left = {disk.session_of_our_file(name) for name in io.names_in(folder)}
+        left = {disk.session_of_our_file(name) for name in io.list_names(folder)}
     except OSError:
         return []
     sessions = [os.path.join(folder, name) for name in sorted(filter(None, left))]
@@ -76,7 +76,7 @@ def _finish_rewrite(session: str) -> Recovered | None:
 def _remove_files_of_gone_session(session: str) -> None:
     """The session was removed: what we kept for it goes too, a day after the last line."""
     folder, base = os.path.split(session)
-    names = [name for name in io.names_in(folder) if disk.session_of_our_file(name) == base]
+    names = [name for name in io.list_names(folder) if disk.session_of_our_file(name) == base]
     ours = [os.path.join(folder, name) for name in names]
     with disk.hold_session_lock(session):
         last_change = max(os.lstat(path).st_mtime for path in ours)

@@ -131,7 +131,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     whole = {**head, "before": done.before, "after": done.after, **more}
     line = json.dumps(whole).encode() + b"\n"
     io.make_folders(folder)
-    there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
+    there = [int(name[:-6]) for name in io.list_names(folder) if name[:-6].isdecimal()]
     file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
     disk.write_file_atomically(file, f"{folder}/unfinished", line)
     return file
@@ -139,7 +139,7 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
 
 def sessions_with_notes(home_dir: str) -> list[str]:
     """The names of the sessions that have notes."""
-    return sorted(io.names_in(f"{home_dir}/backups/purges"))
+    return sorted(io.list_names(f"{home_dir}/backups/purges"))
 
 
 def read_notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteError]]:
@@ -147,7 +147,7 @@ def read_notes(home_dir: str, session: str) -> tuple[list[Note], list[RewriteErr
     found: list[Note] = []
     problems: list[RewriteError] = []
     folder = notes_folder(home_dir, session)
-    for name in sorted(io.names_in(folder), reverse=True):
+    for name in sorted(io.list_names(folder), reverse=True):
         if name.endswith(_ENDING):
             try:
                 found.append(_read_note(f"{folder}/{name}"))
@@ -195,7 +195,7 @@ def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Co
     By the call whose result it was; under "" what no call's result took. Below 0 is what a purge
     had taken out by then and a restore has brought back since.
     """
-    moment, real = clock.parse(measured_at), os.path.realpath(path)
+    moment, real = clock.parse_utc(measured_at), os.path.realpath(path)
     session = find.session_id_of(real)
     if not moment:
         return Counter()

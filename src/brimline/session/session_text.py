@@ -40,9 +40,12 @@ def inspection_text(document: dict[str, Any]) -> str:
 
 
 def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
-    counted = [output.counted(document[f"{noun}s"], noun) for noun in ("turn", "request")]
-    counted.append(output.counted(document["compactions"], "compaction"))
-    size, lines = output.size(document["size_bytes"]), output.counted(document["lines"], "line")
+    counted = [output.count_text(document[f"{noun}s"], noun) for noun in ("turn", "request")]
+    counted.append(output.count_text(document["compactions"], "compaction"))
+    size, lines = (
+        output.size_text(document["size_bytes"]),
+        output.count_text(document["lines"], "line"),
+    )
     rows = [
         ("file", output.one_line(document["transcript"], _PATH_CHARACTERS)),
         ("size", f"{size}, {lines}"),
@@ -50,7 +53,9 @@ def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("went on for", ", ".join(counted)),
     ]
     for model, requests in document["models"].items():
-        rows.append(("model", f"{output.one_line(model)} ({output.counted(requests, 'request')})"))
+        rows.append(
+            ("model", f"{output.one_line(model)} ({output.count_text(requests, 'request')})")
+        )
     if values := document["occupancy_tokens"]:
         rows.append(("occupancy", output.sparkline(values, None)))
         rows.append(("", f"at most {max(values):,}, last {values[-1]:,} tokens"))
@@ -70,15 +75,15 @@ def _context_lines(context: dict[str, Any]) -> list[str]:
             f"In the context: {since} the session began or compacted; no request has measured it "
             "yet, and the system prompt and the tools are not counted"
         )
-        return ["", output.wrapped(told)]
+        return ["", output.wrapped_text(told)]
     told = f"In the context: {measured:,} tokens at the last request, {since}"
-    lines = ["", output.wrapped(told)]
+    lines = ["", output.wrapped_text(told)]
     if purged := context["purged_since_tokens_estimated"]:
         next_one = context["next_request_tokens_estimated"]
         how = f"purge, which took out ~{purged:,}"
         if purged < 0:
             how = f"restore, which brought back ~{-purged:,}"
-        lines.append(output.wrapped(f"That was before a {how}: the next one ~{next_one:,}"))
+        lines.append(output.wrapped_text(f"That was before a {how}: the next one ~{next_one:,}"))
     return [*lines, *composition_text.part_lines(context), *composition_text.reread_lines(context)]
 
 
@@ -97,21 +102,21 @@ def _disk_lines(document: dict[str, Any]) -> list[str]:
     entries = document["disk_bytes"]
     sent = sum(entry["bytes"] for entry in entries if entry["reaches_the_model"])
     title = (
-        f"On the disk: {output.size(document['size_bytes'])}, of which {output.size(sent)} are "
-        "texts that may reach the model"
+        f"On the disk: {output.size_text(document['size_bytes'])}, "
+        f"of which {output.size_text(sent)} are texts that may reach the model"
     )
     rows = []
     for entry in entries[:_SHOWN_KINDS]:
         is_sent = entry["reaches_the_model"] or entry["kind"] == "unreadable"
         name = entry["name"] + ("" if is_sent else " (never sent)")
-        rows.append([output.size(entry["bytes"]), f"{entry['share']:.0%}", name])
-    return composition_text.titled_table(output.wrapped(title), rows)
+        rows.append([output.size_text(entry["bytes"]), f"{entry['share']:.0%}", name])
+    return composition_text.titled_table(output.wrapped_text(title), rows)
 
 
 def _largest_result_lines(document: dict[str, Any]) -> list[str]:
     results = [
         [
-            output.size(result["bytes"]),
+            output.size_text(result["bytes"]),
             f"request {result['request']:,}",
             _where_result_is_now(result),
             output.one_line(result["tool"] or "unknown", 24),
@@ -133,12 +138,12 @@ def _structure_lines(document: dict[str, Any]) -> list[str]:
     """What is wrong, kind by kind, and what is merely unusual."""
     faults = document["faults"]
     mendable = sum(fault["mend"] is not None for fault in faults)
-    summary = f"Structure: {output.counted(len(faults), 'fault') if faults else 'sound'}"
+    summary = f"Structure: {output.count_text(len(faults), 'fault') if faults else 'sound'}"
     lines = [f"{summary}; `brimline session repair` mends {mendable}" if mendable else summary]
     lines += _fault_lines(faults)
     for note in document["notes"]:
         text = f"harmless: {note['meaning']} ({note['count']:,})"
-        lines.append(output.wrapped(text, "  ", "    "))
+        lines.append(output.wrapped_text(text, "  ", "    "))
     return lines
 
 
@@ -149,12 +154,12 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
     for kind, group in groupby(ordered, key=lambda fault: fault["kind"]):
         members = list(group)
         text = f"{len(members):,} {kind}: {members[0]['meaning']}"
-        lines.append(output.wrapped(text, "  ", "    "))
+        lines.append(output.wrapped_text(text, "  ", "    "))
         for fault in members[:_SHOWN_LINES]:
             detail = f": {output.one_line(fault['detail'], 120)}" if fault["detail"] else ""
             past = "" if fault["in_context"] else " (before the last compaction: in no request)"
             text = f"line {fault['line']:,}{detail}{past}"
-            lines.append(output.wrapped(text, "    ", "      "))
+            lines.append(output.wrapped_text(text, "    ", "      "))
         if len(members) > _SHOWN_LINES:
             lines.append(f"    and {len(members) - _SHOWN_LINES:,} more")
     return lines
@@ -162,41 +167,41 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
 
 def purge_plan_text(document: dict[str, Any]) -> str:
     """What goes by which strategy, on the disk and in the context."""
-    fill = output.figure(document["occupancy_tokens"])
+    fill = output.number_text(document["occupancy_tokens"])
     rows = [
         [
             name,
             f"{saving['items']:,}",
-            output.size(saving["disk_bytes"]),
+            output.size_text(saving["disk_bytes"]),
             f"~{saving['context_tokens_estimated']:,}" if saving["context_items"] else "none",
             STRATEGIES[name],
         ]
         for name, saving in document["strategies"].items()
     ]
     saved = f"~{document['context_tokens_saved_estimated']:,}"
-    rows.append(["total", "", output.size(document["disk_bytes_saved"]), saved, ""])
+    rows.append(["total", "", output.size_text(document["disk_bytes_saved"]), saved, ""])
     kept = [f"{_KEPT[why]} ({count:,})" for why, count in document["kept"].items() if count]
-    size, lines = output.size(document["bytes"]), output.counted(document["lines"], "line")
-    requests = output.counted(document["requests"], "request")
+    size, lines = output.size_text(document["bytes"]), output.count_text(document["lines"], "line")
+    requests = output.count_text(document["requests"], "request")
     told = [
         document["path"],
         f"{size} in {lines}, {requests}, the last one {fill} tokens",
         "",
-        output.table(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
+        output.table_text(["strategy", "items", "disk", "context", ""], rows, right={1, 2, 3}),
         "",
         "Disk is what the file loses. Context is the tokens that the next request loses,",
         "estimated: only what a resume sends is part of it.",
     ]
-    told += [output.wrapped(f"Left as they are: {', '.join(kept)}.")] if kept else []
+    told += [output.wrapped_text(f"Left as they are: {', '.join(kept)}.")] if kept else []
     if lost := document["thoughts_lost"]:
         loss = (
-            f"{lost:,} of {output.counted(document['thoughts'], 'thought')} behind the first "
+            f"{lost:,} of {output.count_text(document['thoughts'], 'thought')} behind the first "
             "replaced result will not be sent again "
             f"(~{document['thoughts_tokens_estimated']:,} tokens of the context): the model takes "
             "its thinking back only if nothing before it changed. `--strategy copies --strategy "
             "progress` loses none."
         )
-        told.append(output.wrapped(loss))
+        told.append(output.wrapped_text(loss))
     return "\n".join(told)
 
 
@@ -209,7 +214,7 @@ def purge_preview_text(document: dict[str, Any], command: list[str]) -> str:
             "notice a change before the session is resumed. End it, then run:"
         )
     plan, results = purge_plan_text(document), purged_results_text(document["changes"])
-    return "\n".join([plan, results, "", output.wrapped(how), f"  {shlex.join(command)}"])
+    return "\n".join([plan, results, "", output.wrapped_text(how), f"  {shlex.join(command)}"])
 
 
 def purged_results_text(results: list[dict[str, Any]]) -> str:
@@ -217,7 +222,7 @@ def purged_results_text(results: list[dict[str, Any]]) -> str:
     rows = [
         [
             f"request {result['request']:,}",
-            output.size(result["bytes"]),
+            output.size_text(result["bytes"]),
             result["strategy"],
             output.one_line(result["tool"] or "a tool", 24),
             output.subject_as_path_or_text(result["tool"], result["source"]),
@@ -232,13 +237,13 @@ def purged_results_text(results: list[dict[str, Any]]) -> str:
 
 def purge_done_text(document: dict[str, Any]) -> str:
     """What was done, and the way back."""
-    now, before = (output.size(document[name]) for name in ("bytes_after", "bytes"))
+    now, before = (output.size_text(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
     told = f"Purged: the session is {now} ({before} before), the next request {saved}."
-    lines = [output.wrapped(told), *_way_back_lines(document["path"], document["backup"])]
+    lines = [output.wrapped_text(told), *_way_back_lines(document["path"], document["backup"])]
     lines.append("Prune:  brimline session backups --prune DAYS")
     if late := document["appended_lines"]:
-        lines.append(f"Added what came meanwhile: {output.counted(late, 'line')}.")
+        lines.append(f"Added what came meanwhile: {output.count_text(late, 'line')}.")
     return "\n".join([*lines, *_former_file_still_open_lines(document)])
 
 
@@ -253,7 +258,7 @@ def _former_file_still_open_lines(document: dict[str, Any]) -> list[str]:
         "A program still has the former file open: what it writes there is added by the next "
         "`brimline session` command."
     )
-    return [output.wrapped(told)] if document["is_still_written"] else []
+    return [output.wrapped_text(told)] if document["is_still_written"] else []
 
 
 def found_fault_lines(document: dict[str, Any]) -> list[str]:
@@ -272,11 +277,13 @@ def found_fault_lines(document: dict[str, Any]) -> list[str]:
 def repair_text(document: dict[str, Any]) -> str:
     """What a repair found and did."""
     lines = found_fault_lines(document)
-    amount = output.counted(len(document["mended"]), "fault")
+    amount = output.count_text(len(document["mended"]), "fault")
     if document["after"] is not None:
         left = document["after"]["faults"]
         lines.append(f"Mended {amount}.")
-        lines.append(f"After: {output.counted(len(left), 'fault')}" + ("" if left else ", sound"))
+        lines.append(
+            f"After: {output.count_text(len(left), 'fault')}" + ("" if left else ", sound")
+        )
         lines += [*_fault_lines(left), *_way_back_lines(document["transcript"], document["backup"])]
     elif document["mended"]:
         lines.append(f"Would mend {amount}; nothing was changed.")
@@ -288,16 +295,16 @@ def repair_text(document: dict[str, Any]) -> str:
 def restore_plan_sentence(found: Restoration) -> str:
     """What would come back, in a sentence."""
     if not found.undone:
-        return output.wrapped(
+        return output.wrapped_text(
             f"Nothing to restore: {found.path} was not purged with this data folder, or was "
             "restored already."
         )
     grown = sum(note.before.length - note.after.length for note in found.undone)
-    back = f", {output.size(grown)} come back" if grown > 0 else ""
+    back = f", {output.size_text(grown)} come back" if grown > 0 else ""
     is_bound = any(note.lost_thoughts for note in found.undone)
     loss = " Thinking of turns made since will not be sent again." if is_bound else ""
-    return output.wrapped(
-        f"{found.path}: {output.counted(len(found.undone), 'rewrite')} to undo{back}, "
+    return output.wrapped_text(
+        f"{found.path}: {output.count_text(len(found.undone), 'rewrite')} to undo{back}, "
         f"byte for byte; what was appended since stays.{loss}"
     )
 
@@ -307,9 +314,9 @@ def undo_plan_sentence(found: Undoing) -> str:
     second = find.session_id_of(found.second)
     mend = f"brimline session repair --session {second}"
     again = "" if found.start else f" Run `{mend}` first, or that sends everything again."
-    return output.wrapped(
+    return output.wrapped_text(
         f"{found.path}: back to before the compaction without a model of"
-        f" {output.to_minute(found.at or None)}. What came after it is saved as a second session:"
+        f" {output.minute_text(found.at or None)}. What came after it is saved as a second session:"
         f" `claude --resume {second}`.{again}"
     )
 
@@ -320,8 +327,11 @@ def backups_text(document: dict[str, Any]) -> str:
     if not copies:
         return "There are no backups."
     lines = [
-        f"{output.size(copy['size_bytes']):>9}  {output.to_minute(copy['made_at'])}  {copy['path']}"
+        f"{output.size_text(copy['size_bytes']):>9}  "
+        f"{output.minute_text(copy['made_at'])}  {copy['path']}"
         for copy in copies
     ]
-    total = f"{output.counted(len(copies), 'backup')}, {output.size(document['size_bytes'])}."
+    total = (
+        f"{output.count_text(len(copies), 'backup')}, {output.size_text(document['size_bytes'])}."
+    )
     return "\n".join([*lines, total])

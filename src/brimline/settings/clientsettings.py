@@ -37,7 +37,7 @@ def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
     """The facts that move the compaction point, merged over all scopes; absent ones are None."""
     merged: dict[str, Any] = {"env": {}, "modelSettings": {}}
     for path in settings_files(project_dir).values():
-        found = read_file(path)
+        found = read_settings(path)
         for nested in ("env", "modelSettings"):
             inner = found.get(nested)
             found[nested] = merged[nested] | (inner if isinstance(inner, dict) else {})
@@ -46,13 +46,13 @@ def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
         "model": _value_if_of_type(merged.get("model"), str) or None,
         "most_tokens": None,
         "large_window_off": None,
-        "autocompact_window": _as_int(merged.get("autoCompactWindow")),
-        "autocompact_window_by_model": _autocompact_windows(merged["modelSettings"]),
+        "autocompact_window": _positive_int_or_none(merged.get("autoCompactWindow")),
+        "autocompact_window_by_model": _autocompact_window_by_model(merged["modelSettings"]),
         "autocompact_pct": None,
         "autocompact_enabled": _value_if_of_type(merged.get("autoCompactEnabled"), bool),
         "idle_enabled": _value_if_of_type(merged.get("idleCompaction"), bool),
         "idle_least_tokens": None,
-        "cleanup_days": _as_int(merged.get("cleanupPeriodDays")),
+        "cleanup_days": _positive_int_or_none(merged.get("cleanupPeriodDays")),
         "recall_allowed": is_recall_allowed(project_dir) or None,
         "memory_off": merged.get("autoMemoryEnabled") is False or None,
     }
@@ -62,18 +62,18 @@ def settings_moving_compaction(project_dir: str) -> dict[str, Any]:
     return facts
 
 
-def noted_by_client(name: str) -> dict[str, Any]:
+def client_notes(name: str) -> dict[str, Any]:
     """Return what the client has noted for itself under a name, such as all projects."""
     folder = paths.client_config_dir()
     # It keeps that in its configuration folder only where a variable names that.
     folder = folder if io.env("CLAUDE_CONFIG_DIR") else str(Path(folder).parent)
-    notes = read_file(f"{folder}/.claude.json", _MOST_STATE_BYTES).get(name)
+    notes = read_settings(f"{folder}/.claude.json", _MOST_STATE_BYTES).get(name)
     return notes if isinstance(notes, dict) else {}
 
 
 def is_trusted_folder(project_dir: str) -> bool:
     """Tell whether the user has told the client to trust a folder, or one that it lies in."""
-    projects, places = noted_by_client("projects"), (Path(project_dir), *Path(project_dir).parents)
+    projects, places = client_notes("projects"), (Path(project_dir), *Path(project_dir).parents)
     entries = [projects.get(str(place)) for place in places]
     return any(isinstance(entry, dict) and entry.get(_TRUSTED) is True for entry in entries)
 
@@ -86,7 +86,7 @@ def memory_folder(project_dir: str) -> str:
     """
     files = settings_files(project_dir)
     for scope in ("managed", "local", "user"):
-        chosen = str(read_file(files[scope]).get("autoMemoryDirectory"))
+        chosen = str(read_settings(files[scope]).get("autoMemoryDirectory"))
         is_ours = scope != "local" or is_trusted_folder(project_dir)  # an archive may hold it
         if chosen.startswith(("/", "~/")) and is_ours:
             return paths.normalised_path(chosen, "/")
@@ -134,7 +134,7 @@ def texts_listed_in_settings(project_dir: str, *keys: str) -> list[str]:
     """The texts in a list that settings files have under these keys, over all scopes."""
     texts = []
     for path in settings_files(project_dir).values():
-        found: Any = read_file(path)
+        found: Any = read_settings(path)
         for key in keys:
             found = found.get(key) if isinstance(found, dict) else None
         if isinstance(found, list):
@@ -155,7 +155,7 @@ def _does_rule_cover(rule: str, form: str) -> bool:
     return bool(content) and asked == tool and "*" in pattern and ours
 
 
-def read_file(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
+def read_settings(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     """One settings file; a missing or broken one says nothing (`doctor` tells of broken ones)."""
     if not Path(path).is_file():
         return {}
@@ -167,18 +167,18 @@ def read_file(path: str, most_bytes: int = _MOST_BYTES) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _autocompact_windows(model_settings: dict[str, Any]) -> dict[str, int]:
+def _autocompact_window_by_model(model_settings: dict[str, Any]) -> dict[str, int]:
     windows = {
-        model: _as_int(entry.get("autoCompactWindow"))
+        model: _positive_int_or_none(entry.get("autoCompactWindow"))
         for model, entry in islice(model_settings.items(), _MOST_MODELS)
         if isinstance(entry, dict)
     }
     return {model: tokens for model, tokens in windows.items() if tokens}
 
 
-def _as_int(value: Any) -> int | None:
+def _positive_int_or_none(value: Any) -> int | None:
     if isinstance(value, str):
-        return io.positive_number(value.strip())
+        return io.parse_positive_number(value.strip())
     return value if type(value) is int and value > 0 else None
 
 

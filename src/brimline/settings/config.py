@@ -19,7 +19,7 @@ from brimline.errors import ConfigError, reason
 from brimline.fast import io, json, paths, policy
 from brimline.settings import clientsettings, presets
 from brimline.settings.catalogue import BY_KEY, SETTINGS, Setting
-from brimline.settings.values import check_and_complete_model, coerce, defaults
+from brimline.settings.values import check_and_complete_model, coerce, default_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -45,7 +45,7 @@ class Config:
 
 def load(home_dir: str, project_dir: str, *, environment: bool = True) -> Config:
     """The settings in force for a project."""
-    config = Config(defaults(), dict.fromkeys(BY_KEY, "default"))
+    config = Config(default_values(), dict.fromkeys(BY_KEY, "default"))
     _merge_file(config, paths.user_config(home_dir), "user", project=False)
     _merge_file(config, paths.project_config(project_dir), "project", project=True)
     if environment:
@@ -58,7 +58,7 @@ def _fill_from_preset(config: Config, *, environment: bool) -> None:
     explicit = {key for key, source in config.sources.items() if source != "default"}
     explicit |= set(_keys_no_preset_may_change(config))
     name = config.values["guard.preset"]
-    for key in presets.fill_unset(config.values, defaults(), explicit):
+    for key in presets.fill_by_preset(config.values, default_values(), explicit):
         if key in explicit:
             config.problems.append(
                 f"{key} is not used: preset {name} counts in another unit; set guard.tier_unit too"
@@ -107,7 +107,7 @@ def change_setting(path: str, key: str, raw: str, *, project: bool) -> Any:
     if project and not find_setting(key).project:
         raise ConfigError(f"{key} can only be set in the user's own file, not in a project's")
     value = parse_value(key, raw)
-    _edit_file(path, key, value, project=project)
+    _set_or_remove_in_file(path, key, value, project=project)
     return value
 
 
@@ -130,10 +130,10 @@ def remove_setting(path: str, key: str, *, project: bool) -> bool:
         ConfigError: unknown setting, or a file that cannot be changed.
     """
     find_setting(key)
-    return _edit_file(path, key, None, project=project)
+    return _set_or_remove_in_file(path, key, None, project=project)
 
 
-def _edit_file(path: str, key: str, value: Any, *, project: bool) -> bool:
+def _set_or_remove_in_file(path: str, key: str, value: Any, *, project: bool) -> bool:
     """Write a value, or take it out where it is None; whether there was something to do."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
@@ -141,7 +141,7 @@ def _edit_file(path: str, key: str, value: Any, *, project: bool) -> bool:
     if project and os.path.islink(path):
         raise ConfigError(f"{path} is a link; a project's settings must be a file of its own")
     try:
-        document = tomlkit.parse(_read_text(path))
+        document = tomlkit.parse(_read_text_or_empty(path))
         if not _set_or_remove(document, tomlkit.table, key.split("."), value):
             return False
         text = tomlkit.dumps(document)
@@ -224,25 +224,25 @@ def refresh_policy(home_dir: str, project_dir: str) -> None:
 
 def _merge_file(config: Config, path: str, source: str, *, project: bool) -> None:
     try:
-        text = _read_text(path)
-        document = tomllib.loads(_refuse_too_large(text) if project else text)
+        text = _read_text_or_empty(path)
+        document = tomllib.loads(_text_unless_too_large(text) if project else text)
     except (OSError, ValueError, RecursionError) as error:
         config.problems.append(f"{path} is ignored: {error}")
         return
     if not project:
-        _merge_models(config, document.pop("models", []), path)
+        _add_model_rows(config, document.pop("models", []), path)
     unknown = []
-    for key, raw in _flatten(document):
+    for key, raw in _dotted_keys_and_values(document):
         if key not in BY_KEY:
             unknown.append(key)
         elif project and not BY_KEY[key].project:
             config.problems.append(f"{path}: {key} cannot be set by a project and is ignored")
         else:
             _set_value(config, BY_KEY[key], raw, source, path)
-    config.problems += _unknown_keys(path, unknown)
+    config.problems += _unknown_key_problems(path, unknown)
 
 
-def _unknown_keys(path: str, keys: list[str]) -> list[str]:
+def _unknown_key_problems(path: str, keys: list[str]) -> list[str]:
     """Name the first of the keys in a file that are no settings, and count the others."""
     named, others = keys[:_MOST_UNKNOWN], len(keys) - _MOST_UNKNOWN
     problems = [f"{path}: unknown setting {key[:80]!r}{_did_you_mean(key[:80])}" for key in named]
@@ -251,7 +251,7 @@ def _unknown_keys(path: str, keys: list[str]) -> list[str]:
     return problems
 
 
-def _merge_models(config: Config, entries: Any, path: str) -> None:
+def _add_model_rows(config: Config, entries: Any, path: str) -> None:
     for entry in entries if isinstance(entries, list) else [entries]:
         try:
             config.models.append(check_and_complete_model(entry))
@@ -261,7 +261,7 @@ def _merge_models(config: Config, entries: Any, path: str) -> None:
 
 def _merge_environment(config: Config) -> None:
     by_env = {setting.variable: setting for setting in SETTINGS}
-    for name in sorted(io.env_names(*policy.OVERRIDES)):
+    for name in sorted(io.env_names_with_prefix(*policy.OVERRIDES)):
         setting = by_env.get(name)
         if setting is None:
             problem = f"the environment: {name} is no setting{_did_you_mean(name, by_env)}"
@@ -285,12 +285,12 @@ def _set_value(config: Config, setting: Setting, raw: Any, source: str, where: s
         config.sources[setting.key] = source
 
 
-def _flatten(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+def _dotted_keys_and_values(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     for name, value in document.items():
         key = prefix + name
         if isinstance(value, dict) and key not in BY_KEY:
-            found += _flatten(value, key + ".")
+            found += _dotted_keys_and_values(value, key + ".")
         else:
             found.append((key, value))
     return found
@@ -316,14 +316,14 @@ def _read_learned_points(home_dir: str) -> dict[str, Any]:
         return {}
 
 
-def _refuse_too_large(text: str) -> str:
+def _text_unless_too_large(text: str) -> str:
     longest = max(map(len, text.split("\n")))
     if len(text) > _MOST_PROJECT_BYTES or longest > _LONGEST_PROJECT_LINE:
         raise ValueError("it is larger than the settings of a project can be")
     return text
 
 
-def _read_text(path: str) -> str:
+def _read_text_or_empty(path: str) -> str:
     if not os.path.lexists(path):
         return ""
     if not os.path.isfile(path):

@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {
 _read: dict[str, dict[str, Any]] = {}
 
 
-def load() -> dict[str, dict[str, Any]]:
+def load_presets() -> dict[str, dict[str, Any]]:
     """Every preset by name, each with all its fields and its words."""
     if not _read:
         import tomllib
@@ -46,16 +46,18 @@ def load() -> dict[str, dict[str, Any]]:
 
 def preset_named(name: str) -> dict[str, Any]:
     """The preset of that name; the default one for a name from another version."""
-    found = load()
+    found = load_presets()
     return found.get(name, found["default"])
 
 
-def fill_unset(values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]) -> set[str]:
+def fill_by_preset(
+    values: dict[str, Any], defaults: dict[str, Any], explicit: set[str]
+) -> set[str]:
     """Give every setting that nobody set the value of the preset in force; returns their names."""
     chosen = preset_named(values["guard.preset"])["settings"]
-    if _is_of_another_unit(values, chosen, explicit):
+    if _has_other_unit(values, chosen, explicit):
         explicit = explicit - {"guard.tiers"}
-    for preset in load().values():
+    for preset in load_presets().values():
         for key in preset["settings"]:
             if key not in explicit:
                 values[key] = chosen.get(key, defaults[key])
@@ -70,14 +72,14 @@ def apply_variables_of_preset(
         text = (read(entry["variable"]) or "").strip()
         words = entry.get("words")
         if words is None:
-            found = io.positive_number(text)
+            found = io.parse_positive_number(text)
         else:
             found = words.get(text.lower(), entry.get("otherwise")) if text else None
         if found is not None:
             values[entry["setting"]] = found
 
 
-def _is_of_another_unit(values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]) -> bool:
+def _has_other_unit(values: dict[str, Any], chosen: dict[str, Any], explicit: set[str]) -> bool:
     """Whether falling thresholds of the usual unit would meet a preset that counts upwards."""
     if "guard.tiers" not in explicit or "guard.tier_unit" in explicit:
         return False

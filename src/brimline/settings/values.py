@@ -18,7 +18,7 @@ _MOST_TIERS = 9
 _MOST_DIGITS = 12
 
 
-def defaults() -> dict[str, Any]:
+def default_values() -> dict[str, Any]:
     """Every setting at its default."""
     return {setting.key: setting.default for setting in SETTINGS}
 
@@ -33,7 +33,7 @@ def coerce(setting: Setting, raw: Any) -> Any:
 
 
 def _to_tokens(setting: Setting, raw: Any) -> int:
-    tokens = io.positive_number(raw.strip().replace("_", "")) if isinstance(raw, str) else raw
+    tokens = io.parse_positive_number(raw.strip().replace("_", "")) if isinstance(raw, str) else raw
     least = max(1, setting.least)
     if type(tokens) is int and least <= tokens < 10**_MOST_DIGITS:
         return tokens

@@ -46,7 +46,7 @@ def answer_to_prompt(turn: Turn) -> Decision | None:
     if match is None or command is None:
         return None
     arguments = match[2].strip()
-    with output.with_columns(_COLUMNS):
+    with output.with_terminal_columns(_COLUMNS):
         text = turn.attempt(f"/brim:{command.name}", _answer_in_time, turn, command, arguments)
     if text is None:
         text = f"brimline: /brim:{command.name} failed; `brimline doctor` shows why."
@@ -190,12 +190,12 @@ def _do_unpin(turn: Turn, arguments: str, _watch: Watch) -> str:
     return f"brimline: {layout.short_key(key)} is no longer pinned."
 
 
-def _switch_off(turn: Turn, _arguments: str, _watch: Watch) -> str:
+def _switch_off_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
     turn.state.switch_off_or_on(off=True)
     return "brimline: silent in this session until /brim:on; nothing is measured or kept out."
 
 
-def _switch_on(turn: Turn, _arguments: str, _watch: Watch) -> str:
+def _switch_on_in_session(turn: Turn, _arguments: str, _watch: Watch) -> str:
     turn.state.switch_off_or_on(off=False)
     return "brimline: at work in this session."
 
@@ -208,6 +208,6 @@ _ANSWERS = {
     "purge": _answer_purge,
     "pin": _do_pin,
     "unpin": _do_unpin,
-    "off": _switch_off,
-    "on": _switch_on,
+    "off": _switch_off_in_session,
+    "on": _switch_on_in_session,
 }

@@ -49,7 +49,7 @@ def _cache_figures(
     saved, rewritten = figures.gateway_saved_and_rewritten(lines)
     return {
         "session_id": name,
-        **output.attributes(cache, "requests read_tokens written_tokens causes"),
+        **output.attr_dict(cache, "requests read_tokens written_tokens causes"),
         "breaks": [
             {"at": clock.format_utc(each.at), "tokens": each.tokens, "cause": each.cause}
             for each in cache.breaks
@@ -78,7 +78,7 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
     ]
     parts = [
         "Tokens read from the prompt cache and written into it; breaks of its prefix",
-        output.table(head, rows, right={1, 2, 3, 4}),
+        output.table_text(head, rows, right={1, 2, 3, 4}),
     ]
     for session in sessions if in_full else ():
         parts += _cache_break_lines(session)
@@ -87,7 +87,7 @@ def text(document: dict[str, Any], *, in_full: bool) -> str:
 
 def _cache_break_lines(session: dict[str, Any]) -> list[str]:
     lines = [
-        f"  {output.to_minute(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
+        f"  {output.minute_text(each['at'])}  {each['tokens']:>9,} written again: {each['cause']}"
         for each in session["breaks"][-_LAST_BREAKS:]
     ]
     if session["gateway_saved_tokens"]:

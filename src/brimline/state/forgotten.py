@@ -61,7 +61,7 @@ def delete_folder(folder: str, *, dry_run: bool) -> int:
         StateError: a link is in its place.
         OSError: something in it cannot be deleted.
     """
-    names = io.names_in(folder)
+    names = io.list_names(folder)
     if not dry_run:
         if os.path.islink(folder):
             raise StateError(f"{folder} is a link; delete what it leads to yourself")

@@ -111,7 +111,7 @@ def update_changed_sessions(
     )
     lines, notes, changed = lines_by_session(home_dir), list[str](), list[Session]()
     parent = paths.sessions_dir(home_dir)
-    spooled = {name for name in io.names_in(parent) if name == paths.safe_session_id(name)}
+    spooled = {name for name in io.list_names(parent) if name == paths.safe_session_id(name)}
 
     def last_written_ns(name: str) -> int:
         files = [stamp[2] for stamp in _file_stamps(given.get(name, []))]
@@ -290,7 +290,7 @@ def _read_spool(folder: str) -> tuple[list[dict[str, Any]], int]:
 
 def _spool_files(folder: str) -> list[str]:
     """A session's spool: what hooks left, and what the gateway left."""
-    names = sorted(io.names_in(folder))
+    names = sorted(io.list_names(folder))
     return [f"{folder}/{name}" for name in names if name.startswith("spool.")]
 
 
@@ -322,9 +322,9 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
 
     The order is another one each time: what there was no time for today comes first some day.
     """
-    brief = tuple(itertools.chain(*table.traces_named("BRIEF")))
+    brief = tuple(itertools.chain(*table.trace_values("BRIEF")))
     lines, parent, spooled_bytes = lines_by_session(home_dir), paths.sessions_dir(home_dir), 0
-    names = io.names_in(parent)
+    names = io.list_names(parent)
     for name in random.sample(names, len(names)):
         folder = f"{parent}/{name}"
         if time.monotonic() > until:
@@ -345,7 +345,7 @@ def _drop_old_folders(home_dir: str, session_id: str, until: float) -> None:
 
 def _age_s(folder: str) -> float:
     """How long ago the folder or something in it was changed."""
-    places = [folder, *[f"{folder}/{name}" for name in io.names_in(folder)]]
+    places = [folder, *[f"{folder}/{name}" for name in io.list_names(folder)]]
     return time.time() - max(os.lstat(place).st_mtime for place in places)
 
 
@@ -356,7 +356,7 @@ def _is_as_new_as_spool(line: bytes | None, stamp: list[int]) -> bool:
 
 
 def _remove_files(folder: str, beginning: str | tuple[str, ...]) -> None:
-    for name in io.names_in(folder):
+    for name in io.list_names(folder):
         if name.startswith(beginning):
             io.remove(f"{folder}/{name}")
 

@@ -29,7 +29,7 @@ def record_failure(home_dir: str, event: str, error: BaseException, session: str
         "message": str(error)[:_MESSAGE_LENGTH],
         "where": _file_and_line_of_error(error),
     } | ({"session": paths.safe_session_id(session)} if session else {})
-    io.rotate(path, _ERRORS_LIMIT_BYTES)
+    io.rotate_if_too_large(path, _ERRORS_LIMIT_BYTES)
     json.append_line(path, line)
 
 
@@ -51,7 +51,7 @@ def record_pressure(
 ) -> None:
     """A tier was entered and announced (kind `escalation`), or a tool call refused (`block`)."""
     head = {"event": PRESSURE, "at": round(clock.now_s(), 3), "session": session_id}
-    io.rotate(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
+    io.rotate_if_too_large(paths.audit_log(home_dir), _AUDIT_LIMIT_BYTES)
     json.append_line(paths.audit_log(home_dir), head | fields | {"reading": figures})
 
 

@@ -99,7 +99,7 @@ def transcripts_to_take_in(session_id: str | None) -> list[str]:
 
 def _damage_notes(sessions: Any) -> list[str]:
     damaged = sum(session.damaged for session in sessions)
-    pieces = output.counted(damaged, "piece")
+    pieces = output.count_text(damaged, "piece")
     return [f"{pieces} of spool files: damaged, without an event"] if damaged else []
 
 
@@ -141,7 +141,7 @@ def compaction_documents(session_id: str, figures: Figures) -> list[dict[str, An
 def _session_row(session_id: str, figures: Figures) -> dict[str, Any]:
     return {
         "session_id": session_id,
-        **output.attributes(figures, "project model window_tokens"),
+        **output.attr_dict(figures, "project model window_tokens"),
         "first_at": _time_text(figures.first_at),
         "last_at": _time_text(figures.last_at),
         "turns": len(figures.turns),
@@ -158,11 +158,11 @@ def _compaction_row(compaction: Compaction, session_id: str, model: str | None) 
     return {
         "session_id": session_id,
         "at": _time_text(compaction.at),
-        **output.attributes(compaction, names),
+        **output.attr_dict(compaction, names),
         "messages_of_the_user": compaction.messages,
         "messages_in_summary": compaction.held,
         "card_characters": compaction.card_characters,
-        **output.attributes(compaction, "moved_out freed_tokens rewritten_tokens"),
+        **output.attr_dict(compaction, "moved_out freed_tokens rewritten_tokens"),
         "seconds": compaction.seconds or round(compaction.at - compaction.begun_at) or None,
         "account": compaction.moved_out_phrase,
         "model": model,
@@ -198,7 +198,7 @@ def _overview_text(document: dict[str, Any]) -> str:
     if shown:
         rows = [
             [
-                output.to_minute(session["last_at"]),
+                output.minute_text(session["last_at"]),
                 session["session_id"][:_SHORT_ID],
                 str(session["turns"]),
                 _tokens_percent(session["peak_occupancy_tokens"], session["window_tokens"]),
@@ -209,9 +209,9 @@ def _overview_text(document: dict[str, Any]) -> str:
         ]
         head = ["last active", "session", "turns", "fullest", "compacted", "project"]
         lines = [f"Sessions, newest first ({len(shown)} of {document['session_count']})"]
-        lines.append(output.table(head, rows, right={2, 3, 4}))
+        lines.append(output.table_text(head, rows, right={2, 3, 4}))
         kept_out = kept_out_text(document["kept_out"])
-        lines.append(output.wrapped(f"Kept out on arrival: {kept_out}"))
+        lines.append(output.wrapped_text(f"Kept out on arrival: {kept_out}"))
     return "\n".join([*lines, "", _compactions_text(document)])
 
 
@@ -219,14 +219,14 @@ def _compactions_text(document: dict[str, Any]) -> str:
     shares, without = document["summary_characters"], document["compactions_without_a_model"]
     lines = []
     if without:
-        of_all = output.counted(document["compaction_count"], "compaction")
-        moved = output.counted(document["results_moved_out"], "result")
+        of_all = output.count_text(document["compaction_count"], "compaction")
+        moved = output.count_text(document["results_moved_out"], "result")
         text = f"{without:,} of {of_all} without a model: nothing was summarised, {moved} moved out"
-        lines.append(output.wrapped(text))
+        lines.append(output.wrapped_text(text))
     if shares:
         sizes = ", ".join(f"{name} {size:,}" for name, size in list(shares.items())[1:])
-        counted = output.counted(shares["count"], "compaction")
-        lines.append(output.wrapped(f"Summary size in characters, over {counted}: {sizes}"))
+        counted = output.count_text(shares["count"], "compaction")
+        lines.append(output.wrapped_text(f"Summary size in characters, over {counted}: {sizes}"))
     return "\n".join(lines) or "Summary size: no compaction with a summary is known."
 
 
@@ -234,13 +234,12 @@ def kept_out_text(saved: dict[str, int]) -> str:
     """Say what was kept out of the window, and by whom."""
     parts = []
     if saved["references"]:
-        replaced = output.counted(saved["references"], "result")
+        replaced = output.count_text(saved["references"], "result")
         tokens = kept_out_tokens_text(saved["tokens_estimated"])
         parts.append(f"{tokens}, {replaced} replaced, {saved['recalls']:,} of them fetched back")
     if saved["gateway_tokens"]:
-        parts.append(
-            f"by the gateway up to {output.counted(saved['gateway_tokens'], 'token')} of a request"
-        )
+        freed = output.count_text(saved["gateway_tokens"], "token")
+        parts.append(f"by the gateway up to {freed} of a request")
     return "; ".join(parts) or "nothing yet"
 
 
@@ -273,8 +272,8 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
     rows = [
         [
             str(turn["number"]),
-            output.to_minute(turn["at"]),
-            output.figure(turn["occupancy_tokens"]),
+            output.minute_text(turn["at"]),
+            output.number_text(turn["occupancy_tokens"]),
             f"+{turn['growth_tokens']:,}",
             str(turn["requests"]),
             str(turn["compactions"] or ""),
@@ -284,7 +283,7 @@ def _turn_table(turns: list[dict[str, Any]]) -> list[str]:
     head = ["turn", "at", "in use", "growth", "requests", "compactions"]
     return [
         f"Turns{_last_n_of_m_text(rows, turns)}",
-        output.table(head, rows, right={0, 2, 3, 4, 5}, indent=2),
+        output.table_text(head, rows, right={0, 2, 3, 4, 5}, indent=2),
     ]
 
 
@@ -292,7 +291,8 @@ def _notice_lines(document: dict[str, Any]) -> list[str]:
     notices = [(each, f"L{each['tier']} announced") for each in document["messages"]]
     notices += [(each, f"{each['tool'] or each['event']} refused") for each in document["blocks"]]
     lines = [
-        f"  {output.to_minute(each['at'])}  {what} at {output.figure(each['occupancy_tokens'])}"
+        f"  {output.minute_text(each['at'])}  {what} "
+        f"at {output.number_text(each['occupancy_tokens'])}"
         for each, what in notices
     ]
     return ["Messages and blocks", *sorted(lines)] if lines else []
@@ -309,23 +309,25 @@ def _compaction_table(compactions: list[dict[str, Any]]) -> list[str]:
         f"holds word for word. Cost, about: {'the summary, and ' if has_summaries else ''}"
         "what is written to the cache again."
     )
-    table = output.table(head, list(map(_compaction_cells, shown)), right=range(3, len(head)))
+    table = output.table_text(head, list(map(_compaction_cells, shown)), right=range(3, len(head)))
     accounts = [
-        f"  {output.to_minute(each['at'])}  {each['account']}" for each in shown if each["account"]
+        f"  {output.minute_text(each['at'])}  {each['account']}"
+        for each in shown
+        if each["account"]
     ]
     title = f"Compactions{_last_n_of_m_text(shown, compactions)}"
-    return [title, table, *accounts, output.wrapped(legend)]
+    return [title, table, *accounts, output.wrapped_text(legend)]
 
 
 def _compaction_cells(compaction: dict[str, Any]) -> list[str]:
     skipped = len("2026-") if output.terminal_columns() < _YEAR_FITS else 0
     dollars = compaction["dollars"]
     return [
-        output.to_minute(compaction["at"])[skipped:],
+        output.minute_text(compaction["at"])[skipped:],
         compaction["session_id"][:_SHORT_ID],
         output.one_line(compaction["trigger"] or "unknown", 8),
-        output.figure(compaction["pre_tokens"]),
-        output.figure(compaction["post_tokens"]),
+        output.number_text(compaction["pre_tokens"]),
+        output.number_text(compaction["post_tokens"]),
         _messages_in_summary_text(compaction),
         output.duration_text(compaction["seconds"]),
         "" if dollars is None else f"${dollars:.2f}",
@@ -343,4 +345,4 @@ def _last_n_of_m_text(shown: list[Any], every: list[Any]) -> str:
 
 def _tokens_percent(tokens: int | None, window: int | None) -> str:
     share = f" ({tokens / window:.0%})" if tokens is not None and window else ""
-    return output.figure(tokens) + share
+    return output.number_text(tokens) + share

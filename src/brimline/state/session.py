@@ -87,7 +87,7 @@ class SessionState:
     def __init__(self, home_dir: str, session_id: object) -> None:
         self.session_id = paths.safe_session_id(session_id)
         self.folder = paths.session_dir(home_dir, session_id)
-        self.names = io.names_in(self.folder)
+        self.names = io.list_names(self.folder)
         # Whether the user silenced us in this session.
         self.is_off = _OFF in self.names
         # Whether any tier was announced in this climb.

@@ -29,9 +29,9 @@ _LOGS = ("audit.jsonl", "audit.jsonl.old", "errors.jsonl", "errors.jsonl.old", "
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those with a folder, and those in the history."""
-    for name in io.names_in(paths.sessions_dir(home)):
+    for name in io.list_names(paths.sessions_dir(home)):
         folder = paths.session_dir(home, name)
-        times = [find.modified_at(f"{folder}/{file}") for file in io.names_in(folder)]
+        times = [find.modified_at(f"{folder}/{file}") for file in io.list_names(folder)]
         yield name, "", max(times, default=0.0)
     for session in history.sessions(home):
         folders = [event["cwd"] for event in session.events if event.get("cwd")]

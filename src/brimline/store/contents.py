@@ -212,7 +212,7 @@ def put_back_file_from_aside(home_dir: str, moved: str) -> None:
 def files_moved_aside(home_dir: str, digest: str = "") -> list[str]:
     """What was moved aside, of one blob or of all."""
     folder = home_dir + layout.TMP
-    names = [name for name in io.names_in(folder) if name.endswith(".gone")]
+    names = [name for name in io.list_names(folder) if name.endswith(".gone")]
     return [f"{folder}/{name}" for name in names if name.startswith(digest)]
 
 

@@ -126,7 +126,7 @@ def read_file(path: str, limit: int | None = None) -> bytes:
     """
     descriptor = open_to_read(path)
     try:
-        return io.read_all(descriptor, limit)
+        return io.read_descriptor(descriptor, limit)
     finally:
         io.system.close(descriptor)
 

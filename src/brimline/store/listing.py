@@ -70,8 +70,11 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
         return "Nothing is stored."
     rows = [_cells(row, reasons=reasons) for row in document["outputs"]]
     head = ["key", "size", "lines", "last used", "pin", *(["why"] if reasons else ["tool", "what"])]
-    lines = [output.table(head, rows, right={1, 2})] if rows else []
-    blobs, disk = output.counted(document["blobs"], "output"), output.size(document["disk_bytes"])
+    lines = [output.table_text(head, rows, right={1, 2})] if rows else []
+    blobs, disk = (
+        output.count_text(document["blobs"], "output"),
+        output.size_text(document["disk_bytes"]),
+    )
     held = ", ".join(f"{number} {level}" for level, number in document["pins"].items())
     lines.append(f"{len(rows)} of {blobs}, {disk} on disk; pinned: {held}")
     if len(rows) == limit < document["blobs"]:
@@ -84,9 +87,9 @@ def text(document: dict[str, Any], limit: int = 0, *, reasons: bool = False) -> 
 def _cells(row: dict[str, Any], *, reasons: bool) -> list[str]:
     cells = [
         digits_to_type(row["key"]),
-        "?" if row["bytes"] is None else output.size(row["bytes"]),
+        "?" if row["bytes"] is None else output.size_text(row["bytes"]),
         f"{row['lines']:,}" if isinstance(row["lines"], int) else "?",
-        output.to_minute(row["used"]),
+        output.minute_text(row["used"]),
         row["pin"].removeprefix(pins.NONE),
     ]
     if reasons:

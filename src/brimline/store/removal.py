@@ -77,7 +77,7 @@ def put_back_or_delete_tmp_files(home_dir: str, oldest: float) -> int:
     for path in sorted(aside, key=lambda path: ".blob." not in path):
         contents.put_back_file_from_aside(home_dir, path)
     folder = home_dir + layout.TMP
-    names = [f"{folder}/{name}" for name in io.names_in(folder) if name.endswith(".tmp")]
+    names = [f"{folder}/{name}" for name in io.list_names(folder) if name.endswith(".tmp")]
     return len(aside) + sum(delete_if_older(path, oldest) for path in names)
 
 
@@ -148,7 +148,7 @@ def promised_keys(home_dir: str, but: str = "") -> set[str]:
     Raises:
         StoreError: what a room keeps cannot be read.
     """
-    return {key for kept in table.traces_named("promised_keys") for key in kept(home_dir, but)}
+    return {key for kept in table.trace_values("promised_keys") for key in kept(home_dir, but)}
 
 
 def forget_session(home_dir: str, session: str) -> Forgotten:

@@ -133,7 +133,7 @@ def tidy(
     if not done.finished:
         io.remove(marker)
     else:
-        io.rotate(home_dir + layout.INDEX, _ROTATE_AT_BYTES)
+        io.rotate_if_too_large(home_dir + layout.INDEX, _ROTATE_AT_BYTES)
     return done
 
 
@@ -335,8 +335,8 @@ def files_that_may_mention_keys(home_dir: str, unreadable: list[str]) -> Iterato
         else:
             noted = home_dir + layout.CLIENTS
             unreadable.append(f"{client}: not there; if that is meant, edit {noted}")
-    passing = tuple(itertools.chain(*table.traces_named("PASSING")))
-    for folder in itertools.chain(*table.traces_named("MENTIONS")):
+    passing = tuple(itertools.chain(*table.trace_values("PASSING")))
+    for folder in itertools.chain(*table.trace_values("MENTIONS")):
         for path in _files_below(f"{home_dir}/{folder}", seen, unreadable):
             name = os.path.basename(path)
             if not name.startswith(passing) and _DATABASE not in name:

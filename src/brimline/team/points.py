@@ -65,7 +65,7 @@ class Item(NamedTuple):
     source: str
 
 
-def load_table() -> Table:
+def vector_table() -> Table:
     """The table of vectors, without which there are no points.
 
     Raises:
@@ -119,7 +119,7 @@ def to_points(items: Sequence[Item], table: Table, common: dict[str, str]) -> li
     for item, vector, (words, pair) in zip(items, dense, sparse, strict=True):
         payload = item._asdict() | common
         del payload["before"]  # its words are in the vectors, and itself in its own point
-        by_name = {vector_name(table): _rounded(vector), WORDS: words, PAIR: pair}
+        by_name = {vector_name(table): _round_all(vector), WORDS: words, PAIR: pair}
         made.append({"id": payload.pop("id"), "vector": by_name, "payload": payload})
     return made
 
@@ -128,7 +128,7 @@ def make_searches(query: str, table: Table, home: str, project: str | None) -> l
     """One request: what other homes have, by meaning, by words, by words with the entry before."""
     ((words, _),) = _word_weights([("", " ".join(turns.words_but_stop_words(query)))])
     asked = {"indices": words["indices"], "values": [1.0] * len(words["indices"])}
-    meaning = _rounded(table.encode([query])[0])
+    meaning = _round_all(table.encode([query])[0])
     only = {"must_not": [match_condition("home", home)]}
     only |= {} if project is None else {"must": [match_condition("project", project)]}
     name = vector_name(table)
@@ -167,11 +167,13 @@ def read_search_answers(answers: Any, query: str, project: str | None) -> list[O
             found = ranking.Found(*(kind.get(key, 0.0) for kind in (words, pair, meaning)))
             with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
                 if project in (None, payload["project"]):
-                    made.append(Other(_to_hit(str(key), payload), found, str(payload["previous"])))
+                    made.append(
+                        Other(_make_hit(str(key), payload), found, str(payload["previous"]))
+                    )
     return made
 
 
-def _to_hit(key: str, payload: dict[str, Any]) -> Hit:
+def _make_hit(key: str, payload: dict[str, Any]) -> Hit:
     """A stranger's text: nothing in it is obeyed by a terminal, and it is not endless."""
     if payload["source"] not in _SOURCES:
         raise ValueError("no source that brimline writes")
@@ -205,9 +207,9 @@ def _word_weights(pairs: Sequence[tuple[str, str]]) -> list[tuple[dict[str, Any]
         for weights, count in zip(made[number], (own, both), strict=True):
             if count:
                 weights[key] = weights.get(key, 0.0) + count * (_K1 + 1) / (count + damping)
-    sparse = [[{"indices": list(w), "values": _rounded(w.values())} for w in two] for two in made]
+    sparse = [[{"indices": list(w), "values": _round_all(w.values())} for w in two] for two in made]
     return [(own, both) for own, both in sparse]
 
 
-def _rounded(values: Any) -> list[float]:
+def _round_all(values: Any) -> list[float]:
     return [round(float(value), 5) for value in values]

@@ -62,7 +62,7 @@ class Queue:
     """
 
     def __init__(self, home_dir: str, place: Place) -> None:
-        self.place, self.home = place, _home_id(home_dir)
+        self.place, self.home = place, _read_or_make_home_id(home_dir)
         # Not by the address, which has several spellings; the count tells another server.
         self._name = place.collection
         self._memory = hits.open_memory(home_dir)
@@ -128,13 +128,13 @@ class Queue:
             labels = [(f"label:{folder}", label) for folder, label in self._labels.items()]
             self._execute_for_rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", labels)
             # What is to be forgotten goes first.
-            for batch in _batches(waiting.deletes, until):
+            for batch in _batches_until(waiting.deletes, until):
                 server.change_points("POST", "/points/delete", {"points": batch})
                 rows = [(self._name, point) for point in batch]
                 self._execute_for_rows("DELETE FROM shared WHERE server = ? AND point = ?", rows)
                 done["deleted"] += len(batch)
                 progress(len(batch))
-            for batch in _batches(list(waiting.sends), until):
+            for batch in _batches_until(list(waiting.sends), until):
                 self._send_batch(server, {point: waiting.sends[point] for point in batch})
                 done["sent"] += len(batch)
                 progress(len(batch))
@@ -148,7 +148,7 @@ class Queue:
         self._write_listed_states({item.id: "" for item in items})
         if items:
             common = {"author": self.place.author, "home": self.home}
-            made = points.to_points(items, points.load_table(), common)
+            made = points.to_points(items, points.vector_table(), common)
             server.change_points("PUT", "/points", {"points": made})
         self._write_listed_states({item.id: batch[item.id][1] for item in items})
 
@@ -201,7 +201,7 @@ class Queue:
             self._memory.run_on_database(write_rows)
 
 
-def _home_id(home_dir: str) -> str:
+def _read_or_make_home_id(home_dir: str) -> str:
     """By which the points of this home are told from those of others, made once."""
     path = f"{home_dir}/memory/home"
     try:
@@ -247,7 +247,7 @@ def prepare_collection(server: Server) -> None:
         # while one node is down, and leave its copies behind without anybody's notice.
         copies = {"replication_factor": server.place.replicas, "write_consistency_factor": 1}
         try:
-            server.ask_collection("PUT", body=points.points_schema(points.load_table()) | copies)
+            server.ask_collection("PUT", body=points.points_schema(points.vector_table()) | copies)
         except RefusedError as refused:
             if refused.status != _CONFLICT:  # somebody else was quicker
                 raise
@@ -264,7 +264,7 @@ def check_collection(description: Any, place: Place) -> None:
     Raises:
         TeamError: it was made for another model.
     """
-    own, params = points.vector_name(points.load_table()), description["config"]["params"]
+    own, params = points.vector_name(points.vector_table()), description["config"]["params"]
     there, sparse = params["vectors"], params.get("sparse_vectors") or {}
     if own not in there or not {points.WORDS, points.PAIR} <= sparse.keys():
         raise TeamError(
@@ -273,7 +273,7 @@ def check_collection(description: Any, place: Place) -> None:
         )
 
 
-def _batches(found: list[str], until: float) -> Iterator[list[str]]:
+def _batches_until(found: list[str], until: float) -> Iterator[list[str]]:
     for start in range(0, len(found), _AT_ONCE):
         if time.monotonic() < until:
             yield found[start : start + _AT_ONCE]

@@ -47,7 +47,7 @@ def open_queue(home_dir: str, project_dir: str) -> Queue | None:
     return Queue(home_dir, parse_place(url)) if url else None
 
 
-def search(
+def search_both(
     home_dir: str, project_dir: str, memory: Memory, query: str, limit: int, within: Within
 ) -> tuple[list[Hit], str]:
     """The entries of both that fit a query, and why the server's are missing, if they are.
@@ -79,7 +79,7 @@ def document(
 
     within = EVERYWHERE if everywhere else Within(stored.real_folder(project_dir))
     memory = hits.open_memory(home_dir)
-    found, problem = search(home_dir, project_dir, memory, query, limit, within)
+    found, problem = search_both(home_dir, project_dir, memory, query, limit, within)
     return hits.document(found, query, home_dir) | {"problem": problem}
 
 
@@ -89,10 +89,10 @@ class _Question:
     def __init__(self, queue: Queue, query: str, within: Within) -> None:
         from brimline.team import points
 
-        self.problem, self._server, self._query = "", _shared_server(queue.place), query
+        self.problem, self._server, self._query = "", _cached_server(queue.place), query
         self._found: list[Other] | BrimlineError | None = None
         self._project = None if within.project is None else queue.project_label(within.project)
-        asked = points.make_searches(query, points.load_table(), queue.home, self._project)
+        asked = points.make_searches(query, points.vector_table(), queue.home, self._project)
         self._asked = {"searches": asked}
         self._until = time.monotonic() + WAIT_S
         self._thread = threading.Thread(target=self._ask_and_keep_answer, daemon=True)
@@ -118,7 +118,7 @@ class _Question:
 
 
 @functools.lru_cache(maxsize=1)
-def _shared_server(place: Place) -> Server:
+def _cached_server(place: Place) -> Server:
     from brimline.team.qdrant import Server
 
     return Server(place, _LATE_S, WAIT_S)

@@ -92,7 +92,7 @@ class CacheScan:
             return
         self._seen.add(name or "")
         last = self._last
-        at = clock.parse(row.timestamp_of(fields)) or (last.at if last else 0.0)
+        at = clock.parse_utc(row.timestamp_of(fields)) or (last.at if last else 0.0)
         now = _Request(*cached, at)
         self.found.requests += 1
         self.found.read_tokens += now.read_tokens

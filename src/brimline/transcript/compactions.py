@@ -96,7 +96,9 @@ class Scan:
             return
         self._message_id = usage.message_id
         before = self.requests[-1].at if self.requests else 0.0
-        self.requests.append(Request(clock.parse(usage.timestamp) or before, tokens, usage.model))
+        self.requests.append(
+            Request(clock.parse_utc(usage.timestamp) or before, tokens, usage.model)
+        )
 
     def _note_compaction(self, fields: dict[str, Any]) -> None:
         """A boundary and the summary after it are one; old sessions have the summary only."""
@@ -108,7 +110,7 @@ class Scan:
             self.compactions[-1] = self.compactions[-1]._replace(summary_characters=length)
             self._waits_for_summary = False
             return
-        name, at = row.uuid_of(fields), clock.parse(row.timestamp_of(fields))
+        name, at = row.uuid_of(fields), clock.parse_utc(row.timestamp_of(fields))
         name = name if name and name.isprintable() else None
         self.compactions.append(Recorded(name, at, *row.compaction_figures(fields), length))
         self._waits_for_summary = length is None

@@ -109,7 +109,7 @@ def rows_of_file(
     with open_regular_file(path) as file:
         for line in lines_of_stream(file, length, progress, _LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
-                found = json.loads_all(line.raw)
+                found = json.parse_all_on_line(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
 
 
@@ -175,7 +175,7 @@ def _parse_line(raw: bytes, text: str) -> tuple[tuple[Record, ...], str | None]:
     """The objects on a line, and what is wrong with it."""
     if text[:1] == "{":
         try:
-            value, end = json.scan(text, 0)
+            value, end = json.parse_at(text, 0)
         except ValueError:
             return (), TORN
         rest = len(text) - end
@@ -205,7 +205,7 @@ def _records_in(text: str, position: int) -> tuple[list[Record], str | None]:
         if text[position] != "{":
             return found, INVALID
         try:
-            value, end = json.scan(text, position)
+            value, end = json.parse_at(text, position)
         except ValueError:
             return found, TORN
         found.append(Record(position, end, value))

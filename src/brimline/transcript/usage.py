@@ -72,7 +72,7 @@ class Tail:
         if b'"usage"' not in line and b"ompact" not in line:
             self._pending.append(line)
             return False
-        return any(self._take_row(row, offset) for row in reversed(json.loads_all(line)))
+        return any(self._take_row(row, offset) for row in reversed(json.parse_all_on_line(line)))
 
     def _take_row(self, row: Any, offset: int) -> bool:
         if is_boundary(row):
@@ -99,7 +99,7 @@ class Tail:
     def _add_reply(self, row: Any, usage: Usage) -> None:
         # One reply is several rows, and results of its first calls may stand between them.
         for item in self._pending:
-            for later in json.loads_all(item) if isinstance(item, bytes) else (item,):
+            for later in json.parse_all_on_line(item) if isinstance(item, bytes) else (item,):
                 self.result_characters += characters_model_is_sent(later)
         self.reply_characters += characters_model_is_sent(row)
         self.output_tokens = max(self.output_tokens, usage.output_tokens)
