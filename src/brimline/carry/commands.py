@@ -206,7 +206,7 @@ def _note_success_after_similar_failure(ledger: Ledger, line: str) -> None:
     for before in ledger.failed:
         earlier = set(before.split())
         similar = len(words & earlier) >= _SIMILAR * len(words | earlier)
-        if similar and before != line and line.split()[0] == before.split()[0]:
+        if similar and before != line and line.split(None, 1)[0] == before.split(None, 1)[0]:
             ledger.worked = [*ledger.worked, [line, before]][-_MOST_WORKED:]
             ledger.failed = [other for other in ledger.failed if other != before]
             return
