@@ -108,7 +108,7 @@ def test_critical_files_are_kept_by_content(home_dir: str, project_dir: str) -> 
     found = document["files"]
 
     assert document["v"] == 2
-    assert contents.get(home_dir, found[0]["key"]) == b'{"step":3}'
+    assert contents.read_content(home_dir, found[0]["key"]) == b'{"step":3}'
     assert (found[1]["key"], found[1]["problem"]) == (None, "No such file or directory")
 
 

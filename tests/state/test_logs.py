@@ -91,9 +91,9 @@ def test_lines_of_many_writers_stay_whole_and_a_long_trail_is_put_away(home_dir:
 
     def run(number: int) -> None:
         for _ in range(20):
-            logs.record_pressure(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
+            logs.record_in_audit(home_dir, f"s{number}", {"x": "y" * 500}, {"subject": "a\nb"})
 
-    logs.record_pressure(home_dir, "first", {}, {})
+    logs.record_in_audit(home_dir, "first", {}, {})
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(8)))
 

@@ -47,7 +47,7 @@ def old_folder(home_dir: str, name: str, age_s: float, spool_bytes: int = 10) ->
     for path in (*folder.iterdir(), folder):
         os.utime(path, (moment, moment))
     known = Session(name, [history.spool_stamp(str(folder))])
-    history.write_sessions(home_dir, [known], float("inf"))
+    history.write_session_lines(home_dir, [known], float("inf"))
     return folder
 
 
@@ -82,7 +82,7 @@ def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: 
     folder = old_folder(home_dir, "s1", 2 * DAY_S, spool_bytes)
 
     assert left_of(home_dir, folder) == left
-    assert [session.session_id for session in history.sessions(home_dir)] == ["s1"]
+    assert [session.session_id for session in history.read_all_sessions(home_dir)] == ["s1"]
 
 
 @pytest.mark.parametrize(("more", "kept"), [(0, ["old", "new"]), (1, ["new"])])
@@ -96,7 +96,7 @@ def test_the_history_has_64_mb_and_lets_go_of_what_is_oldest(
     Path(home_dir).mkdir()
     Path(home_dir, "history.jsonl").write_bytes(head.ljust(size - 1) + b"\n")
 
-    history.write_sessions(home_dir, [new], float("inf"))
+    history.write_session_lines(home_dir, [new], float("inf"))
 
     assert list(history.lines_by_session(home_dir)) == kept
 
@@ -110,7 +110,7 @@ def test_growth_is_told_by_the_last_20_000_requests(
     older = Session("a", [[], []], 0, [event], [Request(START + 1, 5, "m")])
     newer = Session("b", [[], []], 0, [event], [])
     newer.requests = [Request(START + 1 + number, number, "m") for number in range(requests)]
-    history.write_sessions(home_dir, [older, newer], float("inf"))
+    history.write_session_lines(home_dir, [older, newer], float("inf"))
 
     segments = history.occupancies_by_recent_segment(home_dir)
 
