@@ -225,7 +225,10 @@ def test_a_result_is_large_enough_to_be_pinned_from_five_thousand_bytes_on(
     (told,) = player.say("brim:pin last")
 
     assert ("pinned sha256:" in told) is is_large
-    found = [contents.read_sidecar(player.home_dir, blob.key) for blob in contents.list_blobs(player.home_dir)]
+    found = [
+        contents.read_sidecar(player.home_dir, blob.key)
+        for blob in contents.list_blobs(player.home_dir)
+    ]
     assert [one["session"] for one in found] == (["s1"] if is_large else [])
 
 

@@ -241,7 +241,10 @@ def test_init_writes_the_defaults_or_what_a_ckignore_says() -> None:
     """What is written is in force; a file that is there is replaced only when asked."""
     ignore("# theirs", "one/", "!one/two", name=".ckignore")
     assert CliRunner().invoke(init, []).exit_code == 0
-    assert [p.text for p in reads.load_ignore_patterns(os.getcwd()).patterns] == ["one/", "!one/two"]
+    assert [p.text for p in reads.load_ignore_patterns(os.getcwd()).patterns] == [
+        "one/",
+        "!one/two",
+    ]
 
     with pytest.raises(ConfigError, match="--force"):
         CliRunner().invoke(init, [], catch_exceptions=False)
@@ -357,7 +360,8 @@ def test_the_hook_answers_by_its_mode_and_puts_it_on_record(
     assert ask("src/a.py") is None
     decision = ask("dist/a.js")
     lines = [
-        (line["event"], line.get("blocked")) for line in read_spooled_events(home_dir, session.session_id)
+        (line["event"], line.get("blocked"))
+        for line in read_spooled_events(home_dir, session.session_id)
     ]
 
     if mode == "off":

@@ -9,10 +9,10 @@ import pytest
 from brimline.state import figures
 from brimline.state.figures import (
     Figures,
-    figures_of_session,
     events_worth_keeping,
-    requests_measured_by_hooks,
     fields_of_right_type,
+    figures_of_session,
+    requests_measured_by_hooks,
 )
 from brimline.transcript.compactions import Recorded, Request
 
@@ -41,7 +41,9 @@ def row(at: float | None, **fields: Any) -> Recorded:
 
 def by_hooks(events: list[dict[str, Any]], *recorded: Recorded) -> Figures:
     """The figures of a session without requests in a transcript."""
-    return figures_of_session(events_worth_keeping(events), requests_measured_by_hooks(events), recorded)
+    return figures_of_session(
+        events_worth_keeping(events), requests_measured_by_hooks(events), recorded
+    )
 
 
 @pytest.mark.row("S2-48")
@@ -285,7 +287,11 @@ def test_a_compaction_without_a_model_is_told_in_a_phrase() -> None:
 )
 def test_a_row_is_of_a_compaction_that_was_announced_near_it(at: float, own: bool) -> None:
     """Five seconds earlier at most, and half an hour later."""
-    events = [fields_of_right_type({"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7})]
+    events = [
+        fields_of_right_type(
+            {"at": 100.0, "event": "PreCompact", "trigger": "auto", "occupancy": 7}
+        )
+    ]
 
     found = by_hooks(events, row(at, pre_tokens=9))
 

@@ -114,7 +114,9 @@ def test_only_what_changed_is_read_again(home_dir: str, tmp_path: Path) -> None:
     os.unlink(files[0])
     builders[1].compact(165_000)
     history.update_changed_sessions(home_dir, files, progress=read.append)
-    counts = {one.session_id: len(one.figures.compactions) for one in history.read_all_sessions(home_dir)}
+    counts = {
+        one.session_id: len(one.figures.compactions) for one in history.read_all_sessions(home_dir)
+    }
     assert counts == {"a": 1, "b": 2}
 
 

@@ -130,7 +130,9 @@ def test_a_point_is_the_median_of_the_last_ten(
     for tokens in sizes:
         learned.record_sample(home_dir, sample(tokens=tokens))
 
-    assert learned.learned_points_by_key(home_dir) == ({} if point is None else {"200000:200000": point})
+    assert learned.learned_points_by_key(home_dir) == (
+        {} if point is None else {"200000:200000": point}
+    )
 
 
 def test_what_was_refused_is_no_more_than_the_window(home_dir: str) -> None:

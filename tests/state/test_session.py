@@ -49,7 +49,11 @@ def test_a_snapshot_comes_back_as_it_was_unless_it_is_damaged(
 def test_looking_creates_nothing_and_what_is_made_is_private(home_dir: str) -> None:
     """Folders 700, files 600, from the moment they exist; the largest window counts."""
     state = SessionState(home_dir, "abc")
-    assert (state.snapshot(), state.largest_number_after_prefix(WINDOW), state.offsets_of_spoken_levels()) == (
+    assert (
+        state.snapshot(),
+        state.largest_number_after_prefix(WINDOW),
+        state.offsets_of_spoken_levels(),
+    ) == (
         None,
         None,
         {},
@@ -83,9 +87,9 @@ def test_a_tier_is_claimed_once_and_released_and_a_request_once(home_dir: str) -
     assert SessionState(home_dir, "abc").offsets_of_spoken_levels() == {}
     assert state.claim_level(2, 5) is True
     for offset in (7, 8):
-        assert [SessionState(home_dir, "abc").claim_speaking_for_request(offset) for _ in range(2)] == [
-            *(True, False)
-        ]
+        assert [
+            SessionState(home_dir, "abc").claim_speaking_for_request(offset) for _ in range(2)
+        ] == [*(True, False)]
     assert [name for name in SessionState(home_dir, "abc").names if "again" in name] == [
         "spoke-again-8"
     ]

@@ -68,7 +68,8 @@ def test_a_put_leaves_the_documented_files_private_and_each_content_once(home_di
     told = META | {"v": 1, "key": key, "bytes": 7, "lines": 2, "source": "x" * 4_000}
     assert found == told
     trail = [
-        (line["event"], line["session"], line.get("cwd")) for line in contents.store_event_rows(home_dir)
+        (line["event"], line["session"], line.get("cwd"))
+        for line in contents.store_event_rows(home_dir)
     ]
     assert trail == [("put", "s1", None), ("put", "s2", "/p")]
 

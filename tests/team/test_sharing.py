@@ -108,7 +108,9 @@ def test_what_is_gone_here_is_deleted_there_first(
     server = answering(DONE, DONE, DONE)
     queue = queue_for(home_dir, server)
     queue.drain(queue.find_waiting())
-    hits.open_memory(home_dir).put_entries([Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")])
+    hits.open_memory(home_dir).put_entries(
+        [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
+    )
     waiting = queue.find_waiting()
     late = queue.drain(waiting._replace(unknown=7), until=0.0)
     done = queue.drain(waiting)

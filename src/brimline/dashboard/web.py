@@ -231,7 +231,9 @@ class Dashboard:
             moment=moment,
             label=pages.request_label(moment),
             rows=pages.new_items_with_texts(record, moment),
-            replaced=[(*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced],
+            replaced=[
+                (*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced
+            ],
         )
 
     def overall(self, request: Request) -> Response:

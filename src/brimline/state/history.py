@@ -20,7 +20,13 @@ from brimline.errors import StateError
 from brimline.fast import io, json, paths
 from brimline.hooks import table
 from brimline.state import forgotten
-from brimline.state.figures import Figures, figures_of_session, events_worth_keeping, requests_measured_by_hooks, fields_of_right_type
+from brimline.state.figures import (
+    Figures,
+    events_worth_keeping,
+    fields_of_right_type,
+    figures_of_session,
+    requests_measured_by_hooks,
+)
 from brimline.transcript import compactions, find
 
 if TYPE_CHECKING:
