@@ -115,7 +115,7 @@ def _resolve_key(home_dir: str, text: str) -> str:
 
 
 def _text_on_why_key_is_gone(home_dir: str, text: str) -> str | None:
-    """What became of a key that is in the trail but not in the store."""
+    """What became of a key that is among its events but not in the store."""
     start = text.lower().removeprefix(layout.PREFIX)
     if not layout.is_hex(start) or len(start) < layout.SHORTEST_PREFIX:
         return None
