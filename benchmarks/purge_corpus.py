@@ -83,7 +83,7 @@ def _measure(source: str, folder: str) -> Found:
     return Found(
         len(original),
         len(original) - len(purged),
-        plan.context_tokens,
+        plan.saved_context_tokens,
         plan.survey.occupancy_tokens,
         {name: saving.items for name, saving in plan.savings.items()},
         again,

@@ -44,7 +44,7 @@ def draw(folder: str, docs: Path) -> dict[Path, str]:
             lines.setdefault(moment.reading.tier, (player.status_line(), note))
     for tokens in _LATER:
         player.read_file(tokens)
-    session = story.tell_story(player.session.path, player.home_dir)
+    session = story.read_story(player.session.path, player.home_dir)
     last = f"request {player.session.requests}, after a compaction"
     shown = [*lines.values(), (player.status_line(), last)]
     return {
@@ -131,7 +131,7 @@ class _Player(demo.Player):
 
 def _session(lines: list[tuple[str, str]], told: story.Story) -> str:
     """The status line at every tier, and the chart of the session's page."""
-    plot = chart.occupancy_plot(told, chart.fullest_moments(told.moments), chart.SIZES[0])
+    plot = chart.occupancy_plot(told, chart.fullest_moment_per_column(told.moments), chart.SIZES[0])
     top = 46 + _LINE_HEIGHT * len(lines)
     parts = [_caption(22, "Below the prompt, as the window fills")]
     parts.append(f'<rect y="32" width="1000" height="{top - 38}" rx="6" fill="{_SCREEN}"/>')

@@ -16,7 +16,11 @@ texts = st.text() | st.text(alphabet=f"ab \t{ENDS_OF_LINES}{HIDING}\ud800")
 
 
 def is_invisible(letter: str) -> bool:
-    """Whether a letter is a control, a format mark or half a pair; the joiners are letters."""
+    """Whether a letter is a control, a format mark, half a pair or the mark of a variant."""
+    if "VARIATION SELECTOR" in unicodedata.name(letter, "") and "MONGOLIAN" not in (
+        unicodedata.name(letter)
+    ):
+        return letter not in ("\ufe0e", "\ufe0f")  # drawn as text, as emoji
     return unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Zl", "Zp") and letter not in (
         *("\u200c", "\u200d"),
         # Marks of numbers and of verses, which stand in texts and are seen.

@@ -537,3 +537,25 @@ def test_a_block_is_an_eighth_of_a_window(
 ) -> None:
     """From exactly its share; what is unknown is measured by the largest."""
     assert output.sparkline(values, full) == line
+
+
+@pytest.mark.parametrize(
+    ("encoding", "line"), [("utf-8", "▁▅█"), ("ascii", "_+#"), ("latin-1", "_+#")]
+)
+def test_where_blocks_are_not_known_plain_marks_are_drawn(
+    encoding: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As high as they would be."""
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding=encoding))
+
+    assert output.sparkline([0, 50, 100], 100) == line
+    assert output.marks_if_encodable("█", "#") == ("█" if encoding == "utf-8" else "#")
+
+
+def test_what_is_said_is_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On either stream, as other programs may write there next."""
+    for name in ("stdout", "stderr"):
+        raw = io.BytesIO()
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(raw, encoding="utf-8"))
+        output.say("told", err=name == "stderr")
+        assert raw.getvalue() == b"told\n"

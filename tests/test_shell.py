@@ -321,3 +321,11 @@ def test_what_a_line_prints_is_known_by_its_program(line: str, prints: str, ran:
 def test_a_program_is_named_where_everybody_has_it(line: str, program: str) -> None:
     """Those of one project are nobody else's business."""
     assert shell.main_program_if_known(line) == program
+
+
+@pytest.mark.parametrize(("length", "kept"), [(80, 80), (81, 80)])
+def test_a_pattern_has_80_characters(length: int, kept: int) -> None:
+    """What a command is remembered by is no longer."""
+    (command,) = shell.split_commands("x" * length)
+
+    assert command.pattern == "x" * kept

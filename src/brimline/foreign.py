@@ -15,12 +15,14 @@ QUOTATION_MARK = "  > "
 # The client puts what a hook says between such tags: what follows one that ends there is nobody's.
 _REMINDER, _BROKEN_REMINDER = "system-reminder>", "system-reminder›"
 # Invisible letters: controls, soft hyphens, marks of direction, what is wider than nothing by name
-# only, tags. The two joiners (200C, 200D) stay: words of some languages and emoji need them.
+# only, tags, variants. The two joiners (200C, 200D) and the variants that draw a sign as
+# emoji or as text (FE0F, FE0E) stay: words of some languages and emoji need them.
 _INVISIBLE = dict.fromkeys(
     [
         *(0x00AD, 0x061C, 0x180E, 0x200B, 0x200E, 0x200F, 0xFEFF, 0xE0001),
         *[*range(9), *range(10, 32), *range(127, 160), *range(0x2028, 0x202F)],
         *[*range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC), *range(0xE0020, 0xE0080)],
+        *[*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0)],
     ]
 )
 
@@ -53,7 +55,7 @@ def quote(text: str, most: int = QUOTATION_CHARACTERS) -> str:
 
 def without_invisible(line: str) -> str:
     """Drop what cannot be seen from one line of a text; tabs stay."""
-    if line.isprintable():
+    if line.isascii() and line.isprintable():
         return line
     # A half of a pair, as file names may hold, cannot be written as UTF-8.
     return line.translate(_INVISIBLE).encode("utf-8", "replace").decode()

@@ -560,3 +560,40 @@ def test_a_card_says_how_much_of_the_session_was_not_read(unread: int, told: str
     assert f"the last part of the session: {told} before that were not read." in card.card_text(
         made
     )
+
+
+@pytest.mark.parametrize(
+    ("moved", "told"),
+    [
+        ({}, "Moved out: 0 old results. Each"),
+        ({"results": 1}, "Moved out: 1 old result. Each"),
+        ({"results": 2, "inputs": 0}, "Moved out: 2 old results. Each"),
+        (
+            {"results": 1, "inputs": 1},
+            "Moved out: 1 old result, and the middle of 1 long input. Each",
+        ),
+        (
+            {"results": 0, "inputs": 2},
+            "Moved out: 0 old results, and the middle of 2 long inputs. Each",
+        ),
+    ],
+)
+def test_what_was_moved_out_is_counted_in_one_or_many(moved: dict[str, int], told: str) -> None:
+    """Where nothing is in force that the model has not seen, there are two lines."""
+    text = card.card_text_after_lossless_compaction(record(), moved)
+
+    assert f"Compacted without a summary. {told} names its key" in text
+    assert len(text.split("\n")) == 2
+
+
+def test_after_a_lossless_compaction_only_what_a_person_added_is_still_told() -> None:
+    """With what is pinned; notes that were marked in the session are still in it."""
+    made = record()
+    ledger.add_note(made, ledger.KEEP, "in the session", None)
+    ledger.add_note(made, ledger.DECIDE, "by a person", None, "person")
+    ledger.add_note(made, ledger.KEEP, "done since", None, "person")
+    list(made.notes.values())[-1]["done"] = True
+
+    lines = card.card_text_after_lossless_compaction(made, {}, pinned=[["pinned"]]).split("\n")
+
+    assert lines[2:] == ["Still in force:", "- pinned", "- decided: by a person"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import time
@@ -14,7 +15,7 @@ from brimline import git
 from brimline.carry import checkpoint, ledger
 from brimline.errors import StateError
 from brimline.fast import io, paths
-from brimline.store import contents
+from brimline.store import contents, layout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -306,3 +307,62 @@ def test_how_old_a_checkpoint_is_is_told_by_its_document(home_dir: str) -> None:
     assert checkpoint.last_checkpoint_age_s(home_dir, "abc") == pytest.approx(
         time.time() - 1e9, abs=60
     )
+
+
+def test_a_checkpoint_is_a_document_that_people_can_read_too(
+    home_dir: str, project_dir: str
+) -> None:
+    """A line for each field, letters as they are, and when it was saved to the millisecond."""
+    saved = save(home_dir, project_dir, trigger="größer")
+
+    folder = Path(paths.carry_session_dir(home_dir, SESSION))
+    text = (folder / checkpoint.DOCUMENT).read_text(encoding="utf-8")
+    assert '\n "trigger": "größer",\n' in text
+    assert text.endswith("}\n")
+    assert json.loads(text) == saved
+    assert saved["v"] == 2
+    assert saved["at"] == round(saved["at"], 3)
+    assert (saved["project"], saved["transcript"]) == (project_dir, "/t.jsonl")
+    assert "(größer)" in (folder / checkpoint.MARKDOWN).read_text(encoding="utf-8")
+
+
+def test_a_stored_file_that_is_damaged_is_no_saved_checkpoint(
+    home_dir: str, project_dir: str
+) -> None:
+    """Its content is read back as well."""
+    Path(project_dir, "plan.md").write_text("the plan")
+    (kept,) = save(home_dir, project_dir, critical_files=["plan.md"])["files"]
+    assert contents.read_content(home_dir, kept["key"]) == b"the plan"
+    assert contents.read_sidecar(home_dir, kept["key"])["tool"] == "checkpoint"
+    assert (kept["path"], kept["bytes"]) == (f"{project_dir}/plan.md", 8)
+
+    def damage(path: str, data: bytes) -> None:
+        io.replace_file(path, data)
+        Path(layout.stored_path(home_dir, layout.digest_of_key(kept["key"]))).write_bytes(
+            b"another"
+        )
+
+    with pytest.raises(StateError, match=r"the checkpoint in .* could not be saved"):
+        save(home_dir, project_dir, critical_files=["plan.md"], write=damage)
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"), [("x" * 30, "x" * 30), ("x" * 31, "x" * 29 + "…"), (None, "")]
+)
+def test_the_moment_of_a_message_has_thirty_characters(at: str | None, shown: str) -> None:
+    """It is what the transcript says, which may be anything; an unknown one is left out."""
+    record = ledger.Ledger("abc")
+    ledger.add_message(record, "Hello", at, "prompt")
+    document = {"session": "abc", "at": 0.0, "trigger": "auto", "project": "/p", "files": []}
+    document |= {"transcript": None, "git": {}, "reading": {}}
+
+    told = checkpoint.checkpoint_markdown(document, record)
+
+    assert told.endswith(f"\n## Messages of the user\n\n- {shown} Hello\n")
+
+
+def test_without_a_project_nothing_is_asked_of_git(home_dir: str) -> None:
+    """Nor is any file looked for in it."""
+    saved = save(home_dir, "")
+
+    assert (saved["git"], saved["files"]) == ({}, [])

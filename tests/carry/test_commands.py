@@ -348,3 +348,150 @@ def test_a_very_long_command_is_kept_by_its_first_four_hundred_characters() -> N
 
     assert [len(one["line"]) for one in record.commands.values()] == [400]
     assert [len(one["command"]) for one in check.checks.values()] == [400]
+
+
+@pytest.mark.parametrize(
+    ("output", "end"),
+    [
+        ("a\nlast line  \n\n", "last line"),
+        ("(Bash completed with no output)", ""),
+        ("</bash-stderr>", ""),
+        ("[test] $ go test", ""),
+        ("[test] 3 failed", "[test] 3 failed"),
+        ("x" * 500, "x" * 400),
+        ("", ""),
+    ],
+)
+def test_what_a_failed_check_ended_with_is_its_last_line(output: str, end: str) -> None:
+    """Of four hundred characters at most; what the client or a runner writes is not its own."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, "pytest", output, None, failed=True)
+
+    assert [check["end"] for check in record.checks.values()] == [end]
+
+
+@pytest.mark.parametrize(
+    ("output", "result"),
+    [
+        ("1 failed" + "x" * 392, commands.PASSED),
+        ("1 failed " + "x" * 391, commands.DOUBTFUL),
+        ("1 failed " + "x" * 392, commands.PASSED),
+        ("10 failures", commands.DOUBTFUL),
+        ("0 failed", PASSED),
+        ("1,200 tests failed", commands.DOUBTFUL),
+        ("errors=2", commands.DOUBTFUL),
+        ("errors=0", PASSED),
+    ],
+)
+def test_failures_are_looked_for_in_the_last_four_hundred_characters(
+    output: str, result: str
+) -> None:
+    """A count of none is no failure."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, "pytest", output, None, failed=False)
+
+    assert [check["result"] for check in record.checks.values()] == [result]
+
+
+@pytest.mark.parametrize(
+    ("line", "failed", "results"),
+    [
+        ("pytest a; pytest b", False, [UNKNOWN, PASSED]),
+        ("pytest a; pytest b", True, [UNKNOWN, FAILED]),
+        ("pytest a && pytest b", False, [PASSED, PASSED]),
+        ("pytest a && pytest b", True, [UNKNOWN, UNKNOWN]),
+        ("cd x && pytest a", True, [FAILED]),
+        ("make && pytest a", True, [UNKNOWN]),
+        ("cd x && pytest a && ls", True, [UNKNOWN]),
+        ("pytest a | tail; pytest b", False, [UNKNOWN, PASSED]),
+        ("pytest a && pytest b | tail", False, [PASSED, PIPED]),
+        ("pytest a\npytest b", False, [UNKNOWN, PASSED]),
+        ("ls & pytest a", False, [PASSED]),
+        ("pytest a || pytest b", False, [UNKNOWN, UNKNOWN]),
+        ("ls; pytest a || true", False, [UNKNOWN]),
+        ("ls || true; pytest a", False, [PASSED]),
+    ],
+)
+def test_of_several_checks_each_has_what_the_exit_tells_of_it(
+    line: str, failed: bool, results: list[str]
+) -> None:
+    """The line ends with the exit of its last list."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, line, "", None, failed=failed)
+
+    assert [check["result"] for check in record.checks.values()] == results
+
+
+def test_comments_before_a_command_are_no_part_of_it() -> None:
+    """One behind it is; what runs in the background says so."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, "# first\n  # second\ndeploy now # third", "", "1", failed=False)
+    commands.note_background_run(record, "# first\nserve " + "x" * 500, "2")
+
+    first, second = record.commands.values()
+    assert first == {
+        "line": "deploy now # third",
+        "first": "1",
+        "last": "1",
+        "background": False,
+    }
+    assert (len(second["line"]), second["background"]) == (400, True)
+    assert second["line"].startswith("serve ")
+
+
+@pytest.mark.parametrize(
+    ("command", "is_unknown"),
+    [
+        ("bash -c 'pytest tests/a.py'", True),
+        ("bash -c 'pytest tests/ab.py'", False),
+        ("bash -c 'pytest-x tests/a.py'", False),
+        ("bash -c 'mypy'", False),
+    ],
+)
+def test_a_line_that_is_not_understood_outdates_the_checks_that_it_names(
+    command: str, is_unknown: bool
+) -> None:
+    """By all of their words; the command stays."""
+    record = ledger.Ledger("s")
+    commands.note_run(record, "cd web && pytest -q tests/a.py", "", None, failed=False)
+    commands.note_run(record, command, "", None, failed=False)
+
+    (check,) = record.checks.values()
+    assert check["command"] == "cd web && pytest -q tests/a.py"
+    assert check["result"] == (UNKNOWN if is_unknown else PASSED)
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "pulls"),
+    [
+        ("gh pr create", "https://e.org/a/b/pull/7\nhttps://e.org/a/b/pull/8", ["7"]),
+        ("glab mr create", "https://e.org/a/b/-/merge_requests/9", ["9"]),
+        ("gh pr create --dry-run", "https://e.org/a/b/pull/7", []),
+        ("gh pr create", "https://e.org/a/b/issues/7", []),
+        ("echo create", "https://e.org/a/b/pull/7", []),
+    ],
+)
+def test_a_pull_request_is_the_first_address_that_creating_one_prints(
+    command: str, output: str, pulls: list[str]
+) -> None:
+    """Made again it is known once."""
+    record = ledger.Ledger("s")
+    for _ in range(2):
+        commands.note_run(record, command, output, None, failed=False)
+
+    assert [address.rpartition("/")[2] for address in record.pulls] == pulls
+
+
+def test_an_amended_commit_that_made_none_takes_nothing_back() -> None:
+    """One that is told again stands once, and last."""
+    record = ledger.Ledger("s")
+    for command, output in (
+        ("git commit -m a", "[main 1111111] first"),
+        ("git commit -m b", "[main 2222222] second"),
+        ("git commit --amend", "nothing to do"),
+        ("git commit -m a", "[main 1111111] first"),
+    ):
+        commands.note_run(record, command, output, None, failed=False)
+
+    assert record.commits == [["2222222", "second"], ["1111111", "first"]]
+    assert after("git commit --amend", 1, "[main #] x").commits == [["0000000", "x"]]

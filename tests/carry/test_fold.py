@@ -605,3 +605,26 @@ def test_of_a_note_of_the_model_two_thousand_characters_are_kept(session: Sessio
 
     texts = [note["text"] for note in recorded(session).notes.values()]
     assert texts == ["x" * 2_000, "x" * 2_000 + " (because it is long)"]
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"type": "progress", "cwd": "/other", "gitBranch": "other"},
+        {"type": "user", "isSidechain": True, "cwd": "/other", "gitBranch": "other"},
+        {"type": "api-request", "kind": "user", "cwd": "/other", "gitBranch": "other"},
+    ],
+    ids=["another kind", "a subagent's", "a copy of a request"],
+)
+def test_rows_that_are_not_of_the_conversation_say_nothing(
+    session: SessionBuilder, row: dict[str, Any]
+) -> None:
+    """Neither a folder nor a branch; one of the conversation says both."""
+    session.raw(json.dumps(row, separators=(",", ":")) + "\n")
+    before = recorded(session)
+    session.prompt("first")
+    record = recorded(session)
+
+    assert (before.folder, before.branch) == ("", "")
+    assert record.folder == session.cwd
+    assert record.branch != "other"

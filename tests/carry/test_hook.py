@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from brimline import clock
-from brimline.carry import card, ledger
+from brimline.carry import card, hook, ledger
 from brimline.fast import io, paths
 from brimline.hooks import entry
+from brimline.state import logs
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder, event
 
@@ -404,3 +405,98 @@ def test_where_carrying_is_switched_off_nothing_is_kept_or_read(
     assert not os.path.exists(paths.carry_session_dir(home_dir, talk.session_id))
     spool = Path(home_dir, "sessions", talk.session_id, "spool.jsonl").read_text("utf-8")
     assert '"Carried"' not in spool
+
+
+def test_a_save_that_failed_is_in_the_error_log_and_noted_beside_the_session(
+    answer: Answer, talk: SessionBuilder, home_dir: str
+) -> None:
+    """With the session it is of; a later good one takes the note away."""
+    folder = paths.carry_session_dir(home_dir, talk.session_id)
+    own = Path(SessionState(home_dir, talk.session_id).folder)
+    os.makedirs(f"{folder}/checkpoint.md")
+    answer(talk, "PreCompact", trigger="auto")
+    failures = logs.recent_failures(home_dir, 0.0)
+    noted = (own / "carry-incomplete").exists()
+    os.rmdir(f"{folder}/checkpoint.md")
+    answer(talk, "PreCompact", trigger="auto")
+
+    assert [(one["event"], one["session"]) for one in failures] == [("PreCompact", talk.session_id)]
+    assert "the checkpoint in" in failures[0]["message"]
+    assert (noted, (own / "carry-incomplete").exists()) == (True, False)
+    assert len(logs.recent_failures(home_dir, 0.0)) == 1
+
+
+@pytest.mark.parametrize(("age_s", "is_refused"), [(-5, True), (0, False), (50, False), (70, True)])
+def test_a_minute_after_a_refusal_the_next_may_be_refused(
+    answer: Answer, talk: SessionBuilder, home_dir: str, age_s: float, is_refused: bool
+) -> None:
+    """One from the future counts for nothing; each one is noted anew."""
+    os.makedirs(f"{paths.carry_session_dir(home_dir, talk.session_id)}/checkpoint.md")
+    answer(talk, "PreCompact", trigger="manual")
+    mark = Path(SessionState(home_dir, talk.session_id).folder, "carry-refused")
+    then = clock.now_s() - age_s
+    os.utime(mark, (then, then))
+
+    told = answer(talk, "PreCompact", trigger="manual")
+
+    assert ("'decision': 'block'" in told) is is_refused
+    assert (abs(mark.stat().st_mtime - then) > 3) is is_refused
+
+
+def test_what_the_summary_holds_is_counted_beside_the_size_of_the_card(
+    answer: Answer, talk: SessionBuilder, home_dir: str
+) -> None:
+    """Where there was no card it is nought; a summary without a word is none."""
+    state = SessionState(home_dir, talk.session_id)
+    talk.prompt("And keep it short.")
+    answer(talk, "PreCompact", trigger="auto")
+    answer(talk, "PostCompact", trigger="auto", compact_summary=" \n ")
+    assert state.last_spooled_row("Carried") == {}
+    answer(talk, "PostCompact", trigger="auto", compact_summary=f"It was said: {RULE}")
+    first = state.last_spooled_row("Carried")
+    given = answer(talk, "SessionStart", source="compact")
+    answer(talk, "PostCompact", trigger="auto", compact_summary="And keep it\nshort. Really")
+    second = state.last_spooled_row("Carried")
+
+    assert (first["messages"], first["held"], first["card_characters"]) == (2, 0, 0)
+    assert (second["messages"], second["held"]) == (2, 1)
+    assert second["card_characters"] == len(given)
+
+
+def test_what_was_read_on_along_the_way_is_noted_once(
+    answer: Answer, talk: SessionBuilder, home_dir: str
+) -> None:
+    """The mark of before goes; what is no number counts as nothing."""
+    folder = Path(SessionState(home_dir, talk.session_id).folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("carried-5", "carried-x"):
+        (folder / name).touch()
+    filled_up_to(talk, (2 << 20) + 5)
+    talk.reply(100_000)
+
+    answer(talk, "Stop")
+
+    (mark,) = [name for name in os.listdir(folder) if name.startswith("carried-")]
+    assert int(mark.removeprefix("carried-")) == (2 << 20) + 5
+    assert ledger.load(home_dir, talk.session_id).messages
+
+
+def test_a_checkpoint_is_written_at_once_where_a_tier_asks_for_it(
+    talk: SessionBuilder, home_dir: str
+) -> None:
+    """With why; where carrying is switched off there is none."""
+    raw = json.dumps(event("Stop", talk)).encode()
+    turn = entry.open_turn("Stop", raw, home_dir)
+    assert turn is not None
+    document = Path(paths.carry_session_dir(home_dir, talk.session_id), "checkpoint.json")
+    turn.values["carry.enabled"] = False
+    hook.save_checkpoint_if_enabled(turn, "tier")
+    assert not document.exists()
+    turn.values["carry.enabled"] = True
+
+    hook.save_checkpoint_if_enabled(turn, "tier")
+
+    told = json.loads(document.read_text())
+    assert (told["trigger"], told["session"]) == ("tier", talk.session_id)
+    assert told["transcript"] == talk.path
+    assert told["reading"]["occupancy"] == 160_000

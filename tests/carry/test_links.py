@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from brimline import clock
-from brimline.carry import ledger, links, traces
+from brimline.carry import ledger, links
 from brimline.carry.commands import FAILED
 from brimline.fast import paths
-from brimline.state.forgotten import Asked
+from brimline.testing import SessionBuilder
 
 FIRST, SECOND = "11111111-aaaa", "22222222-bbbb"
 
@@ -136,27 +137,6 @@ def test_what_goes_on_from_another_knows_both_and_its_own_counts(home_dir: str) 
     assert (record.previous, record.adopted) == (FIRST, FIRST)
 
 
-def test_a_forgotten_session_takes_its_files_and_links_and_no_others(
-    home_dir: str, project_dir: str
-) -> None:
-    """They are counted; a rehearsal counts the same and takes nothing."""
-    for number, name in enumerate((FIRST, SECOND), 1):
-        ledger.save(home_dir, left_open(name, tasks=1))
-        links.note_session_of_client(home_dir, str(number), name)
-    links.note_or_drop_unfinished_session(home_dir, project_dir, left_open(FIRST, tasks=1))
-    before = {name for name, _, _ in traces.sessions(home_dir)}
-
-    counted = [
-        traces.forget(home_dir, Asked((FIRST,)), dry_run=dry_run) for dry_run in (True, False)
-    ]
-
-    assert before == {FIRST, SECOND}
-    assert counted == [{"files": 1}, {"files": 1}]
-    assert {name for name, _, _ in traces.sessions(home_dir)} == {SECOND}
-    assert [links.last_session_of_client(home_dir, pid) for pid in ("1", "2")] == [None, SECOND]
-    assert links.last_unfinished_session(home_dir, project_dir) is None
-
-
 @pytest.mark.parametrize(
     "kept",
     [
@@ -241,3 +221,57 @@ def test_a_session_takes_nothing_over_from_itself_or_from_nobody(
         assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is True
         assert (record.previous, record.adopted) == (None, "-")
         assert links.merge_origin_into_fork(home_dir, record, str(transcript)) is False
+
+
+def test_of_the_session_that_a_client_ran_256_bytes_are_read(home_dir: str) -> None:
+    """A name is no longer than that; blanks around it do not count."""
+    links.note_session_of_client(home_dir, "22", FIRST)
+    file = Path(paths.carry_dir(home_dir), links.CLIENTS, "22")
+    assert file.read_text() == FIRST
+    told = []
+    for size in (256, 257):
+        file.write_text(FIRST.rjust(size))
+        told.append(links.last_session_of_client(home_dir, "22"))
+
+    assert told == [FIRST, FIRST[:-1]]
+
+
+@pytest.mark.parametrize(("more", "is_known"), [(0, True), (1, False)])
+def test_of_the_session_that_a_fork_is_from_eight_megabytes_are_read(
+    home_dir: str, tmp_path: Path, more: int, is_known: bool
+) -> None:
+    """Of a longer one its end."""
+    origin = SessionBuilder(str(tmp_path / f"{FIRST}.jsonl"), FIRST)
+    origin.prompt("Said at its beginning")
+    size = os.path.getsize(origin.path)
+    head, end = b'{"type":"progress","x":"', b'"}\n'
+    origin.raw(head + b"x" * ((8 << 20) + more - size - len(head) - len(end)) + end)
+    fork = ledger.Ledger(SECOND)
+    fork.forked_from = FIRST
+
+    assert links.merge_origin_into_fork(home_dir, fork, str(tmp_path / f"{SECOND}.jsonl"))
+
+    assert [message["text"] for message in fork.messages] == (
+        ["Said at its beginning"] if is_known else []
+    )
+    assert (fork.previous, fork.adopted) == (FIRST, FIRST)
+
+
+@pytest.mark.parametrize(
+    ("left", "opening"),
+    [
+        ({}, "No open tasks were recorded there."),
+        ({"tasks": None, "checks": 1}, "1 failed check was recorded there."),
+        ({"tasks": 1_200}, "1200 open tasks were recorded there."),
+    ],
+)
+def test_what_is_told_of_a_past_session_needs_no_figures(
+    left: dict[str, Any], opening: str
+) -> None:
+    """Nor a message; how to go on from it is told in any case."""
+    told = links.past_session_text("there", {"session": FIRST} | left)
+
+    assert told.startswith(f"[brimline] {opening}\nIf the user wants to go on from there: ")
+    assert told.endswith(f"`brimline carry card --session {FIRST}`.")
+    long = links.past_session_text("there", {"session": FIRST, "message": "x" * 162})
+    assert f"\nThe user's last message there: {'x' * 160}…\n" in long

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from brimline.carry import lost
 from brimline.store import stub
@@ -143,3 +147,46 @@ def test_a_stored_output_is_lost_where_neither_its_key_nor_its_source_is_named(
     (loss,) = lost.losses_by_boundary(session.path).values()
 
     assert loss["outputs"] == [f"sha256:{'cc' * 6} make test", f"sha256:{'dd' * 6}"]
+
+
+@pytest.mark.parametrize(("length", "shown"), [(60, "x" * 60), (61, "x" * 59 + "…")])
+def test_what_was_lost_is_named_in_sixty_characters(length: int, shown: str) -> None:
+    """Of each; the session by its first eight."""
+    loss: dict[str, Any] = {"messages": ["x" * length], "files": [], "outputs": ["sha256:1 a"]}
+    lines = lost.loss_lines(loss | {"repeated_before": 1, "repeated_after": 0}, "1" * 9)
+
+    assert lines == [
+        f"1 message not in the summary (brimline carry show --session {'1' * 8}): {shown}",
+        "1 output not in the summary (brimline store get KEY): sha256:1 a",
+        "look-ups repeated: 1 in the 20 requests before, 0 after",
+    ]
+    nothing: dict[str, Any] = {"messages": [], "files": [], "outputs": []}
+    assert lost.loss_lines(nothing | {"repeated_before": 0, "repeated_after": 0}, "1") == []
+
+
+def test_each_compaction_has_its_own_losses_by_the_row_it_begins_with(
+    session: SessionBuilder,
+) -> None:
+    """What the first summary lost is lost to the second as well; look-ups count anew."""
+
+    def look_up(name: str) -> None:
+        session.tool_result(session.tool_call(20_000, "Grep", pattern=name), "none")
+
+    session.prompt("First wish")
+    look_up("a")
+    look_up("a")
+    session.compact(160_000, summary="Nothing of it.")
+    look_up("a")
+    session.prompt("Second wish")
+    session.compact(160_000, summary="The Second wish, and no more.")
+
+    losses = lost.losses_by_boundary(session.path)
+
+    lines = Path(session.path).read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    boundaries = [row["uuid"] for row in rows if row.get("subtype") == "compact_boundary"]
+    assert list(losses) == boundaries
+    first, second = losses.values()
+    assert (first["messages"], second["messages"]) == (["First wish"], ["First wish"])
+    assert (first["repeated_before"], first["repeated_after"]) == (1, 1)
+    assert (second["repeated_before"], second["repeated_after"]) == (2, 0)

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brimline import clock
 from brimline.carry import ledger, notes
 from brimline.fast import json, paths
+
+if TYPE_CHECKING:
+    import pytest
 
 SESSION = "11111111-aaaa"
 
@@ -73,3 +80,33 @@ def test_a_message_can_be_forgotten_too(home_dir: str) -> None:
     assert [
         message["text"] for message in notes.merge_notes_into_ledger(home_dir, record).messages
     ] == ["a wish"]
+
+
+def test_of_notes_four_megabytes_are_read(home_dir: str) -> None:
+    """A line that they end in the middle of is none."""
+    write(home_dir, 1.0, add={"kind": "keep", "text": "first"})
+    write(home_dir, 2.0, add={"kind": "keep", "text": "second"})
+    path = Path(paths.carry_session_dir(home_dir, SESSION), notes.FILE_NAME)
+    first, second = [line + b"\n" for line in path.read_bytes().splitlines()]
+    told = []
+    for more in (1, 2):
+        blanks = b"{}\n".rjust((4 << 20) - len(first) - len(second) + more)
+        path.write_bytes(first + blanks + second)
+        told.append([text for text, _, _ in merged(home_dir)])
+
+    assert told == [["first", "second"], ["first"]]
+
+
+def test_a_note_is_written_down_with_its_moment_to_the_millisecond(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without what surrounds it; its id is what others name it by."""
+    monkeypatch.setattr(clock, "now_s", lambda: 1_767_225_600.123456)
+
+    item = notes.append_note(home_dir, SESSION, ledger.KEEP, " Port 5433\n")
+
+    path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
+    assert json.read_lines(path) == [
+        {"v": 1, "at": 1_767_225_600.123, "add": {"kind": "keep", "text": "Port 5433"}}
+    ]
+    assert item == ledger.id_of_note_or_message("keep", "Port 5433")

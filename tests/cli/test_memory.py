@@ -14,6 +14,8 @@ from brimline.cli import memory_commands
 from brimline.errors import StateError
 from brimline.fast import paths
 from brimline.memory import hot, textfile
+from brimline.search import vectors
+from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
     from .conftest import Refused, Run
@@ -319,3 +321,79 @@ def test_sessions_to_forget_are_named_by_id_project_or_day(world: Path) -> None:
     assert chosen(None, None, "2026-01-31") == ("abc",)
     with pytest.raises(StateError, match="--project is empty"):
         chosen(None, " ", None)
+
+
+def test_a_topic_is_found_as_it_is_now(folder: Path, brimline: Run) -> None:
+    """Once it is written, in its new words once it is changed, and not when it is gone."""
+
+    def found(words: str) -> list[str]:
+        hits = brimline("memory", "search", words, "--json").document["hits"]
+        return [hit["group"] for hit in hits if words in hit["text"]]
+
+    add(brimline, "deploys", "Ship the narwhal on Fridays.")
+    place = str(folder / "deploys.md")
+    assert found("narwhal") == [place]
+
+    assert brimline("memory", "edit", "deploys", "Ship the walrus.").code == 0
+    assert (found("narwhal"), found("walrus")) == ([], [place])
+
+    assert brimline("memory", "remove", "deploys", "--yes").out.endswith("is deleted.\n")
+    assert found("walrus") == []
+
+
+def test_a_search_says_what_it_did_not_look_into(
+    brimline: Run, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other projects, sessions that were not read yet, meanings; where all was, nothing is said."""
+    alone = "this project alone was searched; `--everywhere` looks into all"
+    anew = "the search file was damaged and begun anew"
+    assert alone in brimline("memory", "search", "narwhal").err
+    assert alone not in brimline("memory", "search", "narwhal", "--everywhere").err
+    add(brimline, "deploys", "Ship the narwhal.")
+    quiet = brimline("memory", "search", "narwhal").err
+    assert alone not in quiet
+    assert anew not in quiet
+    assert "sessions read" not in quiet
+    assert "from this machine alone" not in quiet
+    assert vectors.no_vectors_text() not in quiet
+
+    path = f"{paths.project_transcripts_dir(project_dir)}/abc.jsonl"
+    SessionBuilder(path, session_id="abc", cwd=project_dir).prompt("hello")
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
+    told = " ".join(brimline("memory", "search", "narwhal").err.split())
+
+    assert "0 of 1 sessions read; `brimline memory index` reads the rest (about 1 s)" in told
+    assert " ".join(vectors.no_vectors_text().split()) in told
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(1, "1 entry added, 1 in all."), (2, "2 entries added, 2 in all.")]
+)
+def test_what_memory_took_in_is_counted(
+    count: int, said: str, brimline: Run, project_dir: str
+) -> None:
+    """A second time there is nothing new; from the beginning it is the same again."""
+    path = f"{paths.project_transcripts_dir(project_dir)}/abc.jsonl"
+    session = SessionBuilder(path, session_id="abc", cwd=project_dir)
+    for number in range(count):
+        session.prompt(f"Remember the narwhal number {number}, please.")
+
+    assert brimline("memory", "index").out == f"{said}\n"
+    assert brimline("memory", "index").out == f"0 entries added, {count} in all.\n"
+    again = brimline("memory", "index", "--rebuild").out
+    assert again.endswith(f" added, {count} in all.\n")
+
+
+def test_sessions_to_forget_are_named_in_one_way(brimline: Run, refused: Refused) -> None:
+    """Not in none, nor in two."""
+    told = "name one of --session, --project and --before"
+    assert told in refused("forget", "--yes")
+    assert told in refused("forget", "--session", "a", "--before", "2026-01-31", "--yes")
+    assert "--project is empty: name a folder" in refused("forget", "--project", " ", "--yes")
+    assert "'soon' is no day: write it as 2026-01-31" in refused("forget", "--before", "soon")
+    assert brimline("forget", "--before", "2026-01-31", "--yes").out == (
+        "0 sessions, 0 entries, 0 outputs and 0 backups forgotten.\n"
+    )
+    assert brimline("forget", "--before", "2026-01-31", "--dry-run").out == (
+        "0 sessions, 0 entries, 0 outputs and 0 backups would go.\n"
+    )

@@ -124,11 +124,11 @@ def test_mending_reads_a_session_twice(
 def test_memory_tells_how_much_of_the_sessions_it_has_read(
     recorded: str, bars: list[Watched], brimline: Run
 ) -> None:
-    """What it has read is not read again."""
+    """What it has read is not read again, unless that is wanted."""
     size = os.path.getsize(recorded)
-    for expected in ([("Reading sessions", size, size)], [("Reading sessions", 0, 0)]):
-        assert brimline("memory", "index").code == 0
-        assert told(bars) == expected
+    for option, read in (([], size), ([], 0), (["--rebuild"], size)):
+        assert brimline("memory", "index", *option).code == 0
+        assert told(bars) == [("Reading sessions", read, read)]
         bars.clear()
 
 

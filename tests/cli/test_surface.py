@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from brimline import __version__, output
 from brimline.cli import surface
 from brimline.cli.surface import program
 
-from .conftest import PROGRAM, process
+from .conftest import PROGRAM, Run, process
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,6 +247,17 @@ def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     assert done.stderr == b""
 
 
+@pytest.mark.parametrize("words", ["nothing-like-it", "session", "store get 12"])
+def test_where_nobody_reads_complaints_it_ends_as_a_shell_would_say(words: str) -> None:
+    """As any program does whose reader has gone; nothing that Python adds is in the way."""
+    read, write = os.pipe()
+    os.close(read)
+    done = process(*words.split(), stderr=write)
+    os.close(write)
+
+    assert (done.returncode, done.stdout) == (128 + signal.SIGPIPE, b"")
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
 def test_an_output_that_cannot_be_written_is_what_is_blamed() -> None:
     """And Python adds nothing when it ends."""
@@ -342,3 +354,33 @@ def test_no_colour_where_none_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None
 
     assert b"Nothing is stored." in child.before
     assert b"\x1b" not in child.before
+
+
+@pytest.mark.parametrize(
+    ("word", "above", "meant"),
+    [
+        ("sess", "", ["session"]),
+        ("st", "", ["status", "store"]),
+        ("s", "", []),
+        ("statsu", "", ["status"]),
+        ("inspcet", "session", ["session inspect"]),
+        ("zzzz", "session", []),
+        ("purgee", "", ["session purge"]),
+        ("restroe", "", ["session restore"]),
+        ("forget", "carry", ["carry forget", "store forget", "forget"]),
+        ("list", "", ["store list", "memory list", "config list"]),
+        ("show", "", ["carry show", "memory show", "rules show"]),
+    ],
+)
+def test_a_mistyped_word_is_answered_with_what_was_meant(
+    word: str, above: str, meant: list[str]
+) -> None:
+    """Three commands at most; in a group where nothing is near, none."""
+    assert surface.suggest_commands(word, above) == meant
+
+
+def test_a_group_alone_and_wrong_usage_end_with_2(brimline: Run) -> None:
+    """A cancelled question with 1."""
+    assert brimline("session").code == 2
+    assert brimline("session", "nothing-like-it").code == 2
+    assert brimline("rules", "show", "").code == 1

@@ -171,3 +171,176 @@ def test_the_names_of_a_call_stand_in_the_first_of_its_long_texts() -> None:
     assert "total_of_orders" in fields["input"]["content"]
     assert "total_of_orders" not in fields["input"]["other"]
     assert fields["input"]["other"].startswith(f"The first line… [brimline: {len(long_text):,} ")
+
+
+LOG = "\n".join(f"2026-01-08 12:00:{n % 60:02d} request {n} served" for n in range(400))
+
+
+def block_of(role: str, block: dict[str, Any], tool: str = "Bash", **call: Any) -> blocks.Block:
+    """A block behind the call that it may belong to."""
+    called = {"type": "tool_use", "id": "t1", "name": tool, "input": call}
+    said = [{"role": "assistant", "content": [called]}, {"role": role, "content": [block]}]
+    return (blocks.read_blocks({"messages": said}) or [])[-1]
+
+
+def result_of(text: str, tool: str = "Bash", **call: Any) -> blocks.Block:
+    """The result of a call."""
+    answer = {"type": "tool_result", "tool_use_id": "t1", "content": text}
+    return block_of("user", answer, tool, **(call or {"command": "journalctl"}))
+
+
+def prose_line(text: str) -> str:
+    """The line for words of the model's, without its mark."""
+    made = stand_ins.line_stand_in(
+        block_of("assistant", {"type": "text", "text": text}), Clock(), 5
+    )
+    assert made
+    return str(made.fields["text"]).partition(" [brimline: ")[0]
+
+
+FILLER = " and so on" * 99
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        (f"Done.{FILLER}", "Done."),
+        (f"Is it? {FILLER}", "Is it?"),
+        (f"Stop! {FILLER}", "Stop!"),
+        (f"Look:\n{FILLER}", "Look:"),
+        (f"see a.py for it\nmore{FILLER}", "see a.py for it"),
+        (f"\n\n  Done. {FILLER}", "Done."),
+        ("x" * 199 + ". " + FILLER, "x" * 199 + "."),
+        ("x" * 200 + ". " + FILLER, "x" * 200 + "…"),
+        ("word " * 300, ("word " * 300)[:200] + "…"),
+    ],
+)
+def test_a_first_sentence_ends_with_its_mark_or_its_line(text: str, first: str) -> None:
+    """And has two hundred characters at most."""
+    assert prose_line(text) == first
+
+
+@pytest.mark.parametrize(
+    ("characters", "room"), [(999, 100), (1_200, 120), (4_990, 499), (5_000, 500), (9_000, 500)]
+)
+def test_names_take_a_tenth_of_what_they_stand_for_within_limits(
+    characters: int, room: int
+) -> None:
+    """A hundred characters at least, five hundred at most; each name with a space before it."""
+    text = "".join(f"name_{n:04} " for n in range(characters // 10 + 1))[:characters]
+    line = stand_ins.line_stand_in(result_of(text), Clock(), 2)
+    assert line
+
+    appended = line.fields["content"].partition("]")[2]
+
+    assert len(appended) == room // 10 * 10
+
+
+@pytest.mark.parametrize(("room", "is_kept"), [(99, True), (100, False)])
+def test_a_name_that_was_used_is_kept_if_it_fits_to_the_character(
+    room: int, *, is_kept: bool
+) -> None:
+    """With the space before it."""
+    name = "n" * (room - 3) + "_" + "ab"
+
+    appended = stand_ins._names_to_append_text(f"short {name}", [name])
+
+    assert appended == (f" {name}" if is_kept else "")
+
+
+def test_of_names_that_hold_each_other_the_one_that_was_used_last_is_told() -> None:
+    """A part of it says nothing more; each takes its room from the next."""
+    used = ["parse_line_of_file", "parse_line", "other_name"]
+
+    assert stand_ins._names_to_append_text("x", used) == " parse_line_of_file other_name"
+    many = [letter * 8 + "_" for letter in "abcdefghijkl"]
+    assert stand_ins._names_to_append_text("x", many) == " " + " ".join(many[:10])
+    assert stand_ins._names_to_append_text("x", []) == ""
+
+
+def test_a_line_that_saves_exactly_sixty_tokens_is_made() -> None:
+    """By whatever a block is estimated at."""
+    block = result_of("x " * 400)
+    line = stand_ins.line_stand_in(block, Clock(), 5)
+    assert line
+
+    enough = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 60.0), Clock(), 5)
+    little = stand_ins.line_stand_in(block._replace(tokens=line.tokens + 59.5), Clock(), 5)
+
+    assert enough == line
+    assert little is None
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("1\ta\n2\tb", "a\nb"),
+        ("     1→a\n    10→b", "a\nb"),
+        ("2\ta\n3\tb", "2\ta\n3\tb"),
+        ("10\ta", "10\ta"),
+        ("a\n1\tb", "a\n1\tb"),
+        ("1 a", "1 a"),
+    ],
+)
+def test_the_numbers_of_lines_go_where_the_client_counted_from_one(text: str, plain: str) -> None:
+    """A page from the middle of a file, or a table, is what it says."""
+    assert stand_ins._without_line_numbers(text) == plain
+
+
+@pytest.mark.parametrize(("size", "is_previewed"), [(7_999, False), (8_000, False), (8_001, True)])
+def test_bulk_is_a_preview_beyond_the_size_that_the_user_set(
+    size: int, *, is_previewed: bool
+) -> None:
+    """Eight thousand bytes where nothing else is said."""
+    made = stand_ins.preview_stand_in(result_of(LOG[:size]), Clock(), Rules(), 1, was_read=False)
+
+    assert (made is not None) is is_previewed
+
+
+@pytest.mark.parametrize("rules", [Rules(9_000, 25_000), Rules(25_000, 9_000)])
+def test_of_two_limits_the_lower_one_is_asked_first(rules: Rules) -> None:
+    """Whichever of them it is."""
+    made = [
+        stand_ins.preview_stand_in(result_of(LOG[:size]), Clock(), rules, 1, was_read=False)
+        is not None
+        for size in (9_000, 9_001)
+    ]
+
+    assert made == [False, True]
+
+
+def test_a_preview_names_eighty_characters_of_what_was_called() -> None:
+    """All of it is in the call itself."""
+    block = result_of(LOG, command="journalctl " + "u" * 200)
+
+    made = stand_ins.preview_stand_in(block, Clock(), Rules(), 1, was_read=False)
+
+    assert made
+    assert f', from "journalctl {"u" * 69}": sha256:' in made.fields["content"]
+    assert made.key == stand_ins.store_key_of_text(LOG)
+    assert made.tokens == blocks.estimate_block_tokens_with_fields(block, made.fields)
+
+
+def test_a_preview_that_would_save_little_is_none() -> None:
+    """Of a diff all changes are shown."""
+    diff = "diff --git a/x b/x\n@@ -1 +1 @@\n" + "\n".join(f"+line {n} is new" for n in range(600))
+
+    assert (
+        stand_ins.preview_stand_in(
+            result_of(diff, command="git diff"), Clock(), Rules(), 1, was_read=True
+        )
+        is None
+    )
+
+
+def test_what_is_left_out_takes_nothing() -> None:
+    """It is of no layer, and nothing of it is stored."""
+    assert stand_ins.LEFT_OUT == (0, None, "", 0.0)
+
+
+def test_half_a_pair_of_letters_has_a_key_too() -> None:
+    """It may have been written as an escape."""
+    assert stand_ins.bytes_to_store("\ud83d") == b"\xed\xa0\xbd"
+    assert stand_ins.store_key_of_text("a") == (
+        "sha256:ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"
+    )

@@ -111,3 +111,31 @@ def test_where_time_is_up_no_further_session_is_read(project_dir: str) -> None:
     aftermath.fill_in_costs_and_losses({"compactions": made}, until=time.monotonic() + 600)
     assert made[0]["lost"] is known
     assert made[1]["lost"]["messages"] == ["Rule 1."]
+
+
+def test_prices_are_for_a_million_tokens() -> None:
+    """To the last cent of a large sum."""
+    prices = MODEL.prices(100_000)
+    assert prices is not None
+    made = compaction(rewritten_tokens=1_000_000_000)
+
+    aftermath.fill_in_dollars([made])
+
+    assert made["dollars"] == pytest.approx(1_000 * prices.write_5m, abs=1e-6)
+
+
+@pytest.mark.parametrize("before", [100_000, 100_001])
+def test_a_compaction_is_priced_by_the_size_of_its_context(before: int) -> None:
+    """Some models are dearer above a size; what is left has the same price then."""
+    model = models.lookup_model("claude-haiku-5-5")
+    prices, small = model.prices(before), model.prices()
+    assert prices is not None
+    assert small is not None
+    made = compaction(model="claude-haiku-5-5", pre_tokens=before, summary_characters=2_850)
+
+    aftermath.fill_in_dollars([made])
+
+    summary_tokens = 2_850 / model.characters_per_token
+    dollars = before * prices.read + summary_tokens * prices.output + 20_000 * prices.write_5m
+    assert made["dollars"] == pytest.approx(dollars / 1_000_000, abs=1e-6)
+    assert (prices.read > small.read) is (before > 100_000)

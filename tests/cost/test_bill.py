@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline import models
 from brimline.cost import aftermath, bill, spending, traces
 from brimline.fast import paths
 from brimline.state import forgotten
@@ -375,3 +376,38 @@ def test_a_row_tells_when_its_requests_began_and_ended(home_dir: str, project_di
     since = datetime(2026, 11, 1, 11, tzinfo=UTC).timestamp()
     total = bill.document(spent(home_dir), "day", since=since)["total"]
     assert (total["requests"], total["input_tokens"]) == (2, 14)
+
+
+def test_figures_of_a_bill_stand_below_each_other_to_the_right() -> None:
+    """What they belong to stands to the left."""
+    tokens: dict[str, Any] = dict.fromkeys(spending.TOKENS[:4], 25)
+    rows = [row(dollars=1.5, requests=7), row(SECOND, dollars=12.5, requests=1_200, **tokens)]
+
+    shown = told(*rows, total={})
+
+    assert shown[:3] == [
+        "  cost  requests  from cache  session",
+        f" $1.50         7           –  {FIRST[:8]}",
+        f"$12.50     1,200         25%  {SECOND[:8]}",
+    ]
+
+
+@pytest.mark.parametrize("kind", spending.TOKENS)
+def test_a_thousand_million_tokens_cost_a_thousand_times_their_price(kind: str) -> None:
+    """To the last cent."""
+    model = models.lookup_model("claude-opus-5-5")
+    used = dict.fromkeys(spending.TOKENS, 0) | {kind: 1_000_000_000}
+    request = spending.Request("k", 0.0, "claude-opus-5-5", **used)
+    prices = model.prices(request.prompt_tokens)
+    assert prices is not None
+    by_kind = dict(
+        zip(
+            spending.TOKENS,
+            (prices.input, prices.write_5m, prices.write_1h, prices.read, prices.output),
+            strict=True,
+        )
+    )
+
+    dollars = bill.dollars_of_request(request, model)
+
+    assert dollars == pytest.approx(1_000 * by_kind[kind], abs=1e-6)

@@ -252,3 +252,15 @@ def test_a_line_of_120_characters_stands_in_for_each_result(session: SessionBuil
     assert expiry._count_characters_to_free(none, []) == 0
     never = settings | {"offload.never": ["Bash"]}
     assert expiry.tokens_left_by_compaction(session.path, 212_000, never) is None
+
+
+def test_a_price_is_for_a_million_tokens() -> None:
+    """To the last cent of a large sum."""
+    told = expiry.expired_cache_text(
+        expiry.Cache(0.0, 300, "claude-opus-5-5"),
+        1_000_000_000,
+        400.0,
+        models.lookup_model("claude-opus-5-5"),
+    )
+
+    assert told.endswith("writes 1,000,000,000 tokens again, about $5,000.00.")

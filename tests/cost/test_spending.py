@@ -144,3 +144,15 @@ def test_what_cannot_be_read_is_made_anew(
 
     assert counts(spending.read_spendings(home_dir, [builder.path])) == {"abc.jsonl": 1}
     assert len(spending.load_kept_spendings(home_dir)) == 1
+
+
+def test_where_figures_cannot_be_kept_the_reason_is_told(world: Path, home_dir: str) -> None:
+    """In the system's words."""
+    made = session(world)
+    made.reply(1_000)
+    Path(home_dir, "spending.jsonl").mkdir(parents=True)
+
+    with pytest.raises(StateError) as raised:
+        spending.read_spendings(home_dir, [made.path])
+
+    assert str(raised.value) == f"{home_dir}/spending.jsonl cannot be written: Is a directory"

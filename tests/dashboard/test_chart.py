@@ -24,7 +24,7 @@ def test_a_forecast_is_drawn_as_a_closed_band_around_its_middle(
     played: Played, home_dir: str
 ) -> None:
     """In both sizes, whatever the session; every path is one that a browser can draw."""
-    shown = story.tell_story(played.session.path, home_dir).moments
+    shown = story.read_story(played.session.path, home_dir).moments
 
     for size in chart.LOW_SIZES:
         band, middle, *others = chart.forecast_plot(shown, size).shapes
@@ -59,7 +59,7 @@ def test_a_date_that_would_be_cut_is_left_out() -> None:
     days = [f"2026-11-{day:02d}" for day in range(1, 11)]
     for size, shown in ((964, 9), (963, 10), (965, 9)):
         plot = chart.Plot(chart.Size("wide", 1000, 130, 1000 - (1000 - size) * 10), 10, 1.0)
-        chart._label_days(plot, days)
+        chart._add_date_labels(plot, days)
         assert (plot.x_of_column(9), len(plot.below)) == (size, shown), size
 
 
@@ -123,9 +123,9 @@ def test_ticks_are_round_numbers_and_about_four() -> None:
 
 def test_a_small_curve_is_as_high_as_its_share_of_the_window() -> None:
     """Of the fullest that it was where nothing more is known."""
-    assert chart.small_curve_path([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
-    assert chart.small_curve_path([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
-    assert chart.small_curve_path([0], 0) == "M0 28V28.0H120.0V28Z"
+    assert chart.curve_svg_path([1, 3, 2], 4) == "M0 28V21.0H40.0V7.0H80.0V14.0H120.0V28Z"
+    assert chart.curve_svg_path([1, 4, 2], 0) == "M0 28V21.0H40.0V0.0H80.0V14.0H120.0V28Z"
+    assert chart.curve_svg_path([0], 0) == "M0 28V28.0H120.0V28Z"
 
 
 def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
@@ -136,7 +136,7 @@ def test_the_occupancy_is_drawn_with_its_brim_and_its_compactions(
         session.reply(tokens)
     session.compact(150_000)
     session.reply(30_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     plot = chart.occupancy_plot(told, told.moments, chart.SIZES[0])
     early = chart.occupancy_plot(told, told.moments[-1:], chart.SIZES[0])
@@ -164,7 +164,7 @@ def test_the_cache_is_drawn_as_read_written_and_not_cached_and_where_it_broke(
     session.reply(52_000)
     session.compact(54_000)
     session.reply(9_000)
-    shown = story.tell_story(session.path, home_dir).moments
+    shown = story.read_story(session.path, home_dir).moments
 
     plot = chart.cache_plot(shown, chart.LOW_SIZES[0])
 
@@ -186,7 +186,7 @@ def test_how_many_requests_came_is_drawn_up_to_the_last_compaction(
         session.reply(tokens)
     session.compact(54_000)
     session.reply(9_000)
-    shown = story.tell_story(session.path, home_dir).moments
+    shown = story.read_story(session.path, home_dir).moments
 
     plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
 
@@ -254,7 +254,7 @@ def test_a_brim_far_above_all_that_was_used_is_not_drawn(
     """At three times the fullest it still is."""
     session.reply(40_000)
     session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
     for moment in told.moments:
         moment.reading.compaction.tokens = brim
 
@@ -274,9 +274,9 @@ def test_of_more_requests_than_columns_the_fullest_of_neighbours_are_drawn(
     session.prompt("Go")
     for at in range(number):
         session.reply(20_000 + at % 2)
-    moments = story.tell_story(session.path, home_dir).moments
+    moments = story.read_story(session.path, home_dir).moments
 
-    shown = [moment.number for moment in chart.fullest_moments(moments)]
+    shown = [moment.number for moment in chart.fullest_moment_per_column(moments)]
 
     assert len(shown) == columns
     if number <= 240:
@@ -292,11 +292,11 @@ def test_parts_that_are_more_than_the_whole_are_drawn_smaller_all_alike(
 ) -> None:
     """And what is less than nothing is not drawn."""
     session.reply(60_000)
-    (moment,) = story.tell_story(session.path, home_dir).moments
+    (moment,) = story.read_story(session.path, home_dir).moments
 
     def scaled(**parts: int) -> dict[str, float]:
         moment.parts = parts
-        return chart._scaled_parts(moment)
+        return chart._parts_scaled_to_used_tokens(moment)
 
     assert scaled(a=40_000, b=80_000, c=-5, d=0) == {"a": 20_000.0, "b": 40_000.0}
     assert scaled(a=20_000, b=40_000) == {"a": 20_000.0, "b": 40_000.0}
@@ -310,7 +310,7 @@ def test_a_tier_stands_above_the_request_after_which_it_was_announced(
     """What was said before the first request, or after what is drawn, has no place."""
     for tokens in (50_000, 60_000, 70_000, 80_000):
         session.reply(tokens)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
     times = [moment.at for moment in told.moments]
     told.figures.messages = [
         Notice(at, "", tier, None, 9)
@@ -342,7 +342,7 @@ def test_about_six_requests_are_named_below_where_there_is_room(
     """A number takes thirty units at the right edge."""
     for _ in range(number):
         session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     wide = chart.occupancy_plot(told, told.moments, chart.Size("wide", 1_000, 100, 10))
     narrow = chart.occupancy_plot(told, told.moments, chart.Size("wide", 10 + 30 * number, 100, 10))
@@ -356,7 +356,7 @@ def test_a_session_without_a_request_is_an_empty_drawing(
 ) -> None:
     """With an edge all the same."""
     session.prompt("Go")
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     plot = chart.occupancy_plot(told, [], chart.SIZES[0])
 
@@ -369,7 +369,7 @@ def test_a_forecast_that_is_not_known_is_a_band_without_height(
 ) -> None:
     """At the bottom; where nothing is known the drawing is one request high."""
     session.reply(50_000)
-    shown = story.tell_story(session.path, home_dir).moments
+    shown = story.read_story(session.path, home_dir).moments
 
     plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
 
@@ -378,3 +378,37 @@ def test_a_forecast_that_is_not_known_is_a_band_without_height(
     assert plot.shapes[0].path == f"M58.0 {bottom}H1000.0V{bottom}H58.0Z"
     assert [shape.path for shape in plot.shapes[1:]] == ["", ""]
     assert plot.top == 1.08
+
+
+def test_a_drawing_of_no_request_has_one_token_at_its_top(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Nothing is drawn in it, and nothing divides by nought."""
+    session.prompt("A wish")
+    told = story.read_story(session.path, home_dir)
+
+    plots = [
+        chart.occupancy_plot(told, [], chart.SIZES[0]),
+        chart.cache_plot([], chart.LOW_SIZES[0]),
+        chart.forecast_plot([], chart.LOW_SIZES[0]),
+    ]
+
+    assert [plot.top for plot in plots] == [1.08] * 3
+    assert [(plot.count, plot.below, plot.marks) for plot in plots] == [(0, [], [])] * 3
+    assert chart.fullest_moment_per_column([]) == []
+
+
+@pytest.mark.parametrize(("count", "labels"), [(5, 5), (6, 6), (11, 11), (12, 6), (13, 7), (24, 6)])
+def test_about_six_requests_are_named_below_a_drawing(
+    session: SessionBuilder, home_dir: str, count: int, labels: int
+) -> None:
+    """The first of them, and every so manyth behind it."""
+    for number in range(count):
+        session.reply(20_000 + number)
+    told = story.read_story(session.path, home_dir)
+
+    below = chart.occupancy_plot(told, told.moments, chart.SIZES[0]).below
+
+    step = max(1, count // 6)
+    assert [label for _, label in below] == [str(1 + at * step) for at in range(labels)]
+    assert below[0][0] == 58.0

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from brimline.dashboard import index, traces
+from brimline.dashboard import index
 from brimline.errors import BrimlineError, SessionError
 from brimline.fast import paths
-from brimline.state.forgotten import Asked
 from brimline.testing import SessionBuilder
 from brimline.transcript import find
 
@@ -67,7 +66,7 @@ def test_sessions_are_chosen_by_model_project_and_words(known: index.Index) -> N
     assert ids(known, sort="compacted")[0][0] == "2"
     assert ids(known, sort="1; DROP TABLE sessions")[0][0] == "4"
     assert ids(known, days=1) == ([], 0)
-    assert known.filter_choices("model") == ["claude-opus-5-5", "claude-sonnet-4-6"]
+    assert known.values_of_column("model") == ["claude-opus-5-5", "claude-sonnet-4-6"]
 
 
 def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, world: Path) -> None:
@@ -78,12 +77,12 @@ def test_of_two_sessions_of_one_id_the_folder_says_which(known: index.Index, wor
     made.reply(40_000)
     known.refresh()
 
-    assert known.transcript_of(IDS[0]).endswith(f"-home-dev-again/{IDS[0]}.jsonl")
-    assert known.transcript_of(IDS[0], "-home-dev-other").endswith(
+    assert known.transcript_path_of_session(IDS[0]).endswith(f"-home-dev-again/{IDS[0]}.jsonl")
+    assert known.transcript_path_of_session(IDS[0], "-home-dev-other").endswith(
         f"-home-dev-other/{IDS[0]}.jsonl"
     )
     with pytest.raises(SessionError, match=f"no session {IDS[0]} is in -elsewhere"):
-        known.transcript_of(IDS[0], "-elsewhere")
+        known.transcript_path_of_session(IDS[0], "-elsewhere")
     rows, _ = known.page_of_sessions(index.Filter(), 50, {})
     assert [row["copies"] for row in rows] == [2, 1, 1, 1, 1, 2]
 
@@ -92,7 +91,7 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     known: index.Index, home_dir: str
 ) -> None:
     """One of another version too."""
-    os.remove(known.transcript_of(IDS[0]))
+    os.remove(known.transcript_path_of_session(IDS[0]))
     known.refresh()
     left = ids(known)[1]
     path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
@@ -110,40 +109,28 @@ def test_a_session_that_is_gone_leaves_the_list_and_a_damaged_list_is_made_anew(
     assert ids(known)[1] == 4
 
 
-def test_what_is_forgotten_is_not_in_the_list(known: index.Index, home_dir: str) -> None:
-    """All of it goes, and is made again; a rehearsal leaves it."""
-    path = f"{home_dir}/{paths.DASHBOARD_INDEX}"
-
-    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=True) == {}
-    rehearsed = os.path.exists(path)
-    assert traces.forget(home_dir, Asked((IDS[0],)), dry_run=False) == {}
-
-    assert ids(known)[1] == 0
-    assert rehearsed
-
-
 def test_a_session_is_stamped_by_what_a_hook_or_the_client_changes(
     known: index.Index, home_dir: str
 ) -> None:
     """Its file first, whose size counts for how long reading takes; one that went away has none."""
-    path = known.transcript_of(IDS[0])
-    stamps = [index.session_stamp(home_dir, path)]
+    path = known.transcript_path_of_session(IDS[0])
+    stamps = [index.change_stamp_of_session(home_dir, path)]
     own = Path(paths.session_dir(home_dir, IDS[0]))
     own.mkdir(parents=True)
     for name in ("statusline.json", "spool.jsonl"):
         (own / name).write_text("{}\n")
-        stamps.append(index.session_stamp(home_dir, path))
+        stamps.append(index.change_stamp_of_session(home_dir, path))
     with Path(path).open("a") as file:
         file.write("{}\n")
-    stamps.append(index.session_stamp(home_dir, path))
+    stamps.append(index.change_stamp_of_session(home_dir, path))
 
     assert len(set(stamps)) == len(stamps)
-    assert [index._stamped_size(stamp) for stamp in stamps[-2:]] == [
+    assert [index._transcript_bytes_in_stamp(stamp) for stamp in stamps[-2:]] == [
         os.path.getsize(path) - 3,
         os.path.getsize(path),
     ]
     Path(path).unlink()
-    assert index._stamped_size(index.session_stamp(home_dir, path)) == 0
+    assert index._transcript_bytes_in_stamp(index.change_stamp_of_session(home_dir, path)) == 0
 
 
 @pytest.mark.parametrize(("days", "age_s", "is_shown"), [(365, -180, True), (365, 180, False)])
@@ -180,7 +167,7 @@ def test_a_row_of_the_list_is_short(world: Path, home_dir: str) -> None:
     sessions = index.Index(home_dir)
     sessions.refresh()
 
-    (row,) = sessions.all_rows()
+    (row,) = sessions.rows_of_all_sessions()
 
     assert row["title"] == "t" * 79 + "…"
     assert (len(row["curve"]), max(row["curve"])) == (40, 1_081)
@@ -209,7 +196,7 @@ def test_a_list_that_cannot_be_written_is_named(world: Path) -> None:
     )
 
     with pytest.raises(BrimlineError, match=f"{told} written: Not a directory"):
-        index.Index(f"{world}/file").all_rows()
+        index.Index(f"{world}/file").rows_of_all_sessions()
 
 
 def test_a_session_without_a_request_is_listed_on_request(known: index.Index, world: Path) -> None:
@@ -224,7 +211,7 @@ def test_a_session_without_a_request_is_listed_on_request(known: index.Index, wo
     assert known.total > 0
     known.refresh()
     assert known.total == len("no session\n")
-    assert known.filter_choices("project") == [PROJECT]
+    assert known.values_of_column("project") == [PROJECT]
 
 
 def test_an_index_begins_as_one_that_is_not_current(home_dir: str) -> None:

@@ -36,7 +36,7 @@ def shown(home_dir: str, span: int = 30) -> dict[str, Any]:
     known = index.Index(home_dir)
     known.refresh()
     spendings = spending.read_spendings(home_dir, spending.all_transcripts())
-    return overall.period_figures(spendings, known.all_rows(), [], span)
+    return overall.overall_page_values(spendings, known.rows_of_all_sessions(), [], span)
 
 
 def test_dollars_and_tokens_are_those_of_the_bill(home_dir: str, folder: Path) -> None:
@@ -123,13 +123,15 @@ def test_a_figure_is_worth_a_sentence_above_its_share(
     calm: dict[str, Any], worth: dict[str, Any], command: str
 ) -> None:
     """At it there is none; a tool is looked at where it brought in most."""
-    assert overall.advice(period(**calm)) == []
-    assert [each.command for each in overall.advice(period(**worth))] == [command]
+    assert overall.advice_with_largest_shares(period(**calm)) == []
+    assert [each.command for each in overall.advice_with_largest_shares(period(**worth))] == [
+        command
+    ]
 
 
 def test_of_much_advice_the_three_sentences_with_the_largest_shares_are_given() -> None:
     """The cause of most breaks of the cache is named."""
-    given = overall.advice(period(cached=30, compacting=0.9, read=50, hooks=16))
+    given = overall.advice_with_largest_shares(period(cached=30, compacting=0.9, read=50, hooks=16))
 
     assert [round(each.share, 2) for each in given] == [0.9, 0.7, 0.5]
     assert given[1].text.startswith("70% of what was sent did not come from the cache; most breaks")
@@ -145,7 +147,7 @@ def test_days_without_a_request_need_no_advice() -> None:
     empty = overall.Period({**nothing, "dollars": None}, [], [], Counter())
 
     assert (empty.sent_tokens, empty.cache_share, empty.compaction_dollars) == (0, 1.0, 0)
-    assert overall.advice(empty) == []
+    assert overall.advice_with_largest_shares(empty) == []
 
 
 def test_a_compaction_that_several_sessions_have_is_counted_once() -> None:
@@ -233,9 +235,9 @@ def test_an_ended_session_speaks_in_the_past_tense(home_dir: str, folder: Path) 
     made.prompt("go")
     made.reply(50_000)
 
-    told = story.tell_story(made.path, home_dir)
+    told = story.read_story(made.path, home_dir)
     assert told.is_running
-    assert "in use; " in pages.headline(told)
+    assert "in use; " in pages.headline_sentence_of_story(told)
     told.is_running = False
     ended = pages.session_page_values(told, redacted=False)
 
@@ -256,9 +258,9 @@ def test_an_edit_is_a_diff(home_dir: str, folder: Path) -> None:
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell_story(made.path, home_dir)
+    told = story.read_story(made.path, home_dir)
 
-    texts = [text for _, text in pages.new_items_with_texts(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items_and_text_by_row(told, told.moments[1])]
     (change,) = [text for text in texts if "three" in text]
 
     lines = pages.template_environment().filters["hunks"](change)
@@ -276,9 +278,13 @@ def test_lines_of_a_diff_stand_below_each_other_by_their_tabs(home_dir: str, fol
     )
     made.tool_result(call, "done")
     made.reply(31_000)
-    told = story.tell_story(made.path, home_dir)
+    told = story.read_story(made.path, home_dir)
     moment = told.moments[1]
-    values = {"story": told, "moment": moment, "rows": pages.new_items_with_texts(told, moment)}
+    values = {
+        "story": told,
+        "moment": moment,
+        "rows": pages.new_items_and_text_by_row(told, moment),
+    }
     values |= {"within": "", "label": "", "replaced": []}
     around = {"navigation": (), "here": "", "busy": None, "title": ""}
 
@@ -353,7 +359,7 @@ def test_only_the_cause_of_most_breaks_is_named() -> None:
     days = period(cached=30)
     days.rows[0]["causes"] = {"expired": 5, "edit": 1}
 
-    (given,) = overall.advice(days)
+    (given,) = overall.advice_with_largest_shares(days)
 
     assert given.text.endswith("; most breaks were “expired”.")
 
@@ -371,7 +377,7 @@ def test_sums_of_the_days_are_those_of_their_sessions(home_dir: str, folder: Pat
     assert values["until"] == max(values["until"], "2000-01-01")
     assert (values["span"], values["sessions"]) == (30, 1)
     assert period(compacting=0.25).compaction_dollars == 0.25
-    assert period(read=20, hooks=20).share_of_brought_in(20) == 0.2
+    assert period(read=20, hooks=20).share_of_tokens_brought_in(20) == 0.2
 
 
 def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybodys(
@@ -386,7 +392,7 @@ def test_a_shared_page_numbers_subagents_and_hides_models_that_are_not_everybody
         worker.now += later_s
         worker.reply(33_000, message_id=name)
     spendings = spending.read_spendings(home_dir, spending.all_transcripts())
-    told = story.tell_story(made.path, home_dir)
+    told = story.read_story(made.path, home_dir)
 
     own, shared = [
         [(one["name"], one["model"]) for one in values["subagents"]]
@@ -422,7 +428,7 @@ def test_days_are_counted_back_from_the_last_request_to_the_first(
     days: tuple[int, ...], span: int, first: str, count: int
 ) -> None:
     """Each with a bar of its own."""
-    bars = overall._bar_of_each_day(spent(*days), span)
+    bars = overall._first_day_of_bar_by_day(spent(*days), span)
 
     assert len(bars) == count
     assert min(bars) == first
@@ -431,7 +437,63 @@ def test_days_are_counted_back_from_the_last_request_to_the_first(
 
 def test_weeks_begin_with_the_first_day() -> None:
     """The last may be shorter; where nothing was sent there is one day."""
-    bars = overall._bar_of_each_day(spent(0, 15), 91)
+    bars = overall._first_day_of_bar_by_day(spent(0, 15), 91)
 
     assert list(bars.values()) == (["2026-03-01"] * 7 + ["2026-03-08"] * 7 + ["2026-03-15"] * 2)
-    assert len(overall._bar_of_each_day([], 30)) == 1
+    assert len(overall._first_day_of_bar_by_day([], 30)) == 1
+
+
+def test_a_long_cause_and_a_long_name_of_a_tool_are_cut() -> None:
+    """At sixty and forty characters."""
+    days = period(cached=30)
+    days.rows[0]["causes"] = {"c" * 61: 5}
+    (on_cache,) = overall.advice_with_largest_shares(days)
+    days.rows[0]["causes"] = {"c" * 60: 5}
+    (whole,) = overall.advice_with_largest_shares(days)
+    tools = period()
+    tools.tools = Counter({"t" * 41: 90, "Bash": 10})
+    (on_tools,) = overall.advice_with_largest_shares(tools)
+    tools.tools = Counter({"t" * 40: 90, "Bash": 10})
+
+    assert f"“{'c' * 59}…”." in on_cache.text
+    assert f"“{'c' * 60}”." in whole.text
+    assert on_tools.text.startswith(f"Results of {'t' * 39}… are 90% of what came in: see which")
+    assert f"Results of {'t' * 40} are" in overall.advice_with_largest_shares(tools)[0].text
+    assert on_tools.command == "brimline session inspect 11111111"
+
+
+def test_five_tools_that_brought_in_most_are_shown(home_dir: str, folder: Path) -> None:
+    """The largest first, over all sessions of the days."""
+    made = session(folder)
+    for number in range(6):
+        call = made.tool_call(20_000 + 9_000 * number, f"Tool{number}", pattern="p")
+        made.tool_result(call, f"{number}\n" * 1_000 * (number + 1))
+    made.reply(90_000)
+
+    tools = shown(home_dir)["tools"]
+
+    assert [name for name, _ in tools] == ["Tool5", "Tool4", "Tool3", "Tool2", "Tool1"]
+    assert all(tokens > 0 for _, tokens in tools)
+
+
+def test_cost_is_told_of_a_session_that_has_one_and_subagents_in_their_order(
+    home_dir: str, folder: Path
+) -> None:
+    """Of another session there is none."""
+    session(folder).reply(50_000)
+    for name, later_s in (("late", 60), ("early", 0)):
+        inner = folder / ID / "subagents" / f"agent-{name}.jsonl"
+        worker = SessionBuilder(str(inner), ID, "/home/dev/other")
+        worker.now += later_s
+        worker.reply(30_000, message_id=f"{name}1")
+        worker.reply(31_000, message_id=f"{name}2")
+    spendings = spending.read_spendings(home_dir, spending.all_transcripts())
+
+    values = overall.session_and_subagent_costs(spendings, ID, [])
+    nobody = overall.session_and_subagent_costs(spendings, "another", [])
+
+    assert [each["name"] for each in values["subagents"]] == ["agent-early", "agent-late"]
+    assert [each["peak"] for each in values["subagents"]] == [31_000, 31_000]
+    assert [each["requests"] for each in values["subagents"]] == [2, 2]
+    assert all(each["price"].startswith("$") for each in values["subagents"])
+    assert nobody == {"cost": None, "subagents": []}

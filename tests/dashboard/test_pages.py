@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from jinja2 import nodes
 
 from brimline.dashboard import pages, story
 from brimline.dashboard.story import Item
@@ -14,6 +16,8 @@ from brimline.state.figures import Notice
 
 if TYPE_CHECKING:
     from brimline.testing import SessionBuilder
+
+_MACROS = Path(pages.__file__).with_name("templates") / "macros.html"
 
 
 def filtered(name: str, *arguments: Any) -> Any:
@@ -85,21 +89,21 @@ def test_of_a_shared_item_the_ending_or_a_common_program_is_shown(
     item = Item("tool_result", name, 10, subject)
     kind = "tool results"
 
-    assert pages.item_text(item, redacted=False) == f"{kind}: {name} {whole}"
-    assert pages.item_text(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
-    assert pages.item_text(item._replace(name=""), redacted=False) == kind
+    assert pages.label_of_item(item, redacted=False) == f"{kind}: {name} {whole}"
+    assert pages.label_of_item(item, redacted=True) == f"{kind}: {name} {shared}".rstrip()
+    assert pages.label_of_item(item._replace(name=""), redacted=False) == kind
 
 
 def test_a_long_name_and_a_long_subject_are_cut() -> None:
     """At sixty and eighty characters."""
     item = Item("tool_result", "n" * 61, 10, "s" * 81)
 
-    shown = pages.item_text(item, redacted=False).partition(": ")[2]
+    shown = pages.label_of_item(item, redacted=False).partition(": ")[2]
 
     name, _, subject = shown.partition(" ")
     assert (len(name), len(subject)) == (60, 80)
     assert shown.count("…") == 2
-    exact = pages.item_text(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
+    exact = pages.label_of_item(Item("tool_result", "n" * 60, 10, "s" * 80), redacted=False)
     assert exact.endswith(f"{'n' * 60} {'s' * 80}")
 
 
@@ -118,7 +122,7 @@ def test_a_shared_page_hides_a_model_that_is_not_everybodys(
     """The user's own page names it, and the project."""
     session.model = model
     session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     own, redacted = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
 
@@ -134,9 +138,11 @@ def test_a_request_is_a_line_with_its_size_and_what_was_lost(
         session.reply(tokens)
     session.compact(70_000)
     session.reply(9_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
-    first, _, third, fourth = [pages.request_label(moment, single=True) for moment in told.moments]
+    first, _, third, fourth = [
+        pages.summary_line_of_request(moment, single=True) for moment in told.moments
+    ]
 
     assert first.startswith("Request 1, ")
     assert first.endswith(": 50,000 tokens, 25% of the window")
@@ -162,9 +168,11 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     session.tool_result(calls[0], "ok")
     session.tool_result(calls[1], "found it\n" * 400)
     session.reply(25_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
-    found = {moment.number: pages.new_items_with_texts(told, moment) for moment in told.moments}
+    found = {
+        moment.number: pages.new_items_and_text_by_row(told, moment) for moment in told.moments
+    }
 
     texts = [text for rows in found.values() for _, text in rows]
     sizes = [[sum(item.tokens for item in items) for items, _ in rows] for rows in found.values()]
@@ -172,7 +180,7 @@ def test_what_came_in_is_shown_with_its_text_the_largest_first(
     assert any("/a.py\n@@ -1,2 +1,2 @@\n one\n-two\n+three" in text for text in texts)
     assert any('"pattern": "p"' in text for text in texts)
     assert all(row == sorted(row, reverse=True) for row in sizes)
-    ((number, item), *others) = pages.largest_items(told, 2)
+    ((number, item), *others) = pages.largest_items_and_their_requests(told, 2)
     assert (len(others), number) == (1, 3)
     assert item.tokens == max(size for row in sizes for size in row)
 
@@ -191,13 +199,13 @@ def test_what_a_hook_added_is_shown_with_its_words(session: SessionBuilder, home
         session.row("attachment", attachment=attached)
     session.reply(9_000)
     session.reply(10_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
-    texts = [text for _, text in pages.new_items_with_texts(told, told.moments[1])]
+    texts = [text for _, text in pages.new_items_and_text_by_row(told, told.moments[1])]
 
     assert any("Always answer in French." in text for text in texts)
     assert not any(
-        "French" in text for _, text in pages.new_items_with_texts(told, told.moments[0])
+        "French" in text for _, text in pages.new_items_and_text_by_row(told, told.moments[0])
     )
     own, shared = [pages.session_page_values(told, redacted=hides) for hides in (False, True)]
     ((number, card),) = own["cards"]
@@ -212,7 +220,7 @@ def test_a_page_lists_the_twelve_largest_items(session: SessionBuilder, home_dir
         call = session.tool_call(20_000 + 1_000 * number, "Grep", pattern="p")
         session.tool_result(call, f"{number}\n" * 1_000)
     session.reply(40_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
     told.figures.messages = [Notice(at, "", tier, None, 9) for at, tier in ((3.0, 2), (1.0, 1))]
     tools = ((2.0, "PreToolUse", "mcp__x__y"), (0.5, "Stop", None))
     told.figures.blocks = [Notice(at, event, 1, tool, 9) for at, event, tool in tools]
@@ -235,10 +243,10 @@ def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home
     session.tool_call(20_000, "MultiEdit", file_path="/a.py", edits=edits)
     session.tool_call(21_000, "MultiEdit", file_path="/a.py", edits="none")
     session.reply(25_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     _, first, second = [
-        "\n".join(text for _, text in pages.new_items_with_texts(told, moment))
+        "\n".join(text for _, text in pages.new_items_and_text_by_row(told, moment))
         for moment in told.moments
     ]
 
@@ -252,8 +260,8 @@ def test_an_edit_is_shown_with_two_lines_around_it(session: SessionBuilder, home
 )
 def test_a_report_has_times_to_the_minute_in_utc(at: float | None, told: str) -> None:
     """What has no time is unknown, on any page."""
-    assert pages._minute_text(at, single=True) == told
-    own = pages._minute_text(at, single=False)
+    assert pages._local_or_utc_time_text(at, single=True) == told
+    own = pages._local_or_utc_time_text(at, single=False)
     assert own == told if told == "unknown" else re.fullmatch(r"20\d\d-\d\d-\d\d \d\d:\d\d", own)
 
 
@@ -270,11 +278,11 @@ def test_a_session_that_runs_is_told_by_where_it_stands_and_another_by_how_it_en
 ) -> None:
     """In one sentence each."""
     session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
     lines = []
     for is_running in (True, False):
         told.is_running = is_running
-        lines.append(pages.headline(told))
+        lines.append(pages.headline_sentence_of_story(told))
 
     document = told.now.document()
     assert lines == [wording.status_sentence(document), wording.end_sentence(document)]
@@ -296,13 +304,13 @@ def test_a_cost_is_at_least_that_where_replies_were_recorded_in_part(
     """Names of subagents are numbers where others read them, models that all have stay."""
     for _ in are_final:
         session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
     for moment, is_final in zip(told.moments, are_final, strict=True):
         moment.is_final = is_final
     agents = [{"name": "a", "model": "claude-opus-4-1"}, {"name": "b", "model": "acme"}]
 
     own, shared = [
-        pages._shown_costs(
+        pages._page_costs(
             told, {"cost": cost, "subagents": [dict(each) for each in agents]}, redacted=hides
         )
         for hides in (False, True)
@@ -324,9 +332,9 @@ def test_of_a_request_sixty_rows_are_shown(
     for number in range(rows):
         session.prompt(f"wish {number:03} " + "word " * (number + 1))
     session.reply(50_000)
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
-    found = pages.new_items_with_texts(told, told.moments[0])
+    found = pages.new_items_and_text_by_row(told, told.moments[0])
 
     assert len(found) == shown
     assert found[0][1].startswith(f"wish {shown - 1:03}")
@@ -344,3 +352,22 @@ def test_a_page_holds_no_control_characters_but_tabs_and_lines() -> None:
     assert marked == ["A bold word", "one  two", "a-b"]
     assert len(filtered("line", "x" * 121)) == 120
     assert filtered("line", "x" * 120) == "x" * 120
+
+
+@pytest.mark.parametrize("name", pages.template_environment().list_templates(["html"]))
+def test_a_template_uses_only_filters_and_functions_that_exist(name: str) -> None:
+    environment = pages.template_environment()
+    source = Path(str(environment.get_template(name).filename)).read_text(encoding="utf-8")
+    tree = environment.parse(source)
+    macros = environment.parse(_MACROS.read_text(encoding="utf-8")).find_all(nodes.Macro)
+
+    used = {found.name for found in tree.find_all(nodes.Filter)}
+    imported = {one for found in tree.find_all(nodes.FromImport) for one in found.names}
+    own = {found.name for found in tree.find_all(nodes.Macro)}
+    called = {
+        call.node.name for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)
+    }
+
+    assert used <= environment.filters.keys()
+    assert imported <= {macro.name for macro in macros}
+    assert called - imported - own <= environment.globals.keys()

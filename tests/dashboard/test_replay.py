@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from tests.dashboard.played import CODE, LOG, NAME
 
 from brimline.cli.surface import program
-from brimline.dashboard.replay import replay_session, table_text
+from brimline.dashboard.replay import replay_session, replay_text
 from brimline.errors import BrimlineError
 from brimline.testing import SessionBuilder
 
@@ -144,8 +144,8 @@ def replayed(events: int = 0, **fields: Any) -> dict[str, Any]:
 
 def test_a_replay_is_told_in_figures_first() -> None:
     """And under which settings it was played; what is unknown is said to be."""
-    shown = table_text(replayed()).splitlines()
-    chosen = table_text(replayed(settings={"guard.preset": "off", "a": "1"}))
+    shown = replay_text(replayed()).splitlines()
+    chosen = replay_text(replayed(settings={"guard.preset": "off", "a": "1"}))
 
     assert [line.split("  ")[-1].strip() for line in shown] == [
         "those in force",
@@ -167,7 +167,7 @@ def test_a_replay_is_told_in_figures_first() -> None:
 )
 def test_what_would_have_happened_is_a_table_of_at_most_sixty_rows(events: int, last: str) -> None:
     """With what the figures mean below it."""
-    shown = table_text(replayed(events)).splitlines()
+    shown = replay_text(replayed(events)).splitlines()
 
     rows = [line.split() for line in shown if "said" in line]
     assert rows == [["3", "said", "12,345", *("Next:", "~1", "of", "2", "tokens")]] * min(
@@ -193,7 +193,7 @@ def test_figures_of_a_replay_stand_below_each_other_by_their_ends() -> None:
     found = replayed(2)
     found["events"][1] = {"request": 12, "kind": "kept", "tokens": None, "text": "y"}
 
-    rows = [line for line in table_text(found).splitlines() if " said " in line or "kept " in line]
+    rows = [line for line in replay_text(found).splitlines() if " said " in line or "kept " in line]
 
     assert [row.index(" said ") for row in rows[1:2]] == [row.index(" kept ") for row in rows[2:]]
     assert rows[1].lstrip().startswith("3 ")
@@ -209,3 +209,15 @@ def test_what_cannot_be_played_is_told_in_a_sentence(world: Path) -> None:
 
     assert str(told.value).startswith(f"{missing} could not be replayed: FileNotFoundError: ")
     assert "\n" not in str(told.value)
+
+
+def test_a_replay_without_a_request_has_no_peak(world: Path) -> None:
+    """What is not known is no nought."""
+    session = SessionBuilder(str(world / "session.jsonl"))
+    session.prompt("go on")
+
+    found = replay(session.path)
+
+    assert (found["peak_tokens"], found["peak_tokens_recorded"]) == (None, None)
+    assert (found["requests"], found["compactions"], found["kept_out_tokens"]) == (0, 0, 0)
+    assert found["occupancy_tokens"] == found["events"] == []

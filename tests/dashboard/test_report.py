@@ -287,3 +287,19 @@ def test_a_full_report_has_the_text_of_the_very_first_row(session: SessionBuilde
 
     assert "FIRST" + "x" * 19_995 + "<" in made
     assert "3 more characters are not in this report." in made
+
+
+def test_a_full_report_has_the_texts_of_the_forty_largest_items(session: SessionBuilder) -> None:
+    """Each under the request that took it in."""
+    for number in range(41):
+        call = session.tool_call(20_000 + 900 * number, "Grep", pattern="p")
+        session.tool_result(call, f"result-{number:02} " + "word " * 20 * (number + 1))
+    session.reply(90_000)
+
+    made = report(session.path, "--full")
+
+    shown = [number for number in range(41) if f"result-{number:02} " in made]
+    assert len(shown) <= 40
+    assert shown == list(range(41 - len(shown), 41))
+    assert "result-00 " not in made
+    assert "result-10 " in made

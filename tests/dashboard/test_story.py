@@ -20,6 +20,7 @@ from brimline.state import logs
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import find, row
+from brimline.transcript.usage import Tail
 
 if TYPE_CHECKING:
     from tests.dashboard.played import Played
@@ -36,7 +37,7 @@ def test_a_page_tells_what_status_tells(played: Played, home_dir: str) -> None:
     """Occupancy, window, brim, margin, tier and forecast, each from the same reading."""
     told = document("status", "--transcript", played.session.path)
 
-    found = story.tell_story(played.session.path, home_dir).now
+    found = story.read_story(played.session.path, home_dir).now
 
     assert found is not None
     outlook = found.forecast()
@@ -58,7 +59,7 @@ def test_every_request_is_there_with_what_it_consists_of(played: Played, home_di
     inspected = document("session", "inspect", played.session.path)
     composed = document("status", "--composition", "--transcript", played.session.path)
 
-    found = story.tell_story(played.session.path, home_dir)
+    found = story.read_story(played.session.path, home_dir)
 
     assert [one.tokens for one in found.moments] == inspected["occupancy_tokens"]
     assert found.turns == inspected["turns"]
@@ -75,7 +76,7 @@ def test_a_page_tells_what_history_tells(played: Played, home_dir: str) -> None:
     """Compactions, warnings, and what was kept out."""
     told = document("history", "--session", NAME)
 
-    found = story.tell_story(played.session.path, home_dir)
+    found = story.read_story(played.session.path, home_dir)
 
     assert [one.tier for one in found.figures.messages] == [one["tier"] for one in told["messages"]]
     assert told["messages"]
@@ -90,7 +91,7 @@ def test_injections_add_up_and_are_the_same_on_the_page(played: Played, home_dir
     """By source, ours apart from others'; the sum is the whole."""
     told = document("history", "--injections")
 
-    found = story.tell_story(played.session.path, home_dir).injections
+    found = story.read_story(played.session.path, home_dir).injections
 
     assert sum(one["tokens"] for one in told["injections"]) == told["injected_tokens"] > 0
     assert {(one["name"], one["ours"]): one["tokens"] for one in told["injections"]} == {
@@ -126,15 +127,15 @@ def test_an_index_is_read_once_and_again_where_something_changed(
     found.refresh()
 
     assert found.total > 0
-    rows = story.tell_story(played.session.path, home_dir).moments
+    rows = story.read_story(played.session.path, home_dir).moments
     (row,), count = found.page_of_sessions(index.Filter(), 50, {})
     assert (row["id"], row["requests"], count) == (NAME, len(rows), 1)
     assert (
-        row["saved_tokens"] == story.tell_story(played.session.path, home_dir).saved.kept_out_tokens
+        row["saved_tokens"] == story.read_story(played.session.path, home_dir).saved.kept_out_tokens
     )
     assert found.page_of_sessions(index.Filter(model="another"), 50, {}) == ([], 0)
     spendings = spending.read_spendings(home_dir, spending.all_transcripts())
-    (compaction,) = overall.period_figures(spendings, found.all_rows(), [], 30)[
+    (compaction,) = overall.overall_page_values(spendings, found.rows_of_all_sessions(), [], 30)[
         "period"
     ].compactions
     assert compaction["summary_characters"] == 8
@@ -147,7 +148,7 @@ def test_a_request_shows_where_the_cache_was_broken(session: SessionBuilder, hom
     session.compact(54_000)
     session.reply(9_000)
 
-    found = story.tell_story(session.path, home_dir)
+    found = story.read_story(session.path, home_dir)
 
     assert [one.broke and one.broke.cause for one in found.moments] == [None, None, "compaction"]
 
@@ -159,7 +160,7 @@ def test_a_long_session_is_drawn_in_few_columns_that_keep_its_peaks(
     for number in range(1_000):
         session.reply(20_000 + 100 * number + (70_000 if number == 333 else 0))
 
-    shown = chart.fullest_moments(story.tell_story(session.path, home_dir).moments)
+    shown = chart.fullest_moment_per_column(story.read_story(session.path, home_dir).moments)
 
     assert len(shown) == chart.MOST_COLUMNS
     assert 334 in [one.number for one in shown]
@@ -172,7 +173,7 @@ def test_an_unknown_forecast_is_a_gap_not_a_zero(session: SessionBuilder, home_d
     session.compact(54_000)
     for tokens in (9_000, 11_000, 13_000):
         session.reply(tokens)
-    shown = chart.fullest_moments(story.tell_story(session.path, home_dir).moments)
+    shown = chart.fullest_moment_per_column(story.read_story(session.path, home_dir).moments)
     known = [one.outlook is not None for one in shown]
 
     plot = chart.forecast_plot(shown, chart.LOW_SIZES[0])
@@ -198,7 +199,7 @@ def test_a_story_has_the_first_wish_as_its_title_and_counts_its_requests_by_mode
     with open(session.path, "ab") as file:
         file.write(b'{"type": "user", "mess\n')
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     assert told.title == "w" * 200
     assert told.models == {"claude-sonnet-4-6": 1, "claude-opus-4-6": 2}
@@ -218,11 +219,11 @@ def test_a_file_of_another_kind_is_no_story(
 
     if said:
         with pytest.raises(SessionError, match=said):
-            story.tell_story(str(path), home_dir)
+            story.read_story(str(path), home_dir)
     else:
-        assert story.tell_story(str(path), home_dir).moments == []
+        assert story.read_story(str(path), home_dir).moments == []
     with pytest.raises(SessionError, match=r"cannot read .*: No such file"):
-        story.tell_story(str(world / "missing.jsonl"), home_dir)
+        story.read_story(str(world / "missing.jsonl"), home_dir)
 
 
 def test_what_a_tool_brought_in_is_told_by_its_name_and_subject(
@@ -233,7 +234,7 @@ def test_what_a_tool_brought_in_is_told_by_its_name_and_subject(
     session.tool_result(call, "line\n" * 500)
     session.reply(25_000)
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     items = [(item.kind, item.name, item.subject) for item in told.moments[1].items]
     assert ("tool_result", "Read", "/src/app.py") in items
@@ -249,7 +250,7 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
     """By what it took, then by the moment; nothing of a subagent's, nothing unsound."""
     for tokens in (50_000, 60_000, 70_000):
         session.reply(tokens)
-    at = story.tell_story(session.path, home_dir).moments[1].at
+    at = story.read_story(session.path, home_dir).moments[1].at
     fresh = [2, "sha256:" + "a" * 64, 300]
     lines: list[dict[str, Any]] = [
         {"at": at + 1, "prompt": 60_000, "saved": 500, "fresh": [fresh, [2, "x", 3], [1], 5]},
@@ -260,7 +261,7 @@ def test_what_a_gateway_took_out_is_told_of_the_request_it_belongs_to(
     for line in lines:
         state.spool_event("Gateway", line)
 
-    moments = story.tell_story(session.path, home_dir).moments
+    moments = story.read_story(session.path, home_dir).moments
 
     assert [moment.shorter_by for moment in moments] == [0, 500, 0]
     assert [moment.replaced for moment in moments] == [[], [fresh], []]
@@ -281,7 +282,7 @@ def test_a_file_of_another_name_is_told_by_what_hooks_recorded_of_its_session(
         if has_own or name == "recorded":
             state.save_snapshot(Snapshot(at=session.now, cost_usd=dollars))
 
-    found = story.tell_story(session.path, home_dir)
+    found = story.read_story(session.path, home_dir)
 
     assert (found.session_id, found.kept_as) == (file, kept_as)
     assert found.cost_usd == (1.0 if kept_as == "own" else 2.0)
@@ -293,9 +294,9 @@ def test_every_request_is_read_in_the_window_that_was_known_by_then(
     """A large one that hooks remember holds from the first, one that shows later from then on."""
     for tokens in (50_000, 250_000, 60_000):
         session.reply(tokens)
-    later = story.tell_story(session.path, home_dir)
+    later = story.read_story(session.path, home_dir)
     SessionState(home_dir, find.session_id_of(session.path)).remember_window(1_000_000)
-    known = story.tell_story(session.path, home_dir)
+    known = story.read_story(session.path, home_dir)
 
     assert [one.reading.window.tokens for one in later.moments] == [200_000, 1_000_000, 1_000_000]
     assert [one.reading.window.tokens for one in known.moments] == [1_000_000] * 3
@@ -316,7 +317,7 @@ def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
     session.reply(50_000, *parts, output_tokens=70, message_id="m1")
     session.reply(60_000, output_tokens=30)
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     first, second = told.moments
     assert (first.spent.output_tokens, second.spent.output_tokens) == (70, 30)
@@ -325,8 +326,8 @@ def test_a_reply_in_several_rows_is_one_request_with_its_last_figures(
     sums = told.tokens_by_billing
     assert sums["output"] == 100
     assert sums["input"] + sums["cache read"] + sums["cache written"] == 110_000
-    assert told.requests_answered_by(first.at - 1) == 0
-    assert [told.requests_answered_by(one.at) for one in told.moments] == [1, 2]
+    assert told.count_answered_until(first.at - 1) == 0
+    assert [told.count_answered_until(one.at) for one in told.moments] == [1, 2]
 
 
 def test_a_session_runs_as_long_as_its_file_was_just_written(
@@ -337,7 +338,7 @@ def test_a_session_runs_as_long_as_its_file_was_just_written(
     is_running = []
     for age_s in (0, 840, 960):
         os.utime(session.path, (time.time() - age_s,) * 2)
-        is_running.append(story.tell_story(session.path, home_dir).is_running)
+        is_running.append(story.read_story(session.path, home_dir).is_running)
 
     assert is_running == [True, True, False]
 
@@ -352,7 +353,7 @@ def test_times_of_hooks_are_sorted_by_event_and_size() -> None:
         {"event": "Gateway", "ms": 1},
     ]
 
-    found = story.hook_milliseconds(events)
+    found = story.hook_milliseconds_by_event(events)
 
     assert list(found.items()) == [("PreToolUse", [7.5]), ("Stop", [3.0, 9.0])]
 
@@ -365,13 +366,13 @@ def test_of_two_requests_of_one_size_a_gateway_means_the_nearer(
         session.reply(50_000)
     session.now += 3_600
     session.reply(70_000)
-    first, second, third = story.tell_story(session.path, home_dir).moments
+    first, second, third = story.read_story(session.path, home_dir).moments
     state = SessionState(home_dir, find.session_id_of(session.path))
     for at, saved in ((first.at - 0.5, {"saved": 10}), (second.at + 0.4, {"saved": 20})):
         state.spool_event("Gateway", {"at": at, "prompt": 50_000, **saved})
     state.spool_event("Gateway", {"at": third.at + 1, "prompt": 1})
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     assert [moment.shorter_by for moment in told.moments] == [10, 20, 0]
 
@@ -389,11 +390,11 @@ def test_a_gateways_line_may_be_a_few_seconds_older_than_its_request(
 ) -> None:
     """It is written when the answer has ended, so that it may be much younger."""
     session.reply(50_000)
-    (only,) = story.tell_story(session.path, home_dir).moments
+    (only,) = story.read_story(session.path, home_dir).moments
     state = SessionState(home_dir, find.session_id_of(session.path))
     state.spool_event("Gateway", {"at": only.at - early_s, "prompt": 1, "saved": 10})
 
-    (told,) = story.tell_story(session.path, home_dir).moments
+    (told,) = story.read_story(session.path, home_dir).moments
 
     assert told.shorter_by == (10 if is_meant else 0)
 
@@ -414,7 +415,7 @@ def test_a_gateways_line_may_be_a_few_seconds_older_than_its_request(
 )
 def test_what_was_replaced_is_a_layer_a_key_and_a_number(each: Any, is_sound: bool) -> None:
     """What is not as the gateway writes it is left out."""
-    assert story._is_sound_replacement(each) is is_sound
+    assert story._is_well_formed_replacement(each) is is_sound
 
 
 def test_fields_of_a_line_that_are_not_of_their_kind_are_left_out() -> None:
@@ -422,8 +423,13 @@ def test_fields_of_a_line_that_are_not_of_their_kind_are_left_out() -> None:
     line = {"event": "Offloaded", "bytes": "many", "shown": 3, "saved": None, "key": 5}
     line |= {"fresh": "x", "ms": 1.5, "tool": None}
 
-    assert story._sound_fields(line) == {"event": "Offloaded", "shown": 3, "ms": 1.5, "tool": None}
-    assert story._sound_fields({"key": "k", "fresh": [], "ms": 1}) == {
+    assert story._fields_of_expected_type(line) == {
+        "event": "Offloaded",
+        "shown": 3,
+        "ms": 1.5,
+        "tool": None,
+    }
+    assert story._fields_of_expected_type({"key": "k", "fresh": [], "ms": 1}) == {
         "key": "k",
         "fresh": [],
         "ms": 1,
@@ -439,11 +445,11 @@ def test_lost_thinking_is_told_with_the_request_before_it(
     session.reply(50_000)
     session.reply(60_000)
     session.row("attachment", attachment=lost)
-    name = story.tell_story(session.path, home_dir).kept_as
+    name = story.read_story(session.path, home_dir).kept_as
     for session_id in (name, "another", ""):
         logs.record_failure(home_dir, "Stop", ValueError(session_id), session_id)
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     said = "all, by the client after a refusal"
     assert told.lost_thinking == [f"after request 0: {said}", f"after request 2: {said}"]
@@ -460,7 +466,7 @@ def test_a_title_that_the_client_gave_is_stronger_than_the_first_wish(
     session.reply(25_000)
     session.row("summary", summary="Called so")
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     (result,) = [item for item in told.moments[1].items if item.kind == "tool_result"]
     assert len(result.subject) == 200
@@ -478,11 +484,11 @@ def test_every_request_is_read_as_it_was_read_at_its_time(
         command = "make " + "x" * 40 * number
         call = session.tool_call(50_000 + 9_000 * number, command=command)
         session.tool_result(call, "line of a result\n" * 300 * number)
-        then.append(story.tell_story(session.path, home_dir).now)
+        then.append(story.read_story(session.path, home_dir).now)
     session.reply(140_000, text_block("One."), text_block("Two " * 900), output_tokens=2_000)
-    then.append(story.tell_story(session.path, home_dir).now)
+    then.append(story.read_story(session.path, home_dir).now)
 
-    later = [moment.reading for moment in story.tell_story(session.path, home_dir).moments]
+    later = [moment.reading for moment in story.read_story(session.path, home_dir).moments]
 
     for what in ("occupancy_tokens", "projected_tokens", "margin_tokens", "tier", "history"):
         assert [getattr(one, what) for one in later] == [getattr(one, what) for one in then], what
@@ -504,7 +510,7 @@ def test_what_answers_no_known_call_is_of_an_unknown_tool(
     first, session.cwd = session.cwd, "/home/dev/later"
     session.reply(21_000)
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     items = [item for item in told.moments[0].items if item.kind == "tool_result"]
     assert [(item.name, item.subject) for item in items] == [("unknown tool", "")]
@@ -520,7 +526,7 @@ def test_a_session_without_a_request_was_active_when_its_file_was_written(
     session.prompt("A wish")
     os.utime(session.path, (1_700_000_000.0,) * 2)
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     assert (told.peak_tokens, told.last_at, told.most_used_model) == (None, 1_700_000_000.0, "")
     assert set(told.tokens_by_billing.values()) == {0}
@@ -534,7 +540,7 @@ def test_how_far_a_reading_is_is_told_line_by_line(session: SessionBuilder, home
     session.reply(20_000)
     told: list[int] = []
 
-    story.tell_story(session.path, home_dir, told.append)
+    story.read_story(session.path, home_dir, told.append)
 
     assert sum(told) == os.path.getsize(session.path)
     assert len(told) == 2
@@ -553,7 +559,33 @@ def test_what_the_status_line_told_last_says_how_large_the_window_was(
         )
     )
 
-    told = story.tell_story(session.path, home_dir)
+    told = story.read_story(session.path, home_dir)
 
     assert [one.reading.window.tokens for one in told.moments] == [500_000] * 2
     assert [one.reading.occupancy_tokens for one in told.moments] == [50_000, 60_000]
+
+
+def test_a_session_of_which_nothing_is_known_yet_has_nothing_in_it(
+    world: Path, home_dir: str
+) -> None:
+    """No turn, no figure; what is unknown is no nought."""
+    path = world / "empty.jsonl"
+    path.write_bytes(b"")
+
+    told = story.read_story(str(path), home_dir)
+
+    assert (told.turns, told.size_bytes, told.broken_lines, told.title) == (0, 0, 0, "")
+    assert (told.project, told.cost_usd, told.moments, told.events) == (None, None, [], [])
+    assert (told.failures, told.lost_thinking, told.peak_tokens) == ([], [], None)
+    fresh = story.Story("p", "s", "k")
+    assert (fresh.is_running, fresh.turns, fresh.broken_lines, fresh.size_bytes) == (False, 0, 0, 0)
+
+
+def test_a_request_begins_with_nothing_but_its_number(session: SessionBuilder) -> None:
+    """All else is added as its rows are read."""
+    (fields,) = session.reply(20_000)
+    moment = story.Moment(1, 2.0, 0, row.Spent(fields), Tail())
+
+    assert (moment.tokens, moment.is_final, moment.shorter_by) == (0, False, 0)
+    assert (moment.parts, moment.items, moment.replaced) == ({}, [], [])
+    assert (moment.outlook, moment.broke) == (None, None)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import html
-import http.client
 import json
 import os
 import random
 import re
-import signal
 import socket
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -30,7 +26,7 @@ from tests.gateway.test_proxy import LOG, bulky, raw_of
 
 from brimline.cli.surface import program
 from brimline.compaction.compactor import Settings
-from brimline.dashboard import index, page_commands, story, web
+from brimline.dashboard import index, story, web
 from brimline.errors import SessionError
 from brimline.fast import paths
 from brimline.gateway.conversations import Conversations
@@ -108,14 +104,6 @@ def test_a_long_form_is_not_read_however_its_length_is_written(served: Served) -
         assert connection.recv(4_096).startswith(b"HTTP/1.1 403 ")
 
 
-def test_nothing_is_left_of_it_when_it_ends(served: Served) -> None:
-    """Neither is the file that opened the browser."""
-    served.process.terminate()
-    served.process.wait(60)
-
-    assert not os.path.exists(served.file)
-
-
 @pytest.mark.row("S2-48")
 def test_every_page_answers_and_shows_foreign_marks_as_text(served: Served) -> None:
     """Also the prompt that holds a script."""
@@ -136,13 +124,13 @@ def test_a_request_tells_what_the_gateway_replaced_with_the_text_by_its_key(
             home_dir, Settings(), config.current_policy(home_dir, home_dir), sticky
         )
         headers = {b"x-claude-code-session-id": NAME.encode()}
-        passing = known.prepare(raw_of(bulky()), headers, time.time())
+        passing = known.prepare_request(raw_of(bulky()), headers, time.time())
         known.note_answer(passing, {"input_tokens": 10, "cache_read_input_tokens": 48_990})
     played.session.reply(49_000)
     told = CliRunner().invoke(program, ["status", "--session", NAME, "--json"]).stdout
     played.session.reply(50_000)
     saved = json.loads(told)["gateway_saved_tokens"]
-    moments = story.tell_story(played.session.path, home_dir).moments
+    moments = story.read_story(played.session.path, home_dir).moments
 
     page = served.get(f"/session/{NAME}/request/{len(moments) - 1}").text
 
@@ -205,6 +193,15 @@ def test_no_parameter_leads_out_of_the_sessions(served: Served, world: Path) -> 
             assert "top secret" not in found.text
         found = served.get(f"/rules?project={quote(nasty, safe='')}")
         assert "top secret" not in found.text
+
+
+@pytest.mark.parametrize("number", ["0", "9" * 5_000, "one", "-1", "1.5", "²"])
+def test_a_request_that_is_none_is_told_by_how_many_there_are(served: Served, number: str) -> None:
+    """Whatever stands where its number is expected."""
+    found = served.get(f"/session/{NAME}/request/{quote(number)}")
+
+    assert found.status == 404
+    assert re.search(r"the session has \d+ requests", found.text)
 
 
 def test_each_of_two_sessions_with_one_id_is_reached(
@@ -304,50 +301,6 @@ def test_random_requests_never_break_it(served: Served) -> None:
         assert status < 500, (method, path, query)
 
 
-def test_a_port_that_is_taken_is_named(served: Served) -> None:
-    """In a sentence, with a code."""
-    port = served.host.partition(":")[2]
-    command = [sys.executable, "-m", "brimline", "dashboard", "--no-open", "--port", port]
-
-    done = subprocess.run(command, capture_output=True, timeout=PATIENCE_S, check=False)
-
-    assert done.returncode == 1
-    assert f"port {port} cannot be used" in done.stderr.decode()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_at_once_while_pages_are_open(served: Served, number: signal.Signals) -> None:
-    """With a connection that a browser keeps, and an answer that is still being made."""
-    kept = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
-    kept.request("GET", f"/session/{NAME}", headers={"Cookie": served.cookie})
-    kept.getresponse().read()
-    asked = http.client.HTTPConnection(served.host, timeout=PATIENCE_S)
-    asked.request("GET", "/health", headers={"Cookie": served.cookie})
-
-    served.process.send_signal(number)
-
-    assert served.process.wait(timeout=PATIENCE_S) in (0, -number)
-    kept.close()
-    asked.close()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_whoever_ends_it_is_not_told_of_answers_that_are_cut_off(
-    served: Served, number: signal.Signals
-) -> None:
-    """A form that never comes keeps an answer waiting until the end."""
-    host, port = served.host.split(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
-        head = f"POST /enter HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 9\r\n\r\n"
-        connection.sendall(head.encode())
-        served.get("/health")  # by now the form is waited for
-        served.process.send_signal(number)
-        served.process.wait(timeout=PATIENCE_S)
-
-    served.complaints.seek(0)
-    assert served.complaints.read() == b""
-
-
 def test_looking_at_a_project_runs_nothing_of_it(served: Served, played: Played) -> None:
     """A module of ours may have a namesake in its folder."""
     for name in ("click", "json", "secrets"):
@@ -439,7 +392,7 @@ def test_what_is_asked_of_the_list_is_read_with_care(query: str, wanted: dict[st
     """What is no number is none, a page is the first at least, and no text is endless."""
     scope = {"type": "http", "query_string": query.encode(), "headers": []}
 
-    assert web._read_filter(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
+    assert web._parse_filter_query(Request(scope)) == index.Filter(**{"sort": ""} | wanted)
 
 
 @pytest.mark.parametrize(("length", "key"), [("10000", "k"), ("10001", ""), (None, ""), ("x", "k")])
@@ -452,9 +405,9 @@ def test_a_form_that_is_longer_than_ours_is_not_read(length: str | None, key: st
     async def receive() -> Any:
         return next(parts)
 
-    assert asyncio.run(web._submitted_key(Request(scope, receive))) == key
+    assert asyncio.run(web._key_in_login_request(Request(scope, receive))) == key
     asked = Request(scope | {"method": "GET"}, receive)
-    assert asyncio.run(web._submitted_key(asked)) == "other"
+    assert asyncio.run(web._key_in_login_request(asked)) == "other"
 
 
 def asked(query: str = "", stamp: str = "", **parameters: Any) -> Request:
@@ -483,7 +436,7 @@ def test_a_stored_output_is_shown_by_the_beginning_of_its_key(
     """Whole up to a size, and whether it is pinned."""
     key = put(home_dir, b"y" * size, {"tool": "Bash", "source": "make"})
     name = key.removeprefix("sha256:")
-    page = web.Dashboard(home_dir).output
+    page = web.Dashboard(home_dir).output_page
 
     shown = text_of(page(asked(digest=name)))
 
@@ -508,12 +461,15 @@ def test_a_project_is_one_that_had_a_session_else_where_it_runs(
     pages = web.Dashboard(home_dir)
     pages.index.refresh()
 
-    found = [pages._chosen_project(asked(f"project={quote(str(f))}")) for f in (other, strange)]
+    found = [
+        pages._chosen_and_other_projects(asked(f"project={quote(str(f))}"))
+        for f in (other, strange)
+    ]
 
     assert [place["project"] for place in found] == [str(other), str(here)]
     assert found[0]["projects"] == found[1]["projects"] == [str(here), str(other)]
-    assert pages._session_if_present("s1/agent-7") == "s1"
-    assert pages._session_if_present("s9") == pages._session_if_present("") == ""
+    assert pages._session_id_if_present("s1/agent-7") == "s1"
+    assert pages._session_id_if_present("s9") == pages._session_id_if_present("") == ""
 
 
 @pytest.mark.parametrize(("query", "days"), [("", 30), ("days=90", 90), ("days=91", 30)])
@@ -522,7 +478,7 @@ def test_the_overall_page_is_of_the_days_that_were_chosen(
 ) -> None:
     """Of thirty where it is none of those that can be."""
     assert f'<option value="{days}" selected>' in text_of(
-        web.Dashboard(home_dir).overall(asked(query))
+        web.Dashboard(home_dir).overall_page(asked(query))
     )
 
 
@@ -534,9 +490,9 @@ def test_a_page_of_requests_begins_at_one_and_ends_at_the_last(world: Path, home
     pages = web.Dashboard(home_dir)
     shown = {}
     for number in range(5):
-        wanted = asked(name=NAME, number=number)
+        wanted = asked(name=NAME, number=str(number))
         with contextlib.suppress(HTTPException):
-            shown[number] = text_of(pages.request(wanted))
+            shown[number] = text_of(pages.request_page(wanted))
 
     ways = [("the one before" in text, "the next one" in text) for text in shown.values()]
     assert list(shown) == [1, 2, 3]
@@ -549,26 +505,17 @@ def test_a_list_leads_to_its_last_page_and_waits_while_there_is_nothing(
 ) -> None:
     """What else was asked for is kept; an empty list is sent once."""
     pages = web.Dashboard(home_dir)
-    first = text_of(pages.sessions(asked()))
+    first = text_of(pages.sessions_page(asked()))
     assert "Claude Code has no session on this machine yet" in first
-    assert pages.sessions(asked(stamp="empty")).status_code == 204
-    assert pages.sessions(asked("q=x", stamp="empty")).status_code == 200
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 204
+    assert pages.sessions_page(asked("q=x", stamp="empty")).status_code == 200
     placed(world).reply(5_000)
     pages.index.refresh()
 
-    beyond = pages.sessions(asked("page=7&model=&empty=1"))
+    beyond = pages.sessions_page(asked("page=7&model=&empty=1"))
 
     assert beyond.headers["location"] == "/?empty=1&page=1"
-    assert pages.sessions(asked(stamp="empty")).status_code == 200
-
-
-@pytest.mark.parametrize("port", ["-1", "65536", "x"])
-def test_a_port_that_cannot_be_is_refused(port: str) -> None:
-    """Before anything is started."""
-    done = CliRunner().invoke(program, ["dashboard", "--port", port])
-
-    assert done.exit_code == 2
-    assert "--port" in done.output
+    assert pages.sessions_page(asked(stamp="empty")).status_code == 200
 
 
 def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
@@ -578,20 +525,20 @@ def test_the_page_of_a_session_has_its_id_in_the_title_and_is_sent_once(
     session = placed(world)
     session.reply(5_000)
     pages = web.Dashboard(home_dir)
-    stamp = index.session_stamp(home_dir, session.path)
+    stamp = index.change_stamp_of_session(home_dir, session.path)
 
-    shown = text_of(pages.session(asked(name=NAME)))
+    shown = text_of(pages.session_page(asked(name=NAME)))
     assert f"<title>Session {NAME[:8]} ·" in shown
     assert f'data-address="/session/{NAME}/request/"' in shown
     assert "claude-sonnet-4-6: 1 request<" in shown
     assert re.search(r"last active</dt><dd>[-\d]{10} \d\d:\d\d<", shown)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 204
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 204
     session.reply(6_000)
-    assert pages.session(asked(name=NAME, stamp=stamp)).status_code == 200
+    assert pages.session_page(asked(name=NAME, stamp=stamp)).status_code == 200
     with pytest.raises(SessionError):
-        pages.session(asked(name="99999999"))
+        pages.session_page(asked(name="99999999"))
     with pytest.raises(SessionError, match="is in elsewhere"):
-        pages.session(asked("in=elsewhere", name=NAME))
+        pages.session_page(asked("in=elsewhere", name=NAME))
 
 
 async def _inside(_scope: Any, _receive: Any, send: Any) -> None:
@@ -677,7 +624,7 @@ def test_a_page_that_is_asked_for_has_the_index_looked_at(world: Path, home_dir:
     """Also where nothing is sent because nothing is there; what fails is a page, too."""
     pages = web.Dashboard(home_dir)
     was = pages.wanted.is_set()
-    pages.sessions(asked(stamp="empty"))
+    pages.sessions_page(asked(stamp="empty"))
     looked = pages.wanted.is_set()
     pages.wanted.clear()
     missing = pages._error_page(asked(), SessionError("no such session"))
@@ -702,17 +649,6 @@ def test_what_is_no_number_is_none(text: str, number: int) -> None:
     assert web._number_or_zero(text) == number
 
 
-def test_the_file_that_opens_the_browser_is_the_users_alone(home_dir: str) -> None:
-    """With the key in a form, so that it is in no address."""
-    file = Path(page_commands._write_entrance("http://127.0.0.1:1/enter", "the-key"))
-
-    assert file == Path(home_dir, f"dashboard-{os.getpid()}.html")
-    assert file.stat().st_mode & 0o777 == 0o600
-    text = file.read_text()
-    assert '<form method="post" action="http://127.0.0.1:1/enter">' in text
-    assert 'name="key" value="the-key"' in text
-
-
 @pytest.mark.parametrize(("count", "pages"), [(50, 1), (51, 2)])
 def test_a_page_of_the_list_has_fifty_sessions(
     world: Path, home_dir: str, count: int, pages: int
@@ -723,13 +659,13 @@ def test_a_page_of_the_list_has_fifty_sessions(
     dashboard = web.Dashboard(home_dir)
     dashboard.index.refresh()
 
-    first = text_of(dashboard.sessions(asked("page=1")))
+    first = text_of(dashboard.sessions_page(asked("page=1")))
     assert first.count('<a href="/session/') == 50
     assert ("more →" in first, f"page 1 of {pages}" in first) == (pages > 1, pages > 1)
-    beyond = dashboard.sessions(asked("page=3&q="))
+    beyond = dashboard.sessions_page(asked("page=3&q="))
     assert beyond.headers["location"] == f"/?page={pages}"
     if pages > 1:
-        last = text_of(dashboard.sessions(asked("page=2")))
+        last = text_of(dashboard.sessions_page(asked("page=2")))
         assert last.count('<a href="/session/') == 1
         assert ("← newer" in last, "more →" in last) == (True, False)
 
@@ -740,7 +676,7 @@ def test_two_hundred_stored_outputs_are_listed(home_dir: str, count: int, shown:
     for number in range(count):
         put(home_dir, f"output {number}".encode(), {}, is_synced=False)
 
-    page = text_of(web.Dashboard(home_dir).stored(asked()))
+    page = text_of(web.Dashboard(home_dir).stored_outputs_page(asked()))
 
     assert page.count('<a href="/stored/') == shown
     assert f"{count} outputs" in page
@@ -755,14 +691,14 @@ def test_memory_shows_twenty_hits_of_whatever_project(
     hits.open_memory(home_dir).put_entries(entries)
     pages = web.Dashboard(home_dir)
 
-    page = text_of(pages.memory(asked("q=+otter+")))
+    page = text_of(pages.memory_page(asked("q=+otter+")))
 
     assert page.count("<pre tabindex") == shown
     assert page.count("<details open>") == 1
     assert "Found for “otter”" in page
-    assert "Found for" not in text_of(pages.memory(asked("q=++")))
-    assert "No matches." in text_of(pages.memory(asked(f"q={'x' * 201}")))
-    assert f'value="{"x" * 200}"' in text_of(pages.memory(asked(f"q={'x' * 201}")))
+    assert "Found for" not in text_of(pages.memory_page(asked("q=++")))
+    assert "No matches." in text_of(pages.memory_page(asked(f"q={'x' * 201}")))
+    assert f'value="{"x" * 200}"' in text_of(pages.memory_page(asked(f"q={'x' * 201}")))
 
 
 def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
@@ -773,7 +709,7 @@ def test_looking_at_an_output_does_not_use_it(home_dir: str) -> None:
     os.utime(path, ns=(before.used_ns - 10**12,) * 2)
     (early,) = contents.list_blobs(home_dir)
 
-    web.Dashboard(home_dir).output(asked(digest=key))
+    web.Dashboard(home_dir).output_page(asked(digest=key))
 
     assert contents.list_blobs(home_dir) == [early]
     assert early.used_ns < before.used_ns
@@ -790,7 +726,7 @@ def test_the_last_two_sessions_that_were_looked_at_are_not_read_again(
 
     def told(number: int) -> story.Story:
         path = builders[number].path
-        return pages._cached_story(path, index.session_stamp(home_dir, path))
+        return pages._cached_story(path, index.change_stamp_of_session(home_dir, path))
 
     first, second = told(0), told(1)
     assert (told(0) is first, told(1) is second) == (True, True)
@@ -807,7 +743,7 @@ def test_a_request_that_is_not_there_is_told_how_many_there_are(world: Path, hom
         session.reply(5_000 + number)
 
     with pytest.raises(HTTPException) as told:
-        web.Dashboard(home_dir).request(asked(name=NAME, number=1_002))
+        web.Dashboard(home_dir).request_page(asked(name=NAME, number="1002"))
 
     assert (told.value.status_code, told.value.detail) == (404, "the session has 1,001 requests")
 
@@ -829,11 +765,14 @@ def test_a_page_knows_where_it_is_and_that_the_index_is_still_read(
     pages = web.Dashboard(home_dir)
     placed(world).reply(5_000)
 
-    list_page, one = text_of(pages.sessions(asked())), text_of(pages.session(asked(name=NAME)))
+    list_page, one = (
+        text_of(pages.sessions_page(asked())),
+        text_of(pages.session_page(asked(name=NAME))),
+    )
 
     marked = re.compile(r'<a href="([^"]+)" aria-current="page"')
     assert marked.findall(list_page) == ["/"]
     assert marked.findall(one) == []
     assert "data-busy" not in list_page
     pages.index.busy = (1, 4)
-    assert "data-busy" in text_of(pages.sessions(asked()))
+    assert "data-busy" in text_of(pages.sessions_page(asked()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posix
 import resource
 import stat
 import subprocess
@@ -195,3 +196,72 @@ def test_a_file_is_created_once_and_for_the_user_alone(world: Path) -> None:
     io.replace_file(str(path), b"3", 0o644)
     assert path.stat().st_mode & 0o777 == 0o644
     io.make_folders(str(path.parent))
+
+
+def test_variables_are_found_without_the_library_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A hook has none of it; whatever bytes they hold can be written back."""
+    for name, value in ((b"BRIMLIN_A", b"x\xff"), (b"BRIMLIN_B", b"")):
+        monkeypatch.setitem(posix.environ, name, value)
+    with monkeypatch.context() as bare:
+        bare.delitem(sys.modules, "os")
+        found = [io.env(f"BRIMLIN_{letter}") for letter in "ABC"]
+        names = io.env_names("BRIMLIN_", ("BRIMLIN_B",))
+
+    assert found == ["x\udcff", "", None]
+    assert names == ["BRIMLIN_A"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o601, 0o755, 0o777])
+def test_a_file_may_be_a_program(world: Path, mode: int) -> None:
+    """Its lines are read all the same."""
+    path = world / "log"
+    path.write_bytes(b"a\nb\n")
+    path.chmod(mode)
+
+    assert list(io.lines_backward(str(path))) == [(4, b""), (2, b"b"), (0, b"a")]
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_what_is_no_file_has_no_lines(world: Path, kind: str) -> None:
+    """It is refused in words, and not waited for."""
+    path = world / kind
+    path.mkdir() if kind == "folder" else os.mkfifo(path)
+
+    with pytest.raises(OSError, match="not a regular file"):
+        list(io.lines_backward(str(path)))
+
+
+@pytest.mark.parametrize("size", [0, 1, 65_535, 65_536, 65_537, 327_680, 327_681, 1_400_000])
+def test_a_line_of_any_length_comes_whole(world: Path, size: int) -> None:
+    """Also where it just fills what is read at once; the first line has its place at 0."""
+    path = world / "log"
+    path.write_bytes(b"first\n" + b"x" * size)
+
+    (last_at, last), (first_at, first) = io.lines_backward(str(path))
+
+    assert (last_at, last == b"x" * size) == (6, True)
+    assert (first_at, first) == (0, b"first")
+
+
+def test_nothing_is_left_open(world: Path) -> None:
+    """Whatever was done to a file, and where it failed."""
+    path = str(world / "file")
+    before = sorted(os.listdir("/dev/fd"))
+
+    io.append_line(path, "line")
+    io.read_file(path)
+    io.read_file(path, 2)
+    list(io.lines_backward(path))
+    next(io.lines_backward(path))
+    io.replace_file(path, b"other")
+    io.create_exclusively(path, b"")
+    io.create_exclusively(f"{path}-2", b"")
+    for fails in (io.read_file, lambda place: list(io.lines_backward(place))):
+        with pytest.raises(OSError, match=r"."):
+            fails(str(world))
+    with pytest.raises(OSError, match=r"."):
+        io.replace_file(str(world), b"x")
+
+    assert sorted(os.listdir("/dev/fd")) == before
+    assert not list(world.glob("*.tmp"))
+    assert not list(world.parent.glob("*.tmp"))

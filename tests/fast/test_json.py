@@ -13,7 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brimline.fast.json import append_line, dumps, loads, loads_all, parse_lines, read_lines
+from brimline.fast.json import (
+    append_line,
+    blank_out_lines,
+    dumps,
+    loads,
+    loads_all,
+    parse_lines,
+    read_lines,
+    rows_backward,
+)
 from brimline.launch import PACKAGE_DIR
 
 if TYPE_CHECKING:
@@ -196,3 +205,45 @@ def test_lines_are_chosen_by_what_they_contain(tmp_path: Path) -> None:
 
     assert read_lines(path, containing=b"oth") == [{"v": 1, "text": "other"}]
     assert read_lines(str(tmp_path / "none")) == []
+
+
+def test_lines_with_a_value_are_blanked_and_no_others(tmp_path: Path) -> None:
+    """Two on one line are told apart; a torn one goes with what is left of it; sizes stay."""
+    path = tmp_path / "lines.jsonl"
+    kept, gone = '{"v":1,"session":"b","of":"a"}', '{"v":1,"x":{"n":1},"session":"a","y":2}'
+    torn = ',"session":"a","y":2}'
+    path.write_text(f"{gone}\n{kept}\n{kept}{gone}\n{torn}\n{kept}\n{gone}", encoding="utf-8")
+    size = path.stat().st_size
+
+    blank_out_lines(str(path), "session", "a")
+
+    assert path.read_text(encoding="utf-8").split() == [kept, kept, kept]
+    assert path.stat().st_size == size
+    assert len(read_lines(str(path))) == 3
+    blank_out_lines(str(tmp_path / "none"), "session", "a")
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize(
+    ("limit", "found"),
+    [(0, []), (7, []), (8, [3]), (15, [3]), (16, [3, 2]), (23, [3, 2]), (24, [3, 2, 1])],
+)
+def test_rows_are_looked_for_so_many_bytes_back(
+    limit: int, found: list[int], tmp_path: Path
+) -> None:
+    """To the byte, from the end of the last line; the last row comes first."""
+    path = tmp_path / "rows"
+    path.write_bytes(b"".join(b'{"a":%d}\n' % number for number in (1, 2, 3)))
+
+    rows = list(rows_backward(str(path), b'"a"', limit))
+
+    assert [row["a"] for row in rows] == found
+    assert list(rows_backward(str(path), b'"b"', 99)) == []
+
+
+def test_of_a_line_with_several_rows_the_last_comes_first(tmp_path: Path) -> None:
+    """What follows a broken one is not read."""
+    path = tmp_path / "rows"
+    path.write_bytes(b'{"a":1} {"a":2} x {"a":3}\n{"a":4}')
+
+    assert [row["a"] for row in rows_backward(str(path), b"a", 99)] == [4, 2, 1]

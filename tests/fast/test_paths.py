@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 from pathlib import Path
 
 import pytest
@@ -105,3 +107,82 @@ def test_as_many_links_are_followed_as_the_system_follows(
         (folder / f"link-{number}").symlink_to("file" if last else f"link-{number + 1}")
 
     assert paths.resolve_links(f"{folder}/link-0", "/") == f"{folder.resolve()}/{end}"
+
+
+@pytest.mark.parametrize(
+    ("session_id", "name"),
+    [
+        ("x" * 128, "x" * 128),
+        ("x" * 129, "x" * 128),
+        ("." * 128 + "x", "nosession"),
+        ("." * 127 + "x", "x"),
+        ("aZ09_-", "aZ09_-"),
+        ("a/../b c\n", "abc"),
+        ("", "nosession"),
+        (None, "nosession"),
+        (5, "nosession"),
+    ],
+)
+def test_of_a_session_id_128_characters_count(session_id: object, name: str) -> None:
+    """Those that are plain."""
+    assert paths.safe_session_id(session_id) == name
+    assert paths.session_dir("/h", session_id) == f"/h/sessions/{name}"
+    assert paths.carry_session_dir("/h", session_id) == f"/h/carry/{name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "digits"),
+    [
+        ("", "0" * 24),
+        ("/a", "000000000000000000002f61"),
+        ("/home/dev/a-project/src/main.py", "008b2305c1c27477ecb943ee"),
+    ],
+)
+def test_a_fingerprint_stays_what_it_was(path: str, digits: str) -> None:
+    """Files are found again by it, by every version."""
+    assert paths.fingerprint(path) == digits
+
+
+def test_files_lie_where_they_always_did() -> None:
+    """Below the data folder, or in the project."""
+    found = {
+        paths.user_config("/h"): "/h/config.toml",
+        paths.project_config("/p"): "/p/.claude/brimline.toml",
+        paths.error_log("/h"): "/h/errors.jsonl",
+        paths.audit_log("/h"): "/h/audit.jsonl",
+        paths.learned_file("/h"): "/h/learned.json",
+        paths.command_file("/h"): "/h/command",
+        paths.gateway_file("/h"): "/h/gateway/stand-ins.sqlite3",
+        paths.sessions_dir("/h"): "/h/sessions",
+        paths.carry_dir("/h"): "/h/carry",
+    }
+
+    assert list(found) == list(found.values())
+    assert paths.conductor_state_files("/p") == (
+        "/p/conductor-state.json",
+        "/p/.claude/conductor-state.json",
+    )
+
+
+@pytest.mark.parametrize(
+    ("project", "name"),
+    [
+        ("/p/a_b.c", "-p-a-b-c"),
+        ("/p/ä", "-p--"),
+        ("/p/\uffff", "-p--"),
+        ("/p/\U00010000", "-p---"),
+        ("/p/🪟x", "-p---x"),
+    ],
+)
+def test_a_project_has_the_folder_that_the_client_gives_it(project: str, name: str) -> None:
+    """What is no plain letter is a dash, what is rare two of them."""
+    assert paths.project_transcripts_dir(project).endswith(f"/projects/{name}")
+
+
+def test_without_a_variable_the_home_is_that_of_the_account(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As the system knows it."""
+    monkeypatch.delenv("HOME")
+
+    assert paths.normalised_path("~/a", "/") == f"{pwd.getpwuid(os.getuid()).pw_dir}/a"

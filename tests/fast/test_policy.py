@@ -139,3 +139,28 @@ def _compiled(home_dir: str, project_dir: str) -> dict[str, Any]:
 
 def _store(home_dir: str, project_dir: str, document: dict[str, Any]) -> None:
     Path(paths.policy_file(home_dir, project_dir)).write_text(json.dumps(document))
+
+
+def test_what_the_environment_says_is_not_changed_by_a_preset(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it does not say is; a word that means nothing is as if it were not said."""
+    monkeypatch.setenv("BRIMLINE_GUARD_PRESET", "ccm-70-80-90")
+    tiers = policy.load(home_dir, project_dir).values["guard.tiers"]
+    monkeypatch.setenv("BRIMLINE_GUARD_TIERS", "51,62")
+    mine = policy.load(home_dir, project_dir).values["guard.tiers"]
+    monkeypatch.setenv("BRIMLINE_GUARD_TIERS", "many")
+
+    assert tiers == [70, 80, 90]
+    assert mine == [51, 62]
+    assert policy.load(home_dir, project_dir).values["guard.tiers"] == tiers
+
+
+def test_a_policy_of_which_little_is_known_has_nothing_else() -> None:
+    """Empty, not missing; what is given is kept."""
+    bare = policy.Policy(defaults(), {}, [])
+    full = policy.Policy(defaults(), {}, [], ["a"], {"b": 1}, None, [["c", "d"]])
+
+    assert (bare.explicit, bare.learned, bare.marked, bare.models) == ([], {}, [], [])
+    assert (full.explicit, full.learned, full.marked) == (["a"], {"b": 1}, [["c", "d"]])
+    assert bare.preset["name"] == "default"

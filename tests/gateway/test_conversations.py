@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +36,7 @@ def test_the_size_of_a_conversation_is_what_the_service_counted(home_dir: str) -
         policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
         headers = {name.lower().encode(): value.encode() for name, value in SESSION.items()}
-        passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+        passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
         assert passing.known is not None
         learned = []
         for usage in (None, COUNTED, None):
@@ -56,7 +57,7 @@ def test_prices_are_those_of_the_table_and_the_users(home_dir: str) -> None:
         prices = []
         for model in ("claude-opus-5-5", "palimpsest-2", "claude-sonnet-4-6"):
             raw = json.dumps(bulky().body(model=model)).encode()
-            passing = conversations.prepare(raw, {}, time.time())
+            passing = conversations.prepare_request(raw, {}, time.time())
             assert passing.settings
             prices.append(passing.settings.prices.read)
 
@@ -75,9 +76,9 @@ def test_a_long_prompt_has_the_prices_of_long_prompts(home_dir: str) -> None:
         Path(home_dir, "config.toml").write_text(own)
         policy = config.current_policy(home_dir, home_dir)
         conversations = Conversations(home_dir, Settings(), policy, sticky)
-        first = conversations.prepare(raw, {}, time.time())
+        first = conversations.prepare_request(raw, {}, time.time())
         conversations.note_answer(first, COUNTED)
-        second = conversations.prepare(longer, {}, time.time())
+        second = conversations.prepare_request(longer, {}, time.time())
 
     assert first.settings
     assert second.settings
@@ -100,8 +101,10 @@ def test_a_request_is_of_the_session_and_agent_that_its_headers_name(
     raw = json.dumps(body).encode()
     own = {b"x-claude-code-session-id": b"of the header", b"x-claude-code-agent-id": b"a1"}
 
-    named = conversations.prepare(raw, own, time.time())
-    plain = conversations.prepare(raw, {b"anthropic-beta": b"x,context-1m-2025"}, time.time())
+    named = conversations.prepare_request(raw, own, time.time())
+    plain = conversations.prepare_request(
+        raw, {b"anthropic-beta": b"x,context-1m-2025"}, time.time()
+    )
 
     assert (named.session, named.agent, named.name) == ("of the header", "a1", "of the header/a1")
     assert (plain.session, plain.agent, plain.name) == ("of the body", "", "of the body/")
@@ -113,12 +116,12 @@ def test_what_is_no_request_of_a_conversation_passes_as_it_is(
     conversations: Conversations, raw: bytes
 ) -> None:
     """And nothing is learned from its answer."""
-    passing = conversations.prepare(raw, {}, time.time())
+    passing = conversations.prepare_request(raw, {}, time.time())
 
     conversations.note_answer(passing, COUNTED)
 
     assert (passing.raw, passing.known, passing.outcome) == (raw, None, None)
-    assert conversations.prepare_to_count(raw, {}, time.time()) == raw
+    assert conversations.body_to_count(raw, {}, time.time()) == raw
     assert not conversations.replace_refused_by_shorter(passing, b"prompt is too long")
     assert not conversations.replace_refused_without_thinking(passing, all_of_it=True)
 
@@ -129,7 +132,7 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     for number in range(12):
         talk.read(f"/w/file{number}.py", 9_000)
     told = b"prompt is too long: 40000 tokens > 20000 maximum"
-    passing = conversations.prepare(raw_of(talk), {}, time.time())
+    passing = conversations.prepare_request(raw_of(talk), {}, time.time())
     before = len(passing.raw)
 
     first = conversations.replace_refused_by_shorter(passing, told)
@@ -137,7 +140,7 @@ def test_a_refused_request_is_made_shorter_once(conversations: Conversations) ->
     second = conversations.replace_refused_by_shorter(passing, told)
     conversations.note_second_refusal(passing)
     talk.idle(1)
-    later = conversations.prepare(raw_of(talk), {}, time.time())
+    later = conversations.prepare_request(raw_of(talk), {}, time.time())
 
     assert (first, second) == (True, False)
     assert shorter < 0.6 * before
@@ -150,11 +153,11 @@ def test_counting_the_tokens_of_a_request_keeps_nothing_of_it(
     """It is counted as it would be sent."""
     raw = raw_of(bulky())
 
-    counted = conversations.prepare_to_count(raw, {}, time.time())
+    counted = conversations.body_to_count(raw, {}, time.time())
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         kept = sticky.last_requests("")
-    sent = conversations.prepare(raw, {}, time.time())
+    sent = conversations.prepare_request(raw, {}, time.time())
     assert kept == []
     assert counted == sent.raw
     assert len(counted) < len(raw)
@@ -164,10 +167,10 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
     conversations: Conversations, home_dir: str
 ) -> None:
     """Its past is left alone from then on."""
-    first = conversations.prepare(raw_of(bulky()), {}, time.time())
+    first = conversations.prepare_request(raw_of(bulky()), {}, time.time())
     assert first.settings
     conversations.note_answer(first, COUNTED, dropped_thinking=True)
-    again = conversations.prepare(raw_of(bulky(1)), {}, time.time())
+    again = conversations.prepare_request(raw_of(bulky(1)), {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         bound = sticky.models_binding_thinking()
 
@@ -179,17 +182,17 @@ def test_a_model_that_dropped_thinking_is_known_for_it_after_a_restart(
 @pytest.mark.parametrize("text", ["1.5", "0.1", "1e3", "-2.50", "1E-5"])
 def test_a_number_is_read_where_a_float_says_it_exactly(text: str) -> None:
     """Else the request passes as it is."""
-    assert conversing._parse_exact_float(text) == float(text)
+    assert conversing._parse_float_if_exact(text) == float(text)
     with pytest.raises(ValueError, match=r"0\.10{20}1 cannot be said as a float"):
-        conversing._parse_exact_float("0.1000000000000000000001")
+        conversing._parse_float_if_exact("0.1000000000000000000001")
     with pytest.raises(ValueError, match=r"^0\.1{38} cannot be said as a float"):
-        conversing._parse_exact_float("0." + "1" * 50)
+        conversing._parse_float_if_exact("0." + "1" * 50)
 
 
 def test_half_of_a_surrogate_pair_is_sent_as_an_escape() -> None:
     """All else as it is, without blanks."""
-    assert conversing._encode_body({"a": ["é", 1]}) == '{"a":["é",1]}'.encode()
-    assert conversing._encode_body({"é": "\ud800"}) == b'{"\\u00e9":"\\ud800"}'
+    assert conversing._json_bytes_of_body({"a": ["é", 1]}) == '{"a":["é",1]}'.encode()
+    assert conversing._json_bytes_of_body({"é": "\ud800"}) == b'{"\\u00e9":"\\ud800"}'
 
 
 @pytest.mark.parametrize(
@@ -214,7 +217,9 @@ def test_a_mod_that_compacts_by_itself_is_known_by_a_young_sign(
         sign = sign | {"at": time.time() + at}
     SessionState(home_dir, "s1").save_document(MOD_ALIVE, sign)
 
-    passing = conversations.prepare(raw_of(bulky()), {b"x-claude-code-session-id": b"s1"}, 1.0)
+    passing = conversations.prepare_request(
+        raw_of(bulky()), {b"x-claude-code-session-id": b"s1"}, 1.0
+    )
 
     assert passing.settings
     assert (passing.settings.brim_tokens is None) is has_mod
@@ -225,7 +230,7 @@ def test_what_was_done_to_a_request_is_a_line_in_its_sessions_spool(
 ) -> None:
     """With what was saved and what the service counted; the last figures are in a file, too."""
     headers = {b"x-claude-code-session-id": b"s1"}
-    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
     conversations.note_answer(passing, COUNTED)
 
     folder = Path(SessionState(home_dir, "s1").folder)
@@ -245,7 +250,7 @@ def test_an_agents_request_has_its_name_in_the_spool_and_leaves_the_figures(
 ) -> None:
     """They are those of the session itself; without usage there is no prompt."""
     headers = {b"x-claude-code-session-id": b"s1", b"x-claude-code-agent-id": b"a1"}
-    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
     conversations.note_answer(passing, None)
 
     folder = Path(SessionState(home_dir, "s1").folder)
@@ -261,13 +266,13 @@ def test_the_same_request_is_sent_in_the_same_bytes_after_a_restart(
     """And one that goes on with it has the same conversation; another has a name of its own."""
     raw, longer, stranger = raw_of(bulky()), raw_of(bulky(1)), Talk()
     stranger.read("/w/other.py", 9_000)
-    first = conversations.prepare(raw, {}, time.time())
+    first = conversations.prepare_request(raw, {}, time.time())
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         policy = config.current_policy(home_dir, home_dir)
         restarted = Conversations(home_dir, Settings(), policy, sticky)
-        again = restarted.prepare(raw, {}, time.time())
-        later = restarted.prepare(longer, {}, time.time())
-        other = restarted.prepare(raw_of(stranger), {}, time.time())
+        again = restarted.prepare_request(raw, {}, time.time())
+        later = restarted.prepare_request(longer, {}, time.time())
+        other = restarted.prepare_request(raw_of(stranger), {}, time.time())
 
     assert again.raw == first.raw != raw
     assert [again.name, later.name] == [first.name, first.name]
@@ -281,7 +286,7 @@ def test_an_original_is_stored_with_what_it_is_of(
 ) -> None:
     """Its tool, what the tool was asked for, and the session."""
     headers = {b"x-claude-code-session-id": b"s1"}
-    passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
     assert passing.outcome
     keys = [one.key for one in passing.outcome.fresh.values() if one.key]
 
@@ -315,7 +320,7 @@ def test_the_brim_is_that_of_the_window_that_was_asked_for_or_is_told(
     )
 
     def brim(headers: dict[bytes, bytes]) -> int:
-        passing = conversations.prepare(raw_of(bulky()), headers, time.time())
+        passing = conversations.prepare_request(raw_of(bulky()), headers, time.time())
         assert passing.settings
         assert passing.settings.brim_tokens
         return passing.settings.brim_tokens
@@ -334,7 +339,7 @@ def test_an_original_that_the_gateway_stores_is_not_the_last_output(
 ) -> None:
     """That is the one that a person saw last."""
     key = put.put(home_dir, b"seen", {})
-    passing = conversations.prepare(raw_of(bulky()), {}, time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), {}, time.time())
 
     assert passing.outcome
     assert len(contents.list_blobs(home_dir)) == 1 + len(passing.outcome.originals) > 1
@@ -349,10 +354,10 @@ def test_64_conversations_are_known_at_a_time_the_last_ones(
     """One that goes on is among the last."""
     now = time.time()
     for number in range(64):
-        conversations.prepare(raw_of(Talk(f"Wish {number}.")), _session(number), now)
-    conversations.prepare(raw_of(Talk("Wish 0.")), _session(0), now)
+        conversations.prepare_request(raw_of(Talk(f"Wish {number}.")), _session(number), now)
+    conversations.prepare_request(raw_of(Talk("Wish 0.")), _session(0), now)
     whole = list(conversations._known)
-    conversations.prepare(raw_of(Talk("Wish 64.")), _session(64), now)
+    conversations.prepare_request(raw_of(Talk("Wish 64.")), _session(64), now)
 
     assert len(whole) == 64
     assert list(conversations._known) == [*whole[1:], "s64/"]
@@ -371,7 +376,7 @@ def test_what_is_saved_is_counted_in_the_tokens_of_the_model(
 ) -> None:
     """In the line of the session as in what is told of each block."""
     raw = json.dumps(bulky().body(model=model)).encode()
-    passing = conversations.prepare(raw, _session(1), time.time())
+    passing = conversations.prepare_request(raw, _session(1), time.time())
     conversations.note_answer(passing, COUNTED)
     line = SessionState(home_dir, "s1").last_spooled_row("Gateway")
 
@@ -402,8 +407,8 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
     conversations._stickiness.close()
     raw = raw_of(bulky())
 
-    passing = conversations.prepare(raw, {}, time.time())
-    counted = conversations.prepare_to_count(raw, {}, time.time())
+    passing = conversations.prepare_request(raw, {}, time.time())
+    counted = conversations.body_to_count(raw, {}, time.time())
 
     failures = logs.recent_failures(home_dir, 0.0)
     assert (passing.raw, passing.outcome, counted) == (raw, None, raw)
@@ -413,16 +418,16 @@ def test_whatever_fails_is_a_line_in_the_error_log_and_the_request_goes_on(
 def test_the_conversation_that_goes_on_longest_is_meant(conversations: Conversations) -> None:
     """Of those that a request begins with; one that parts earlier is another."""
     talk = bulky()
-    first = conversations.prepare(raw_of(talk), _session(1), 1_000.0)
+    first = conversations.prepare_request(raw_of(talk), _session(1), 1_000.0)
     talk.idle(1)
-    second = conversations.prepare(raw_of(talk), _session(1), 1_001.0)
+    second = conversations.prepare_request(raw_of(talk), _session(1), 1_001.0)
     fork = bulky()
     fork.read("/w/other.py")
-    parted = conversations.prepare(raw_of(fork), _session(1), 1_002.0)
+    parted = conversations.prepare_request(raw_of(fork), _session(1), 1_002.0)
     fork.idle(1)
-    further = conversations.prepare(raw_of(fork), _session(1), 1_003.0)
+    further = conversations.prepare_request(raw_of(fork), _session(1), 1_003.0)
     talk.idle(1)
-    third = conversations.prepare(raw_of(talk), _session(1), 1_004.0)
+    third = conversations.prepare_request(raw_of(talk), _session(1), 1_004.0)
 
     assert first.name == second.name == third.name == "s1/"
     assert parted.name == further.name
@@ -447,7 +452,7 @@ def test_a_request_that_nothing_was_changed_in_leaves_no_line(
     conversations: Conversations, home_dir: str
 ) -> None:
     """It was sent as it came."""
-    plain = conversations.prepare(raw_of(Talk()), _session(1), time.time())
+    plain = conversations.prepare_request(raw_of(Talk()), _session(1), time.time())
     conversations.note_answer(plain, COUNTED)
 
     assert plain.outcome
@@ -461,13 +466,13 @@ def test_a_model_that_refused_its_thinking_is_known_for_it(
     conversations: Conversations, home_dir: str
 ) -> None:
     """Also after a restart."""
-    passing = conversations.prepare(raw_of(bulky()), _session(1), time.time())
+    passing = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
     conversations.replace_refused_without_thinking(passing, all_of_it=True)
 
     with contextlib.closing(Stickiness(home_dir, time.time())) as sticky:
         assert sticky.models_binding_thinking() == {passing.model}
-    later = conversations.prepare(raw_of(bulky(1)), _session(1), time.time())
+    later = conversations.prepare_request(raw_of(bulky(1)), _session(1), time.time())
     assert later.settings
     assert later.settings.is_bound
 
@@ -479,7 +484,7 @@ def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
     Path(home_dir, "store").write_text("no folder")
     raw = raw_of(bulky())
 
-    passing = conversations.prepare(raw, _session(1), time.time())
+    passing = conversations.prepare_request(raw, _session(1), time.time())
 
     (failure,) = logs.recent_failures(home_dir, 0.0)
     assert failure["event"] == "Gateway"
@@ -491,11 +496,75 @@ def test_where_an_original_cannot_be_stored_the_request_passes_as_it_is(
 
 def test_counting_adopts_nothing_of_another_conversation(conversations: Conversations) -> None:
     """What is only counted was never sent."""
-    sent = conversations.prepare(raw_of(bulky()), _session(1), time.time())
+    sent = conversations.prepare_request(raw_of(bulky()), _session(1), time.time())
 
-    counted = conversations.prepare_to_count(raw_of(bulky(1)), _session(2), time.time())
+    counted = conversations.body_to_count(raw_of(bulky(1)), _session(2), time.time())
 
     adopted = conversations._stickiness.sent_stand_ins(sent.names, "s2/")
     assert len(counted) < len(raw_of(bulky(1)))
     assert adopted == {}
     assert conversations._stickiness.sent_stand_ins(sent.names, "s1/")
+
+
+class Late(Stickiness):
+    """One that another gateway is always faster than."""
+
+    tries = 0
+
+    def record_request(self, *_: Any, **__: Any) -> int | None:
+        """Say so."""
+        self.tries += 1
+        return None
+
+
+def test_where_another_gateway_is_always_faster_nothing_new_is_replaced(home_dir: str) -> None:
+    """After five attempts the request passes with what stands in already."""
+    with contextlib.closing(Late(home_dir, time.time())) as sticky:
+        policy = config.current_policy(home_dir, home_dir)
+        talks = Conversations(home_dir, Settings(), policy, sticky)
+        raw = raw_of(bulky())
+        passing = talks.prepare_request(raw, _session(1), time.time())
+
+    assert sticky.tries == 5
+    assert passing.raw == raw
+    assert passing.outcome
+    assert not passing.outcome.is_changed
+    assert passing.known
+    assert not any(passing.known.state.standing.values())
+
+
+def test_a_conversation_beside_another_has_a_name_of_its_own(conversations: Conversations) -> None:
+    """By what it says, in 32 digits."""
+    conversations.prepare_request(raw_of(Talk("One wish.")), _session(1), time.time())
+    other = conversations.prepare_request(raw_of(Talk("Another.")), _session(1), time.time())
+
+    assert re.fullmatch(r"s1/#[0-9a-f]{32}", other.name)
+    assert other.sent
+    assert (len(other.sent.hash), len(other.sent.prefix)) == (32, 32)
+    assert other.sent.blocks == len(other.names)
+
+
+def test_a_request_on_its_way_is_nothing_yet() -> None:
+    """But its bytes."""
+    passing = conversing.Passing(b"a", b"b")
+
+    assert (passing.is_large, passing.was_refused) == (False, False)
+    assert (passing.session, passing.agent, passing.model, passing.name) == ("", "", "", "")
+    assert (passing.found, passing.names, passing.requests, passing.fresh) == ([], [], [], [])
+
+
+def test_a_refusal_of_thinking_leaves_out_only_what_our_edits_made_invalid(
+    conversations: Conversations,
+) -> None:
+    """Where there is no thinking there is no other form; what we did not change is not ours."""
+    plain = conversations.prepare_request(raw_of(Talk()), _session(1), time.time())
+    edited = conversations.prepare_request(raw_of(bulky()), _session(2), time.time())
+
+    told = [
+        conversations.replace_refused_without_thinking(passing, all_of_it=all_of_it)
+        for passing in (plain, edited)
+        for all_of_it in (False, True)
+    ]
+
+    assert told == [False] * 4
+    assert edited.raw != edited.original

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -97,7 +98,7 @@ def test_the_client_is_told_where_to_compact_by_variables(
     env: Mapping[str, str], words: list[str], percent: int | None, told: dict[str, str]
 ) -> None:
     """One that is set already stays; a percentage needs a window, and any is large enough."""
-    assert launching._compaction_variables(env, words, percent) == told
+    assert launching._variables_for_compaction_point(env, words, percent) == told
 
 
 @pytest.mark.parametrize(
@@ -211,8 +212,8 @@ def test_of_a_folder_that_is_not_trusted_the_person_is_told_what_does_not_count(
 
 def test_a_value_of_a_variable_is_text() -> None:
     """What is no object of variables holds none."""
-    assert launching._env_in({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
-    assert launching._env_in({"env": ["A"]}) == {}
+    assert launching._settings_env({"env": {"A": 1, "B": "x"}}) == {"A": "1", "B": "x"}
+    assert launching._settings_env({"env": ["A"]}) == {}
 
 
 def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) -> None:
@@ -224,9 +225,12 @@ def test_settings_are_written_for_the_user_alone_and_go_in_the_end(world: Path) 
     young.touch()
     os.utime(old, (0, 0))
 
-    with launching._settings_file({"a": 1}) as path, launching._settings_file({"b": 2}) as other:
+    with (
+        launching._temporary_settings_file({"a": 1}) as path,
+        launching._temporary_settings_file({"b": 2}) as other,
+    ):
         os.utime(path, (0, 0))
-        with launching._settings_file({}):
+        with launching._temporary_settings_file({}):
             names = {file.name for file in folder.glob("run-*")}
         mode = stat.S_IMODE(os.stat(path).st_mode)
         texts = [Path(name).read_text() for name in (path, other)]
@@ -242,7 +246,7 @@ def test_where_the_data_folder_cannot_hold_them_settings_are_written_elsewhere(w
     """A session begins all the same."""
     (world / "brimline").write_text("no folder")
 
-    with launching._settings_file({"a": 1}) as path:
+    with launching._temporary_settings_file({"a": 1}) as path:
         assert Path(path).name.startswith("brimline-run-")
         assert Path(path).read_text() == '{"a": 1}'
 
@@ -312,7 +316,7 @@ def test_where_no_gateway_lives_every_request_gets_the_sentence() -> None:
     ending = threading.Event()
     with serving.listen(0) as listening:
         arguments = (listening, "what to do", ending)
-        teller = threading.Thread(target=launching._answer_all, args=arguments)
+        teller = threading.Thread(target=launching._refuse_requests, args=arguments)
         teller.start()
         answers = []
         for _ in range(2):
@@ -342,7 +346,7 @@ def test_settings_that_a_killed_run_left_go_after_a_minute(
     left.touch()
     os.utime(left, (time.time() - age_s,) * 2)
 
-    with launching._settings_file({}):
+    with launching._temporary_settings_file({}):
         assert left.exists() is is_left
 
 
@@ -362,7 +366,9 @@ def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
     told += "os.read(int(sys.argv[-1]), 1)"
     monkeypatch.setattr(launching, "_OURSELVES", told)
 
-    code = launching.run(["--settings", '{"env": {"A": "1"}, "model": "m"}', "-p", "hi"], 70)
+    code = launching.run_client_behind_gateway(
+        ["--settings", '{"env": {"A": "1"}, "model": "m"}', "-p", "hi"], 70
+    )
 
     settings = json.loads((world / "settings.json").read_text())
     env = json.loads((world / "env.json").read_text())
@@ -377,3 +383,58 @@ def test_variables_of_both_are_handed_to_the_client_and_to_the_gateway(
     assert env["ANTHROPIC_BASE_URL"] == "https://own.example"
     assert (env[PERCENT], env[WINDOW]) == ("70", "1000000")
     assert "ANTHROPIC_API_KEY" not in env
+
+
+@pytest.mark.parametrize("said", ["", "no room"])
+def test_a_gateway_that_ends_again_and_again_is_started_three_times(
+    world: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """From then on every request is answered with what to do, and with its last words."""
+    count = world / "count"
+    code = f"open({str(count)!r}, 'a').write('x'); print({said!r}) if {said!r} else 0; "
+    code += f"print('http://x', flush=True) if len(open({str(count)!r}).read()) == 1 else 0"
+    monkeypatch.setattr(launching, "_OURSELVES", code)
+    with serving.listen(0) as listening:
+        gateway = launching._Gateway(listening, {})
+        gateway.start("usual")
+        with socket.create_connection(listening.getsockname(), timeout=60) as asking:
+            asking.sendall(b"POST / HTTP/1.1\r\n\r\n")
+            asking.shutdown(socket.SHUT_WR)
+            answer = asking.makefile("rb").read()
+        gateway.stop()
+        gateway._watcher.join(60)
+
+    told = json.loads(answer.partition(b"\r\n\r\n")[2])["error"]["message"]
+    why = f" ({said})" if said else ""
+    assert told.startswith(f"brimline's gateway ends whenever it is started again{why}. Leave the")
+    assert told.endswith("or without the gateway with `claude --continue`")
+    assert count.read_text() == "xxx"
+
+
+def test_a_gateway_that_was_never_started_can_be_stopped() -> None:
+    """Nothing of it is there."""
+    with serving.listen(0) as listening:
+        gateway = launching._Gateway(listening, {})
+        gateway.stop()
+
+    assert (gateway._process, gateway._lifeline) == (None, None)
+
+
+@pytest.mark.parametrize("words", [["-v"], ["--version"], ["-h"], ["-p", "--help"]])
+def test_a_client_that_only_prints_is_known_by_its_words(words: list[str]) -> None:
+    """Any other begins a session."""
+    assert launching._PRINTS & {*words}
+    assert not launching._PRINTS & {"-p", "--verbose", "hello"}
+
+
+def test_when_the_client_has_ended_signals_are_ours_again() -> None:
+    """As they were before; while it runs they are the client's."""
+    numbers = [getattr(signal, name) for name in launching._PASSED_ON]
+    before = {number: signal.getsignal(number) for number in numbers}
+
+    code = launching._run_in_foreground(
+        [sys.executable, "-I", "-S", "-c", f"import os; os.kill(os.getppid(), {signal.SIGUSR1})"]
+    )
+
+    assert {number: signal.getsignal(number) for number in numbers} == before
+    assert code in (0, 128 + signal.SIGUSR1)

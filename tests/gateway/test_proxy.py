@@ -738,7 +738,7 @@ def test_a_body_is_decoded_as_far_as_that_can_be_done(
 def heard(pieces: list[bytes], content_type: str) -> tuple[list[bool], Any, bool]:
     """What the pieces of an answer complete, the usage, and whether thinking was left out."""
     usage = proxy._Usage(answer(content_type=content_type))
-    completed = [usage.feed(piece) for piece in pieces]
+    completed = [usage.add_chunk(piece) for piece in pieces]
     return completed, usage.tokens, usage.has_dropped_thinking
 
 
@@ -805,7 +805,7 @@ def test_an_answer_is_asked_for_in_an_encoding_that_can_be_read(
     """All other headers stay."""
     headers = [(b"accept-encoding", accepted), (b"x", b"gzip, br")]
 
-    scope = proxy._accept_readable_encodings({"headers": headers, "a": 1}, dict(headers))
+    scope = proxy._scope_with_readable_encodings({"headers": headers, "a": 1}, dict(headers))
 
     assert scope == {"headers": [(b"accept-encoding", asked), (b"x", b"gzip, br")], "a": 1}
 
@@ -820,8 +820,8 @@ def test_the_beginning_of_an_answer_is_read_ahead_and_handed_on_all_the_same() -
                 yield b"x" * size
 
         found = proxy._Answer(httpx2.Response(400, content=chunks()))
-        ahead = await found.read_ahead()
-        return len(ahead), [len(chunk) async for chunk in found.all_chunks()]
+        ahead = await found.read_start_of_body()
+        return len(ahead), [len(chunk) async for chunk in found.chunks_from_first_on()]
 
     assert asyncio.run(read()) == (260 << 10, sizes)
 
@@ -925,6 +925,38 @@ def test_a_refusal_is_read_ahead_up_to_256_kilobytes(sizes: list[int], ahead: in
             for size in sizes:
                 yield b"x" * size
 
-        return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_ahead())
+        return len(await proxy._Answer(httpx2.Response(400, content=chunks())).read_start_of_body())
 
     assert asyncio.run(read()) == ahead
+
+
+def test_work_for_a_client_ends_with_it_and_what_fails_is_told() -> None:
+    """What was begun has ended when the client is known to have left."""
+    steps: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            steps.append("ended")
+
+    async def fail() -> None:
+        raise ValueError("of ours")
+
+    async def leave() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def stay() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def run() -> None:
+        await proxy._do_while_connected(work(), leave)
+        steps.append("left")
+        with pytest.raises(ValueError, match="of ours"):
+            await proxy._do_while_connected(fail(), stay)
+
+    asyncio.run(run())
+
+    assert steps == ["ended", "left"]

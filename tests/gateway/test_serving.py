@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
+import socket
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import clock
+from brimline import clock, extras
 from brimline.compaction.layers import LAYERS, PREVIEWS
 from brimline.errors import BrimlineError
+from brimline.fast import paths
 from brimline.gateway import serving
 from brimline.gateway.proxy import Proxy
 from brimline.settings import config
 from brimline.state import logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from brimline.compaction.layers import Layer
 
 
 @pytest.mark.parametrize(
@@ -36,23 +45,26 @@ from brimline.state import logs
 def test_a_service_is_a_url_with_a_host_and_no_question(url: str, is_service: bool) -> None:
     """Anything else is told with the name of the setting that says it."""
     if is_service:
-        assert serving.check_service(url, "X") == url.strip()
+        assert serving.checked_url(url, "X") == url.strip()
     else:
         with pytest.raises(BrimlineError, match=r"X is .* which is no URL of a service"):
-            serving.check_service(url, "X")
+            serving.checked_url(url, "X")
 
 
 def test_hosts_without_a_proxy_are_those_of_both_variables() -> None:
     """By commas or spaces."""
-    assert serving.direct_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
-    assert serving.direct_hosts({}) == []
+    assert serving.no_proxy_hosts({"no_proxy": "a, b c", "NO_PROXY": "d"}) == ["a", "b", "c", "d"]
+    assert serving.no_proxy_hosts({}) == []
 
 
 def test_a_port_that_is_taken_is_told_and_a_client_gets_the_one_that_was_had() -> None:
     """On loopback alone, below a path that nobody guesses."""
     with serving.listen(0) as listening:
         host, port = listening.getsockname()
-        with pytest.raises(BrimlineError, match=f"port {port} cannot be used .*: choose another"):
+        with pytest.raises(
+            BrimlineError,
+            match=rf"^port {port} cannot be used \(Address already in use\): choose another$",
+        ):
             serving.listen(port)
         secret = serving.fresh_secret()
         assert serving.base_url(listening, secret) == f"http://127.0.0.1:{port}/{secret}"
@@ -130,10 +142,10 @@ def test_a_replayed_request_has_the_time_it_was_recorded_at(
     """What has none, or a wrong one, is of now."""
     monkeypatch.setattr(clock, "now_s", lambda: 7.0)
 
-    assert serving._replayed_time({b"x-replay-time": b"12.5"}) == 12.5
-    assert serving._replayed_time({b"x-replay-time": b"soon"}) == 7.0
-    assert serving._replayed_time({}) == 7.0
-    assert serving._now({b"x-replay-time": b"12.5"}) == 7.0
+    assert serving._time_in_replay_header({b"x-replay-time": b"12.5"}) == 12.5
+    assert serving._time_in_replay_header({b"x-replay-time": b"soon"}) == 7.0
+    assert serving._time_in_replay_header({}) == 7.0
+    assert serving._time_ignoring_headers({b"x-replay-time": b"12.5"}) == 7.0
 
 
 def test_where_offloading_is_off_no_previews_are_made(home_dir: str, project_dir: str) -> None:
@@ -174,7 +186,7 @@ def test_that_no_connection_can_be_accepted_is_not_said_again_and_again(
 ) -> None:
     """Any other failure of the loop is."""
     loop = asyncio.new_event_loop()
-    serving._drop_accept_failures(loop, {"message": message})
+    serving._ignore_accept_errors(loop, {"message": message})
     loop.close()
 
     assert bool(caplog.records) is is_told
@@ -195,3 +207,113 @@ def test_a_gateway_says_nothing_of_itself_and_keeps_connections_for_five_minutes
     assert said == (False, False, False, False)
     assert (told.lifespan, told.ws, told.log_config) == ("off", "none", None)
     assert (told.timeout_keep_alive, told.timeout_graceful_shutdown) == (300, 5)
+
+
+def test_a_socket_is_one_that_answers_at_once_and_can_be_handed_on() -> None:
+    """By the name of its protocol the loop knows not to wait for more to send."""
+    with serving.listen(0) as listening:
+        with serving.inherited_socket(os.dup(listening.fileno())) as same:
+            assert same.getsockname() == listening.getsockname()
+            assert (same.family, same.proto) == (socket.AF_INET, socket.IPPROTO_TCP)
+        assert listening.proto == socket.IPPROTO_TCP
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR) != 0
+        assert listening.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) == 1
+
+
+def test_a_gateway_ends_with_its_lifeline() -> None:
+    """Which is listened to no more."""
+    reading, writing = os.pipe()
+    server = serving._make_server(Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0))
+
+    async def wait() -> bool:
+        loop = asyncio.get_running_loop()
+        loop.add_reader(reading, serving._stop_server_at_lifeline_end, server, reading)
+        before = server.should_exit
+        os.close(writing)
+        while not server.should_exit:  # noqa: ASYNC110 - nothing tells when
+            await asyncio.sleep(0)
+        return before or loop.remove_reader(reading)
+
+    assert asyncio.run(wait()) is False
+    os.close(reading)
+    assert server.should_exit is True
+
+
+def test_what_a_library_is_missing_for_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything is started."""
+    serving.require_libraries()
+    monkeypatch.setattr(extras, "is_missing", lambda name: name == "gateway")
+
+    with pytest.raises(BrimlineError, match="the gateway needs uvicorn and httpx2"):
+        serving.require_libraries()
+
+
+def test_as_many_connections_are_kept_as_requests_are_answered() -> None:
+    """Of those that nobody uses, thirty-two."""
+    proxy = Proxy("http://127.0.0.1:1", "s", None, lambda _: 0.0)
+    transport: Any = proxy._client._transport
+    asyncio.run(proxy.close())
+
+    pool = transport._pool
+    assert (pool._max_connections, pool._max_keepalive_connections) == (256, 32)
+
+
+@pytest.fixture
+def server_log() -> Iterator[logging.Logger]:
+    """Where the server says what fails; it is as it was afterwards."""
+    log = logging.getLogger("uvicorn")
+    before = list(log.handlers), log.propagate
+    yield log
+    log.handlers, log.propagate = before
+
+
+def serve_once(layers: tuple[Layer, ...] = tuple(LAYERS)) -> list[str]:
+    """Serve until the lifeline ends, which is at once; what was said, in its order."""
+    reading, writing = os.pipe()
+    told: list[str] = []
+
+    def ready() -> None:
+        told.append("ready")
+        os.close(writing)
+
+    with serving.listen(0) as listening:
+        plan = serving.Plan("http://127.0.0.1:1", "s", layers, lifeline=reading)
+        serving.serve(plan, listening, ready)
+    os.close(reading)
+    return told
+
+
+@pytest.mark.usefixtures("server_log")
+@pytest.mark.parametrize("is_usable", [True, False])
+def test_where_stand_ins_cannot_be_kept_requests_pass_as_they_are_and_that_is_told(
+    home_dir: str, capsys: pytest.CaptureFixture[str], is_usable: bool
+) -> None:
+    """Before it serves; a gateway without layers needs no file."""
+    file = Path(paths.gateway_file(home_dir))
+    if not is_usable:
+        file.parent.parent.mkdir(parents=True, exist_ok=True)
+        file.parent.write_text("no folder")
+
+    assert serve_once() == ["ready"]
+
+    said = capsys.readouterr().err
+    if is_usable:
+        assert said == ""
+        assert [one.name for one in file.parent.iterdir()] == [file.name]
+    else:
+        assert said.startswith(f"brimline: requests pass as they are: {file} cannot be used (")
+    assert serve_once(()) == ["ready"]
+    assert capsys.readouterr().err == ""
+
+
+def test_what_a_server_says_of_failures_is_in_the_error_log_alone(
+    home_dir: str, server_log: logging.Logger
+) -> None:
+    """Nothing of it reaches a terminal."""
+    before = list(server_log.handlers)
+
+    serve_once()
+
+    added = [one for one in server_log.handlers if one not in before]
+    assert [type(one) for one in added] == [serving._Failures]
+    assert server_log.propagate is False

@@ -33,15 +33,15 @@ def test_a_request_is_kept_under_a_number_and_only_behind_the_one_it_was_decided
     now = time.time()
     request = sent(now)
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep_request("talk", request, {})
+        first = sticky.record_request("talk", request, {})
         assert first
-        second = sticky.keep_request("talk", request, {}, first)
+        second = sticky.record_request("talk", request, {}, first)
         assert second
         assert second > first
-        assert sticky.keep_request("talk", request, {}, first) is None
+        assert sticky.record_request("talk", request, {}, first) is None
         assert [kept.number for _, kept in sticky.last_requests("talk")] == [second, first]
         # One that is kept again stays in its place.
-        assert sticky.keep_request("talk", request._replace(number=first, marked=2), {}) == first
+        assert sticky.record_request("talk", request._replace(number=first, marked=2), {}) == first
         assert [kept.marked for _, kept in sticky.last_requests("talk")] == [None, 2]
 
 
@@ -49,15 +49,15 @@ def test_another_conversation_adopts_what_stands_in_and_keeps_it_as_its_own(home
     """Later changes of the first do not reach it; a mere look adopts nothing."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep_request("one", sent(now), {"a": line("old"), "b": line("b")})
-        looked = sticky.find_or_adopt(["a", "x"], "three", is_sent=False)
-        adopted = sticky.find_or_adopt(["a", "x"], "two")
-        sticky.keep_request("one", sent(now), {"a": line("new")}, first)
+        first = sticky.record_request("one", sent(now), {"a": line("old"), "b": line("b")})
+        looked = sticky.adopt_stand_ins(["a", "x"], "three", is_sent=False)
+        adopted = sticky.adopt_stand_ins(["a", "x"], "two")
+        sticky.record_request("one", sent(now), {"a": line("new")}, first)
 
         assert looked == adopted == {"a": line("old")}
-        assert sticky.find_or_adopt(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
-        assert sticky.find_or_adopt(["a"], "two") == {"a": line("old")}
-        assert sticky.find_or_adopt(["a"], "three") == {"a": line("new")}
+        assert sticky.adopt_stand_ins(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
+        assert sticky.adopt_stand_ins(["a"], "two") == {"a": line("old")}
+        assert sticky.adopt_stand_ins(["a"], "three") == {"a": line("new")}
         assert sticky.sent_stand_ins(["b"], "two") == {}
 
 
@@ -65,8 +65,8 @@ def test_a_request_of_before_has_what_stood_in_then(home_dir: str) -> None:
     """Without its number it is the last one that is meant."""
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        first = sticky.keep_request("one", sent(now), {"a": line("old")})
-        sticky.keep_request("one", sent(now), {"a": line("new"), "b": line("b")}, first)
+        first = sticky.record_request("one", sent(now), {"a": line("old")})
+        sticky.record_request("one", sent(now), {"a": line("new"), "b": line("b")}, first)
 
         assert sticky.sent_stand_ins(["a", "b"], "one", first) == {"a": line("old")}
         assert sticky.sent_stand_ins(["a", "b"], "one") == {"a": line("new"), "b": line("b")}
@@ -77,9 +77,9 @@ def test_more_blocks_than_one_question_takes_are_all_found(home_dir: str) -> Non
     names = [f"block{number}" for number in range(1_201)]
     now = time.time()
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.keep_request("one", sent(now), {name: line(name) for name in names})
+        sticky.record_request("one", sent(now), {name: line(name) for name in names})
 
-        assert sticky.find_or_adopt(names, "one") == {name: line(name) for name in names}
+        assert sticky.adopt_stand_ins(names, "one") == {name: line(name) for name in names}
 
 
 def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_dir: str) -> None:
@@ -88,10 +88,10 @@ def test_the_last_two_requests_of_each_conversation_with_a_name_are_known(home_d
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         number = None
         for name in ("first", "second", "third"):
-            number = sticky.keep_request("s/", sent(now, name), {}, number)
-        sticky.keep_request("s/#branch", sent(now, "branch"), {})
-        sticky.keep_request("s/agent", sent(now, "agent"), {})
-        sticky.keep_request("r/", sent(now, "other"), {})
+            number = sticky.record_request("s/", sent(now, name), {}, number)
+        sticky.record_request("s/#branch", sent(now, "branch"), {})
+        sticky.record_request("s/agent", sent(now, "agent"), {})
+        sticky.record_request("r/", sent(now, "other"), {})
 
         known = [(name, kept.hash) for name, kept in sticky.last_requests("s/")]
 
@@ -104,12 +104,12 @@ def test_what_is_older_than_thirty_days_is_dropped_when_a_gateway_starts(home_di
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         for age_days in (29, 31):
             at = now - age_days * DAY_S
-            sticky.keep_request(f"{age_days}", sent(at), {f"{age_days}": line("a")})
+            sticky.record_request(f"{age_days}", sent(at), {f"{age_days}": line("a")})
         sticky.keep_model_binding_thinking("a-model")
         sticky.keep_model_binding_thinking("a-model")
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        kept = sticky.find_or_adopt(["29", "31"], "new")
+        kept = sticky.adopt_stand_ins(["29", "31"], "new")
         requests = [len(sticky.last_requests(name)) for name in ("29", "31")]
         bound = sticky.models_binding_thinking()
 
@@ -124,7 +124,7 @@ def test_a_file_of_a_newer_version_is_left_alone_and_a_damaged_one_begun_anew(
     path = paths.gateway_file(home_dir)
 
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.keep_request("one", sent(now), {"a": line("a")})
+        sticky.record_request("one", sent(now), {"a": line("a")})
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute("PRAGMA user_version = 3")
 
@@ -143,7 +143,7 @@ def test_the_last_64_requests_of_names_that_begin_alike_are_looked_at(
     """The last first, with all that was kept of each."""
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
         for at in range(number):
-            sticky.keep_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, 3_600, at + 0.5), {})
+            sticky.record_request(f"s/#{at}", Sent(f"h{at}", at, f"p{at}", at, 3_600, at + 0.5), {})
         found = sticky.last_requests("s/")
 
     last = number - 1
@@ -159,7 +159,7 @@ def test_every_block_is_found_however_many_are_asked_for(home_dir: str, number: 
     """In the order in which they were decided."""
     names = [f"b{at:04}" for at in range(number)]
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        sticky.keep_request("one", sent(1.0), {name: line(name) for name in names})
+        sticky.record_request("one", sent(1.0), {name: line(name) for name in names})
 
         assert list(sticky.sent_stand_ins(names, "one")) == names
         assert sticky.sent_stand_ins([], "one") == {}
@@ -170,8 +170,8 @@ def test_thirty_days_are_kept_to_the_second(home_dir: str, age_s: int, is_kept: 
     """Of what was adopted too, from the moment at which it was decided."""
     now = 1_800_000_000.0
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
-        sticky.keep_request("one", sent(now - age_s), {"a": line("a")})
-        sticky.find_or_adopt(["a"], "two")
+        sticky.record_request("one", sent(now - age_s), {"a": line("a")})
+        sticky.adopt_stand_ins(["a"], "two")
     with contextlib.closing(Stickiness(home_dir, now)) as sticky:
         kept = [sticky.sent_stand_ins(["a"], name) for name in ("one", "two")]
         requests = len(sticky.last_requests("one"))
@@ -184,7 +184,7 @@ def test_what_is_kept_is_the_users_alone_and_one_file_in_the_end(home_dir: str) 
     """A second gateway reads it while the first writes."""
     path = Path(paths.gateway_file(home_dir))
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        sticky.keep_request("one", sent(1.0), {"a": line("a")})
+        sticky.record_request("one", sent(1.0), {"a": line("a")})
         with contextlib.closing(Stickiness(home_dir, 0.0)) as other:
             assert other.sent_stand_ins(["a"], "one") == {"a": line("a")}
         assert path.stat().st_mode & 0o777 == 0o600
@@ -198,24 +198,24 @@ def test_what_is_kept_is_the_users_alone_and_one_file_in_the_end(home_dir: str) 
 def test_a_request_that_is_not_kept_leaves_nothing_that_stands_in(home_dir: str) -> None:
     """Nor does one whose conversation has begun elsewhere meanwhile."""
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        assert sticky.keep_request("one", sent(1.0), {}) == 1
-        assert sticky.keep_request("one", sent(1.0), {"a": line("a")}) is None
-        assert sticky.keep_request("two", sent(1.0), {"a": line("a")}, 1) is None
-        assert sticky.find_or_adopt(["a"], "three") == {}
-        assert sticky.keep_request("one", sent(1.0), {"a": line("a")}, 1) == 2
-        assert sticky.find_or_adopt(["a"], "three") == {"a": line("a")}
+        assert sticky.record_request("one", sent(1.0), {}) == 1
+        assert sticky.record_request("one", sent(1.0), {"a": line("a")}) is None
+        assert sticky.record_request("two", sent(1.0), {"a": line("a")}, 1) is None
+        assert sticky.adopt_stand_ins(["a"], "three") == {}
+        assert sticky.record_request("one", sent(1.0), {"a": line("a")}, 1) == 2
+        assert sticky.adopt_stand_ins(["a"], "three") == {"a": line("a")}
 
 
 def test_a_request_is_kept_with_all_that_stands_in_or_not_at_all(home_dir: str) -> None:
     """Where one of them cannot be written, nothing is."""
     broken = StandIn(2, {"text": object()}, "key", 1.0)
     with contextlib.closing(Stickiness(home_dir, 0.0)) as sticky:
-        first = sticky.keep_request("one", sent(1.0, "first"), {})
+        first = sticky.record_request("one", sent(1.0, "first"), {})
         with pytest.raises(TypeError):
-            sticky.keep_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken}, first)
+            sticky.record_request("one", sent(1.0, "second"), {"a": line("a"), "b": broken}, first)
         known = [kept.hash for _, kept in sticky.last_requests("one")]
-        standing = sticky.find_or_adopt(["a"], "two")
-        again = sticky.keep_request("one", sent(1.0, "third"), {}, first)
+        standing = sticky.adopt_stand_ins(["a"], "two")
+        again = sticky.record_request("one", sent(1.0, "third"), {}, first)
 
     assert (known, standing) == (["first"], {})
     assert again

@@ -40,7 +40,7 @@ thorough = settings(max_examples=120)
 
 def composed(session: SessionBuilder) -> Composition:
     """The composition of the session as written so far, checked for the sums that always hold."""
-    found = composition_of(pieces.entries(session.path))
+    found = composition_of(pieces.entries_of_file(session.path))
     check_sums(found)
     return found
 
@@ -90,7 +90,7 @@ def test_on_any_file_the_parts_add_up_to_the_occupancy(data: bytes, tmp_path: Pa
     path = tmp_path / "transcript.jsonl"
     path.write_bytes(data)
 
-    found = composition_of(pieces.entries(str(path)))
+    found = composition_of(pieces.entries_of_file(str(path)))
 
     occupancies = scan_session(str(path)).occupancies_since_compaction
     assert found.occupancy_tokens == (occupancies[-1] if occupancies else None)
@@ -451,3 +451,14 @@ def test_of_a_prompt_80_characters_stand_for_its_turn(
 
     assert (first.number, first.prompt, first.requests) == (1, "x" * kept, 1)
     assert (second.number, second.prompt) == (2, "next")
+
+
+def test_turns_and_compositions_of_which_nothing_is_known_hold_nothing() -> None:
+    """A turn is part of the context until a compaction; two of them share nothing."""
+    turn, other = composition.Turn(1, "go"), composition.Turn(2, "on")
+    turn.parts["user"] += 5
+
+    assert (turn.requests, turn.in_context, turn.tokens_added) == (0, True, 5)
+    assert other.tokens_added == 0
+    assert Composition().occupancy_tokens is None
+    assert Ledger().close().parts.total() == 0

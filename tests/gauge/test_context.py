@@ -195,3 +195,29 @@ def test_a_compaction_that_a_resume_undoes_leaves_all_that_was_before_it(
     _, context = followed(session)
 
     assert (context.undone_tokens >= 37_000) is is_more
+
+
+def test_a_context_of_which_nothing_else_is_known_is_what_was_measured() -> None:
+    """Or nothing, where nothing was."""
+    measured, unknown = Context(Composition(1_000)), Context(Composition())
+
+    assert (measured.next_tokens, measured.next_tokens_if_uncompacted) == (1_000, 1_000)
+    assert (unknown.next_tokens, unknown.next_tokens_if_uncompacted) == (0, 0)
+    assert (measured.purged_tokens, measured.undone_tokens, measured.floor_tokens) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("between", "is_kept"), [(998, True), (999, False)])
+def test_what_a_compaction_kept_is_found_a_thousand_rows_back(
+    session: SessionBuilder, between: int, is_kept: bool
+) -> None:
+    """Not further: it keeps the last round, which is seldom longer."""
+    kept = session.prompt(LONG)["uuid"]
+    for _ in range(between):
+        session.prompt("x")
+    session.reply(60_000)
+    told = {"trigger": "auto", "preTokens": 60_000, "preservedMessages": {"uuids": [kept]}}
+    session.row("system", subtype="compact_boundary", compactMetadata=told)
+
+    _, context = followed(session)
+
+    assert (context.since_tokens > 0) is is_kept

@@ -290,3 +290,36 @@ class _CountingSystem:
     def _noted(self, data: bytes) -> bytes:
         self.read_bytes += len(data)
         return data
+
+
+@pytest.mark.parametrize(("kept", "fetched"), [(0, 21), (1, 21), (2, 21), (3, 3), (9, 9)])
+def test_earlier_requests_are_fetched_where_few_are_known(
+    session: SessionBuilder, home_dir: str, kept: int, fetched: int
+) -> None:
+    """The last 21, oldest first; who knows three or more needs no others."""
+    sizes = [10_000 + 100 * number for number in range(30)]
+    for size in sizes:
+        session.reply(size)
+    reading = _measured(session, home_dir)
+    reading.history = sizes[30 - kept :]
+
+    reading.read_earlier_occupancies()
+
+    assert reading.history == sizes[30 - fetched :]
+
+
+def test_a_request_that_the_file_does_not_hold_yet_stays_the_last(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Behind those that it holds; without a file nothing is fetched."""
+    session.reply(10_000)
+    session.reply(11_000)
+    reading = _measured(session, home_dir)
+    reading.history = [12_000]
+    reading.read_earlier_occupancies()
+    unknown = _measured(session, home_dir)
+    unknown.history, unknown.transcript = [12_000], None
+    unknown.read_earlier_occupancies()
+
+    assert reading.history == [10_000, 11_000, 12_000]
+    assert unknown.history == [12_000]

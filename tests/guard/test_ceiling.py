@@ -17,6 +17,7 @@ from brimline.guard.ceiling import Load
 from brimline.hooks import table
 from brimline.settings import presets
 from brimline.settings.catalogue import BY_KEY
+from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 
 from .dialogue import SILENT, Talk, load_event, understood
@@ -397,3 +398,32 @@ def test_a_refusal_names_two_of_the_skills_that_always_pass(talk: Talk) -> None:
     talk.use(guard__recovery_skills=["rescue", "save", "handover"])
 
     assert "; save and rescue always pass." in talk.load(OVER).refusal
+
+
+def test_a_refusal_is_on_record_with_what_was_refused(talk: Talk) -> None:
+    """In the session's spool and in the audit log."""
+    talk.use(guard__ceiling="strict", context_window=200_000)
+
+    assert talk.load(FULL, name="planner").refusal
+
+    state = SessionState(talk.home_dir, talk.session.session_id)
+    told = state.last_spooled_row("Blocked")
+    assert (told["blocked"], told["tool"], told["subject"]) == (
+        *(True, "Skill"),
+        "invoking skill 'planner'",
+    )
+    (block,) = talk.audit()
+    assert (block["kind"], block["reason"]) == ("block", "context ceiling")
+
+
+@pytest.mark.parametrize("name", ["ceiling-", "ceiling-x.1", "ceiling-9.x", "ceiling-9", "9.9"])
+def test_a_foreign_file_in_a_session_is_no_advice(name: str, talk: Talk) -> None:
+    """So that the first advice is given all the same, and only then it was."""
+    talk.use(guard__ceiling="warn")
+    state = SessionState(talk.home_dir, talk.session.session_id)
+    state.spool_event("SessionStart", {})
+    Path(state.folder, name).touch()
+
+    assert talk.load(FULL).kind == "noted"
+    assert talk.load(FULL) == SILENT
+    assert Path(state.folder, name).exists()

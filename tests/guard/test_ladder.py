@@ -380,3 +380,14 @@ def test_the_unmeasured_is_not_warned_of(content: bytes | None, preset: str, tal
     for path in paths_of_any_kind:
         payload = event("UserPromptSubmit", talk.session, prompt="x", transcript_path=path)
         assert talk.send(payload) == Answer()
+
+
+@pytest.mark.parametrize("preset", ["default", "ccm-70-80-90"])
+def test_a_session_whose_fill_is_unknown_again_is_not_warned(preset: str, talk: Talk) -> None:
+    """Though a tier has spoken before; the client has compacted, and no hook has heard of it."""
+    talk.use(guard__preset=preset)
+    assert talk.after_tool(160_000).note
+    talk.session.compact(160_000)
+
+    assert talk.after_tool() == SILENT
+    assert talk.at_prompt() == SILENT

@@ -183,3 +183,35 @@ def test_the_smaller_of_two_sizes_is_the_one_that_is_looked_at(
     talk.use(offload__inline_bytes=inline, offload__read_bytes=read)
 
     assert gate_at(talk.session, talk.home_dir, 40_000)["bytes"] == most
+
+
+@pytest.mark.parametrize(("others", "is_whole"), [(0, True), (9, True), (10, False)])
+def test_each_result_that_is_handed_on_counts_once(
+    others: int, is_whole: bool, session: SessionBuilder, home_dir: str
+) -> None:
+    """So that the same call again passes among the next ten, and not beyond them."""
+    session.reply(40_000)
+    call: dict[str, Any] = {
+        "tool_input": {"command": "cat app.log"},
+        "permission_mode": "bypassPermissions",
+    }
+    hand_on(session, home_dir, LOG, **call)
+    for number in range(others):
+        other: dict[str, Any] = {"tool_input": {"command": f"echo {number}"}}
+        hand_on(session, home_dir, tool_use_id=f"toolu_1{number:05}", **other)
+
+    said = hand_on(session, home_dir, LOG, tool_use_id="toolu_000002", **call)
+
+    assert ("hookSpecificOutput" not in said) is is_whole
+
+
+@pytest.mark.parametrize(
+    ("tiers", "speaks_at"), [([30, 15], 0), ([30, 15, 7], 0), ([30], None)], ids=str
+)
+def test_the_last_of_several_tiers_speaks_with_each_request(
+    tiers: list[int], speaks_at: int | None, talk: Talk
+) -> None:
+    """One that is alone has spoken, and is waited for no more."""
+    talk.use(guard__tiers=tiers)
+
+    assert gate_at(talk.session, talk.home_dir, 165_000).get("speaks_at") == speaks_at

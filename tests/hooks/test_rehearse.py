@@ -243,3 +243,28 @@ def test_what_a_session_says_itself_is_no_prompt_and_a_result_without_a_call_is_
 
     assert [kind for kind, *_ in story] == ["request", "request"]
     assert len(copy) == 4
+
+
+def test_a_session_that_begins_with_a_compaction_has_it_as_recorded(
+    session: SessionBuilder, play: Any
+) -> None:
+    """Nothing is known yet of where it would be compacted."""
+    session.compact(130_000)
+    grow(session, 40_000)
+
+    story, _ = play()
+
+    assert story == [("compacted", 0, "as recorded", 130_000), ("request", 1, "", 40_000)]
+
+
+def test_a_compaction_that_does_not_say_its_size_was_that_of_the_last_request(
+    session: SessionBuilder, play: Any
+) -> None:
+    """As it was recorded."""
+    grow(session, 50_000, 120_000)
+    session.compact(0)
+    grow(session, 40_000)
+
+    story, _ = play()
+
+    assert story[2] == ("compacted", 2, "as recorded", 120_000)

@@ -27,3 +27,39 @@ def test_only_loads_and_overwrites_are_asked_about_and_reads_with_the_scout(home
         assert parts.wiring_for_interpreter("/usr/bin/python3", home_dir).scout is wider
     matched = {event for event, answered in EVENTS.items() if answered.matcher() is not None}
     assert matched == {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
+
+
+def test_each_event_has_its_time_and_counts_for_subagents_or_not() -> None:
+    """Ten seconds, five when a session ends; what is measured is the main window alone."""
+    told = {name: (event.timeout_s, event.subagents) for name, event in EVENTS.items()}
+
+    assert told == {
+        "SessionStart": (10, True),
+        "UserPromptSubmit": (10, False),
+        "PreToolUse": (10, False),
+        "PostToolUse": (10, False),
+        "PostToolUseFailure": (10, False),
+        "Stop": (10, False),
+        "PreCompact": (10, True),
+        "PostCompact": (10, True),
+        "SessionEnd": (5, True),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "switched_on", "matcher"),
+    [
+        ("SessionStart", (), None),
+        ("Stop", ("scout",), None),
+        ("PreToolUse", (), "Agent|Task|Skill|Write"),
+        ("PreToolUse", ("scout",), "Agent|Task|Skill|Write|Read|Glob|Grep|Bash"),
+        ("PreToolUse", ("other",), "Agent|Task|Skill|Write"),
+        ("PostToolUse", (), "*"),
+        ("PostToolUseFailure", (), "Bash"),
+    ],
+)
+def test_the_client_calls_for_the_tools_that_rooms_are_asked_about(
+    name: str, switched_on: tuple[str, ...], matcher: str | None
+) -> None:
+    """For any, where a room is asked in any case; the scout's once it is on."""
+    assert EVENTS[name].matcher(switched_on) == matcher

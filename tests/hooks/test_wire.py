@@ -41,6 +41,8 @@ responses: list[tuple[str, Any, int]] = [
     ("Bash", 5, 0),
 ]
 
+BLOCK = {"decision": "block", "reason": "no"}
+
 
 @pytest.mark.parametrize(("tool", "response", "characters"), responses)
 def test_a_result_counts_by_what_is_sent(tool: str, response: Any, characters: int) -> None:
@@ -101,6 +103,79 @@ def test_a_decision_becomes_one_line_of_ascii() -> None:
         "permissionDecisionReason": "full",
         "updatedToolOutput": {"stdout": ""},
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "decision", "said"),
+    [
+        ("UserPromptSubmit", Decision(permission="deny", reason="no"), BLOCK),
+        ("PreCompact", Decision(permission="deny", reason="no"), BLOCK),
+        ("PreCompact", Decision(model_notes=("a", "b"), person_notes=("c",)), "a\n\nb"),
+        ("PreCompact", Decision(permission="ask", reason="no"), ""),
+        ("Stop", Decision(person_notes=("a", "b")), {"systemMessage": "a\n\nb"}),
+        (
+            "UserPromptSubmit",
+            Decision(model_notes=("a", "b")),
+            {
+                "hookSpecificOutput": {
+                    "hookEventName": "UserPromptSubmit",
+                    "additionalContext": "a\n\nb",
+                }
+            },
+        ),
+        (
+            "PreToolUse",
+            Decision(permission="ask", reason="why"),
+            {
+                "hookSpecificOutput": {
+                    "hookEventName": "PreToolUse",
+                    "permissionDecision": "ask",
+                    "permissionDecisionReason": "why",
+                }
+            },
+        ),
+        (
+            "PostToolUse",
+            Decision(replacement=""),
+            {"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": ""}},
+        ),
+    ],
+)
+def test_each_event_is_answered_in_its_own_form(
+    name: str, decision: Decision, said: str | dict[str, Any]
+) -> None:
+    """A prompt and a compaction are blocked as a whole; before a compaction a text is read."""
+    told = render(name, decision)
+
+    assert (told if isinstance(said, str) else json.loads(told)) == said
+
+
+def test_an_event_has_what_the_client_sent() -> None:
+    """By our names."""
+    sent = {
+        "session_id": "s",
+        "transcript_path": "/t",
+        "cwd": "/c",
+        "agent_id": "a",
+        "tool_name": "Bash",
+        "tool_input": {"command": "ls"},
+        "tool_response": [1],
+        "tool_use_id": "u",
+        "prompt": "p",
+        "source": "startup",
+        "model": "m",
+        "reason": "r",
+        "trigger": "auto",
+        "compact_summary": "sum",
+    }
+    raw = json.dumps(sent).encode()
+    event = Event("Stop", raw)
+
+    found = [event.session_id, event.transcript, event.cwd, event.agent_id, event.tool]
+    found += [event.tool_input, event.tool_response, event.call_id, event.prompt, event.source]
+    found += [event.model, event.reason, event.trigger, event.summary]
+    assert found == list(sent.values())
+    assert (event.name, event.payload_bytes, event.payload) == ("Stop", len(raw), sent)
 
 
 def _event(name: str, **fields: Any) -> Event:

@@ -296,3 +296,59 @@ def test_ceiling_tiers_and_compaction_are_in_order_where_each_comes_after_the_on
 
     assert (found, chain in said["chain"]) == (name, True), (found, said)
     assert usual in said["usual"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "tiers", "chain"),
+    [
+        ("used", "41,83", "ceiling 80,000, L1 82,000, L2 166,000, compaction 167,000"),
+        ("remaining", "59,17", "ceiling 80,000, L1 82,000, L2 166,000, compaction 167,000"),
+        ("to_compaction", "40,1", "ceiling 80,000, L1 87,000, L2 165,000, compaction 167,000"),
+        ("tokens", "81000,82000", "ceiling 80,000, L1 81,000, L2 82,000, compaction 167,000"),
+    ],
+)
+def test_tiers_are_counted_in_their_unit(
+    unit: str, tiers: str, chain: str, home_dir: str, project_dir: str
+) -> None:
+    """Points up from nothing, down from the window or from the compaction, or tokens."""
+    for key, value in (("guard.tier_unit", unit), ("guard.tiers", tiers)):
+        config.change_setting(paths.user_config(home_dir), key, value, project=False)
+
+    *_, (name, said) = checks_use._check_where_client_compacts(home_dir, project_dir)
+
+    assert (name, said["chain"]) == ("ordering", chain)
+
+
+@pytest.mark.parametrize(
+    ("client_settings", "name", "window"),
+    [
+        ({}, "compaction-unsure", 200_000),
+        ({"autoCompactWindow": 150_000}, "compaction", 200_000),
+        ({"autoCompactEnabled": False}, "compaction-off", None),
+    ],
+)
+def test_where_the_client_compacts_is_told_first(
+    client_settings: dict[str, Any],
+    name: str,
+    window: int | None,
+    home_dir: str,
+    project_dir: str,
+) -> None:
+    """With the window that a setting for it would have."""
+    settings(project_dir, **client_settings)
+
+    (found, said), *_ = checks_use._check_where_client_compacts(home_dir, project_dir)
+
+    assert (found, said.get("window")) == (name, window)
+    assert ("wall" in said) is (name == "compaction-off")
+
+
+@pytest.mark.parametrize("tokens", [50_000, 99_999])
+def test_a_small_window_is_answered_with_the_least_that_is_honoured(
+    tokens: int, home_dir: str, project_dir: str
+) -> None:
+    """A model with a small window too."""
+    config.change_setting(paths.user_config(home_dir), "context_window", str(tokens), project=False)
+    (_, said), *_ = checks_use._check_where_client_compacts(home_dir, project_dir)
+
+    assert said["window"] == 100_000

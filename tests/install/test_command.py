@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline.fast import paths
 from brimline.install import command, entries, modfolder, parts, pythons
 from brimline.install.modfolder import Mod
 from brimline.install.parts import Plan
 from brimline.install.records import Change
+from brimline.memory import hits
+from brimline.testing import SessionBuilder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,3 +166,50 @@ def test_what_is_taken_out_depends_on_the_scope(
     found = command._parts_to_remove(scope, home_dir, project_dir)
 
     assert [type(part).__name__ for part in found] == chosen
+
+
+class Terminal(io.StringIO):
+    """A person at a terminal, and what they type."""
+
+    def isatty(self) -> bool:
+        """They can be asked."""
+        return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "count", "is_read"),
+    [("\n", 1, True), ("y\n", 2, True), ("n\n", 1, False), (None, 2, False)],
+)
+def test_past_sessions_are_read_where_somebody_says_so(
+    typed: str | None,
+    count: int,
+    is_read: bool,
+    home_dir: str,
+    project_dir: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Just Enter is a yes; where nobody can be asked, what is left is told."""
+    for number in range(count):
+        path = f"{paths.project_transcripts_dir(project_dir)}/s{number}.jsonl"
+        SessionBuilder(path, session_id=f"s{number}", cwd=project_dir).prompt("Where is it?")
+    monkeypatch.setattr("sys.stdin", io.StringIO() if typed is None else Terminal(typed))
+
+    command._offer_past_sessions(home_dir, project_dir, yes=False)
+
+    told = " ".join(capsys.readouterr().err.split())
+    sessions = "1 past session" if count == 1 else f"{count} past sessions"
+    question = f"Read {sessions} into the search of memory, about 1 s?"
+    rest = f"0 of {count} sessions read; `brimline memory index` reads the rest (about 1 s)"
+    assert (question in told) is (typed is not None)
+    assert (rest in told) is not is_read
+    assert (hits.reading_progress_if_unfinished(home_dir) is None) is is_read
+
+
+def test_where_all_past_sessions_were_read_nothing_is_asked(
+    home_dir: str, project_dir: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor where there are none."""
+    command._offer_past_sessions(home_dir, project_dir, yes=False)
+
+    assert capsys.readouterr() == ("", "")

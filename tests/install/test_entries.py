@@ -97,3 +97,19 @@ def test_a_launcher_is_used_where_its_first_line_can_be(
     (tmp_path / "not yet" / "bin").mkdir(parents=True)
     (tmp_path / "not yet" / "bin" / "hook").write_text("somebody else's")
     assert entries.launcher_path_if_usable(interpreter, home) is None
+
+
+def _cannot_start(folder: str) -> bool:
+    """Whether the system says that nothing can be started from a disk."""
+    flag = getattr(os, "ST_NOEXEC", 0)
+    return os.path.isdir(folder) and bool(os.statvfs(folder).f_flag & flag)
+
+
+@pytest.mark.skipif(not _cannot_start("/proc"), reason="the system has no such disk")
+def test_a_launcher_is_not_put_where_nothing_can_be_started(tmp_path: Path) -> None:
+    """Also where its folder is still to be made."""
+    for home in ("/proc", "/proc/not there/brimline"):
+        assert entries.launcher_path_if_usable("/usr/bin/python3", home) is None
+    here = str(tmp_path / "not there" / "brimline")
+    path = None if _cannot_start(str(tmp_path)) else f"{here}/bin/hook"
+    assert entries.launcher_path_if_usable("/usr/bin/python3", here) == path

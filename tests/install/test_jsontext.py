@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brimline.errors import InstallError
+from brimline.install import jsontext
 from brimline.install.jsontext import (
     append_element,
     insert_member,
@@ -251,3 +252,20 @@ def test_half_characters_are_written_as_escapes_and_others_as_they_are() -> None
     """The text has to be UTF-8."""
     assert replace_value('{"a": 1}', ("a",), "\ud800ü") == '{"a": "\\ud800ü"}'
     assert replace_value('{\n  "a": 1\n}', ("a",), [1]) == '{\n  "a": [\n    1\n  ]\n}'
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("{\r\n}\r\n", "\r\n"),
+        ("{\n}\n", "\n"),
+        ("{\r\n}\n", "\n"),
+        ("{\r\n\r\n}\n", "\r\n"),
+        ("{}", "\n"),
+    ],
+)
+def test_a_file_of_two_kinds_of_line_breaks_goes_on_with_the_more_frequent(
+    text: str, mark: str
+) -> None:
+    """Of as many of both with the plain one."""
+    assert jsontext._line_break_used_in(text) == mark

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import stat
@@ -16,6 +17,7 @@ from brimline.install import client, command, entries, parts, pythons, records, 
 from brimline.install.records import Change, Record
 
 from . import fake_claude
+from .conftest import Home
 
 if TYPE_CHECKING:
     from .conftest import Home
@@ -380,3 +382,26 @@ def test_the_launcher_goes_once_no_settings_name_it(home: Home) -> None:
     home.launcher.write_text("theirs")
     assert parts.remove_launcher_if_unused(home.data, home.project) == []
     assert home.launcher.exists()
+
+
+def test_a_path_that_settings_cannot_hold_is_refused(home: Home) -> None:
+    """They are UTF-8, and paths need not be."""
+    with pytest.raises(InstallError, match=r"a path is not UTF-8, as settings must be"):
+        parts.wiring_for_interpreter("/usr/bin/python\udcff", home.data)
+    assert parts.wiring_for_interpreter("/usr/bin/python", home.data).home == home.data
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_person_is_told_what_the_client_is_asked_for(
+    is_terminal: bool, client: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take its time; a program is told nothing of it."""
+    told = io.StringIO()
+    monkeypatch.setattr(told, "isatty", lambda: is_terminal)
+    monkeypatch.setattr("sys.stderr", told)
+    server = parts.McpServer(pythons.program_of_this_process(client.data))
+
+    server.install(do=True)
+
+    assert (told.getvalue().startswith("asking the client: claude mcp add -s user ")) is is_terminal
+    assert told.getvalue().count("\n") == is_terminal

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -103,3 +105,83 @@ def test_a_client_that_does_not_do_it_is_told(no_client: Path) -> None:
     ):
         fake_claude.script(no_client, script)
         assert client.run_client_or_problem(["mcp"], timeout_s=1) == said
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ((3, 10, 99), "it is Python 3.10.99, and 3.11 is the oldest supported"),
+        ((3, 11, 0), None),
+        ((3, 12, 0), None),
+        ((4, 0, 0), None),
+        ((2, 99, 0), "it is Python 2.99.0, and 3.11 is the oldest supported"),
+    ],
+)
+def test_hooks_take_python_3_11_and_newer(
+    version: tuple[int, ...], said: str | None, python: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its version, whatever comes behind the second number."""
+    monkeypatch.setattr(pythons, "version_and_path_of_interpreter", lambda path: (version, path))
+
+    assert pythons.why_interpreter_unusable(python) == said
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        ("3 11 4 /a b/python", ((3, 11, 4), "/a b/python")),
+        ("3 11 4", None),
+        ("three 11 4 /python", None),
+        ("", None),
+    ],
+)
+def test_an_interpreter_tells_its_version_and_its_path(
+    told: str, found: tuple[tuple[int, ...], str] | None, tmp_path: Path
+) -> None:
+    """One that says anything else is none."""
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\necho '{told}'\n")
+    program.chmod(0o755)
+
+    assert pythons.version_and_path_of_interpreter(str(program)) == found
+
+
+@pytest.mark.parametrize(
+    ("version", "has_sdk"),
+    [("1.99.9", False), ("2.0.0", True), ("2", True), ("3.1", True), ("x.1", False), (None, False)],
+)
+def test_the_server_needs_the_second_version_of_its_library(
+    version: str | None, has_sdk: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or a newer one."""
+
+    def installed(_name: str) -> str:
+        if version is None:
+            raise metadata.PackageNotFoundError
+        return version
+
+    monkeypatch.setattr(metadata, "version", installed)
+
+    assert pythons._has_mcp_sdk() is has_sdk
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("echo first >&2; echo last >&2; echo '  ' >&2; exit 1", "last"),
+        ("exit 1", "it does not start"),
+        ("echo odd >&2; exit 0", None),
+    ],
+)
+def test_why_code_does_not_run_is_the_last_line_that_it_said(
+    script: str, said: str | None, tmp_path: Path
+) -> None:
+    """Blank lines aside; what ends well has no problem, whatever it said."""
+    program = tmp_path / "python"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    told = said and f"cannot precompile /r/brimline with {program}: {said}"
+
+    assert pythons.precompile(str(program), "/r") == told
+    assert pythons.is_precompiled(str(program), "/r") is (said is None)
+    assert pythons.can_interpreter_import_hooks(str(program), "/r") is (said is None)

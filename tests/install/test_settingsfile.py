@@ -96,3 +96,41 @@ def test_every_backup_has_its_own_name(folder: Path) -> None:
     assert [Path(backup or "").read_text() for backup in made] == ["a", "b", "c"]
     assert all(re.search(r"/settings\.json\.\d{8}_\d{6}(\.\d+)?$", backup or "") for backup in made)
     assert {stat.S_IMODE(os.stat(backup or "").st_mode) for backup in made} == {0o600}
+
+
+@pytest.mark.parametrize(("fails", "tries"), [(0, 1), (1, 2), (4, 5)])
+def test_settings_that_another_program_changes_are_tried_up_to_five_times(
+    fails: int, tries: int
+) -> None:
+    """Then they are its."""
+    tried: list[int] = []
+
+    def attempt() -> str:
+        tried.append(len(tried))
+        if len(tried) <= fails:
+            raise settingsfile.ChangedMeanwhileError
+        return "done"
+
+    assert settingsfile.retry_if_changed(attempt) == "done"
+    assert len(tried) == tries
+    tried.clear()
+    fails = 99
+    with pytest.raises(settingsfile.ChangedMeanwhileError):
+        settingsfile.retry_if_changed(attempt)
+    assert len(tried) == 5
+
+
+def test_backups_of_one_second_are_numbered_from_one_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the time."""
+    monkeypatch.setattr("time.strftime", lambda _form: "20260921_141300")
+    file = settingsfile.SettingsFile("/x/settings.json", "/x/settings.json", b"{}")
+    folder = tmp_path / "backups"
+
+    names = [os.path.basename(settingsfile.back_up(file, str(folder))) for _ in range(3)]
+
+    first = "settings.json.20260921_141300"
+    assert names == [first, f"{first}.1", f"{first}.2"]
+    assert settingsfile.back_up(file._replace(raw=None), str(folder)) == ""
+    assert sorted(os.listdir(folder)) == names

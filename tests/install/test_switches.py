@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from brimline.fast import paths, policy
+from brimline.install import switches
 from brimline.settings import config
 
 from .conftest import ORIGINAL, Done, Home
@@ -160,3 +161,76 @@ def test_without_an_installation_the_scout_is_one_sentence(home: Home) -> None:
     assert (done.code, done.out) == (1, "")
     assert done.err == "brimline: brimline is not installed here yet: run `brimline install` first"
     assert home.everything() == {str(home.settings): ORIGINAL}
+
+
+@pytest.mark.parametrize(
+    ("window", "percent", "point"),
+    [
+        (200_000, None, 167_000),
+        (200_000, 100, 167_000),
+        (200_000, 93, 167_000),
+        (200_000, 92, 165_600),
+        (200_000, 1, 1_800),
+        (100_000, None, 67_000),
+        (100_000, 84, 67_000),
+        (100_000, 83, 66_400),
+    ],
+)
+def test_a_percentage_lowers_the_point_and_never_lifts_it(
+    window: int, percent: int | None, point: int
+) -> None:
+    """It is of the window less 20,000 tokens for the reply."""
+    assert switches._compaction_point(window, percent) == point
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_taken"),
+    [
+        (["100000"], True),
+        (["1000000"], True),
+        (["200000", "--percent", "1"], True),
+        (["200000", "--percent", "100"], True),
+        (["200000", "--percent", "0"], False),
+        (["200000", "--percent", "101"], False),
+        (["0"], False),
+        (["-5"], False),
+    ],
+)
+def test_a_window_is_taken_from_100_000_to_a_million_tokens(
+    arguments: list[str], is_taken: bool, home: Home
+) -> None:
+    """And a percentage from 1 to 100; else nothing is written."""
+    before = home.settings.read_bytes()
+
+    done = home.run("config", "autocompact", *arguments)
+
+    assert (done.code == 0) is is_taken
+    assert (home.settings.read_bytes() == before) is not is_taken
+
+
+def test_a_scout_that_refuses_still_does_when_it_is_switched_on_again(home: Home) -> None:
+    """Off, and on again, it gives advice."""
+    home.install()
+    config.change_setting(paths.user_config(home.data), "scout.mode", "block", project=False)
+
+    modes = []
+    for word in ("on", "off", "on"):
+        home.run("scout", word)
+        modes.append(config.load(home.data, home.project).values["scout.mode"])
+        stored = policy.load_compiled(home.data, home.project)
+        assert stored is not None
+        assert stored.values["scout.mode"] == modes[-1], "hooks know it at once"
+
+    assert modes == ["block", "off", "advise"]
+
+
+def test_an_ignore_file_is_written_with_its_patterns_counted(home: Home) -> None:
+    """One that is there stays, unless that is wanted."""
+    report = home.run("scout", "init", "--json").report
+    again, forced = home.run("scout", "init"), home.run("scout", "init", "--force")
+
+    assert report["file"] == f"{home.project}/.brimlineignore"
+    assert len(report["patterns"]) > 1
+    assert again.code == 1
+    count = len(report["patterns"])
+    assert forced.out == f"Wrote {report['file']} with {count} patterns. Edit it to taste.\n"

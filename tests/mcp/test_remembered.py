@@ -174,3 +174,22 @@ def test_a_key_of_an_entry_is_its_number(key: str, number: str) -> None:
     assert found[1] == number
     assert not remembered.KEY.fullmatch("m" + "9" * 13)
     assert not remembered.KEY.fullmatch("m")
+
+
+AGELESS = Hit("id", "The otter plan.", "0a1b2c3d-0000", 0.0, "user", "/p", 7, 0.0)
+
+
+@pytest.mark.parametrize(("text", "shown"), [("x" * 320, "x" * 320), ("x" * 321, "x" * 319 + "…")])
+def test_an_entry_that_was_found_has_320_characters(text: str, shown: str) -> None:
+    """On its line."""
+    line = remembered.found_entry_line(AGELESS._replace(text=text))
+
+    assert line == f"m7 (user, unknown age, session 0a1b2c3d): {shown}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("x" * 1_300, "x" * 1_300), ("x" * 1_301, "x" * 1_300 + "…")]
+)
+def test_an_entry_is_quoted_with_1_300_characters(text: str, shown: str) -> None:
+    """What is longer ends with an ellipsis."""
+    assert remembered.quote_entry(AGELESS._replace(text=text)).split("\n")[1] == f"  > {shown}"

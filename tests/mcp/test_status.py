@@ -7,7 +7,7 @@ import os
 import pytest
 
 from brimline.fast import paths
-from brimline.mcp import status
+from brimline.mcp import status, tools
 from brimline.testing import SessionBuilder
 
 ID = "1f0c2d3e-8a41-4f0b-b6a7-6f1f0a5b9c20"
@@ -65,3 +65,17 @@ def test_the_distance_is_told_on_both_sides_of_the_point(
 
     assert told in text
     assert "forecast" not in text
+
+
+@pytest.mark.parametrize(("length", "told"), [(60, "s" * 60), (61, "s" * 60)])
+def test_a_status_names_a_session_by_sixty_characters(
+    length: int, told: str, project_dir: str
+) -> None:
+    """And says which one it is."""
+    folder = paths.project_transcripts_dir(project_dir)
+    SessionBuilder(f"{folder}/{'s' * length}.jsonl", "s" * length, project_dir).reply(50_000)
+
+    text, failed = tools.answer("context_status", {})
+
+    head = f"[brimline context_status] Session {told} (the newest session of this project):"
+    assert (text.split("\n")[0], failed) == (head, False)

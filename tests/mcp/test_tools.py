@@ -198,3 +198,17 @@ def test_a_long_budget_is_cut_at_a_line(home_dir: str, project_dir: str) -> None
     assert last == f"[{left} more lines: name a compartment, or remove what is not needed]"
     assert whole.startswith("\n".join(shown) + "\n")
     assert 4_800 < len("\n".join(shown)) <= 5_000
+
+
+def test_a_failure_names_forty_characters_of_a_tool(
+    home_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever made the name up."""
+
+    def failing(*_: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr(tools, "_dispatch", failing)
+    told = f"{'t' * 40} failed (RuntimeError): see `brimline doctor`"
+
+    assert tools.answer("t" * 40, {}) == tools.answer("t" * 41, {}) == (told, True)

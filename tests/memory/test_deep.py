@@ -18,6 +18,10 @@ from tests.memory.worlds import ANSWER, QUESTION, SESSION, recorded, talked
 from brimline.carry import ledger, notes
 from brimline.fast import paths
 from brimline.hooks import entry
+from brimline.memory import deep, hits, hot
+from brimline.search import stored, vectors
+from brimline.search.turns import Entry
+from brimline.state import forgotten
 from brimline.testing import event, text_block
 
 if TYPE_CHECKING:
@@ -328,8 +332,6 @@ def test_a_hook_of_its_own_takes_in_without_numpy_and_meaning_follows(
 
 def test_housekeeping_reads_as_far_as_time_allows(home_dir: str, project_dir: str) -> None:
     """A little at least, each time, until all is there."""
-    from brimline.memory import deep, hits
-
     session = recorded(project_dir)
     for number in range(6):
         session.prompt(f"Message {number} of the condor.")
@@ -405,3 +407,291 @@ def test_the_index_is_given_where_the_client_has_no_memory_of_its_own(
     assert "Topic 249]" not in told
     assert "[truncated]" in told
     assert len(json.loads(told)["hookSpecificOutput"]["additionalContext"]) <= 9_000
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("a" * 1_500, [1_500]),
+        ("a" * 1_501, [1_500, 1]),
+        ("a" * 700 + "\n\n" + "b" * 800, [1_501]),
+        ("a" * 701 + "\n\n" + "b" * 800, [701, 800]),
+        ("a" * 1_000 + "\n- " + "b" * 1_000, [1_000, 1_002]),
+        ("\n\n".join(["a" * 1_500] * 13), [1_500] * 12),
+        ("  ", []),
+    ],
+)
+def test_a_text_is_parted_where_paragraphs_end(text: str, sizes: list[int]) -> None:
+    """Into at most twelve parts; the first keeps its name, the others are numbered."""
+    parts = list(deep.split_into_parts(Entry("x", text)))
+
+    assert [len(part.text) for part in parts] == sizes
+    assert [part.ref for part in parts] == ["x", *[f"x#{n}" for n in range(2, 13)]][: len(sizes)]
+
+
+def test_what_was_forgotten_stays_out_until_it_is_said_again(home_dir: str) -> None:
+    """A session, a project with its folders, or what is older than a moment; nothing else."""
+    forgotten.note_forgotten(home_dir, 100.0, {"session": "s1"})
+    forgotten.note_forgotten(home_dir, 100.0, {"project": "/p"})
+    forgotten.note_forgotten(home_dir, 100.0, {"before": 50.0})
+    refused = deep.Refused(home_dir, [])
+
+    def is_out(at: float, group: str = "s2", project: str = "/q") -> bool:
+        return refused(Entry("r", "t", group, at, "user", project))
+
+    assert is_out(100.0, "s1") is True
+    assert is_out(100.0, "s1/notes") is True
+    assert is_out(100.1, "s1") is False
+    assert is_out(100.0, project="/p/below") is True
+    assert is_out(100.0, project="/pq") is False
+    assert is_out(49.9) is True
+    assert is_out(50.0) is False
+
+
+def test_what_was_said_at_an_unknown_time_stays_in_when_others_are_forgotten(
+    home_dir: str,
+) -> None:
+    """Nobody asked for its end."""
+    forgotten.note_forgotten(home_dir, 100.0, {"session": "s1"})
+
+    assert not deep.Refused(home_dir, [])(Entry("r", "t", "s2"))
+    assert deep.Refused(home_dir, ["/ex"])(Entry("r", "t", "s2", project="/ex/a"))
+
+
+@pytest.mark.parametrize(
+    ("project", "excluded"),
+    [("/a/b", True), ("/a/b/c", True), ("/a/bc", False), ("/x/tmp", True), ("", False)],
+)
+def test_a_project_is_excluded_with_all_below_it(project: str, excluded: bool) -> None:
+    """By its name, or by a pattern."""
+    assert deep.is_excluded_project(project, ["/a/b", "*/tmp"]) is excluded
+
+
+def test_each_source_is_taken_in_once(home_dir: str, project_dir: str) -> None:
+    """Without any nothing is made; what is unread is known by its size."""
+    assert deep.index_sources(home_dir, project_dir) == deep.Taken(0, 0)
+    assert not os.path.exists(stored.search_folder(home_dir))
+    session = talked(project_dir)
+    assert deep.bytes_of_unread_sources(home_dir, project_dir) == os.path.getsize(session.path)
+    sizes: list[int] = []
+
+    assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(6, 0)
+    assert sizes == [os.path.getsize(session.path)]
+    assert deep.index_sources(home_dir, project_dir, progress=sizes.append) == deep.Taken(0, 0)
+    assert len(sizes) == 1
+    assert deep.bytes_of_unread_sources(home_dir, project_dir) == 0
+
+
+def test_without_time_one_source_is_read_in_any_case(home_dir: str, project_dir: str) -> None:
+    """And the others are counted."""
+    for number in (1, 2, 3):
+        recorded(project_dir, f"{SESSION[:-1]}{number}").prompt(QUESTION)
+
+    assert deep.index_sources(home_dir, project_dir, until=0.0) == deep.Taken(1, 2)
+    assert deep.index_sources(home_dir, project_dir) == deep.Taken(2, 0)
+
+
+def test_a_row_without_a_time_has_none() -> None:
+    """And a turn's entries say where it begins."""
+    rows: list[tuple[int, dict[str, Any]]] = [
+        (7, {"type": "user", "uuid": "u", "message": {"role": "user", "content": "Hello."}}),
+        (
+            9,
+            {
+                "type": "assistant",
+                "uuid": "a",
+                "message": {"role": "assistant", "content": [text_block("Yes?")]},
+            },
+        ),
+    ]
+
+    spoken = list(deep.entries_of_what_was_said(rows))
+
+    assert [(at, entry.at, entry.source) for at, entry in spoken] == [
+        (7, 0.0, "user"),
+        (7, 0.0, "reply"),
+    ]
+
+
+def test_a_note_is_as_old_as_it_says(home_dir: str, project_dir: str) -> None:
+    """Not as old as its file."""
+    note = notes.append_note(home_dir, SESSION, ledger.KEEP, "Never touch the ostrich tables.")
+    path = f"{paths.carry_session_dir(home_dir, SESSION)}/{notes.FILE_NAME}"
+    os.utime(path, (1_000, 1_000))
+
+    deep.index_sources(home_dir, project_dir)
+
+    rows = hits.open_memory(home_dir).run_on_database(
+        lambda base: base.execute("SELECT ref, source, session, at FROM entries").fetchall()
+    )
+    assert [row[:3] for row in rows] == [(f"note:{SESSION}:{note}", "note", f"{SESSION}/notes")]
+    assert rows[0][3] > 1_000_000
+
+
+def test_a_checkpoint_that_says_nothing_of_its_own_is_no_entry(
+    home_dir: str, project_dir: str
+) -> None:
+    """Messages and notes are taken in by themselves."""
+    folder = paths.carry_session_dir(home_dir, SESSION)
+    os.makedirs(folder)
+    for text, added in (
+        ("# Head\n\n## Messages of the user\nx\n\n## Notes\ny\n", 0),
+        ("# Head\n\n## Notes\ny\n\n## Files\na.py\n", 1),
+    ):
+        with open(f"{folder}/checkpoint.md", "w", encoding="utf-8") as file:
+            file.write(text)
+        assert deep.index_sources(home_dir, project_dir) == deep.Taken(added, 0)
+
+
+def test_entries_taken_in_without_the_table_of_meanings_get_theirs_with_it(
+    home_dir: str, project_dir: str
+) -> None:
+    """The next time that there is time for it."""
+    talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    memory = hits.open_memory(home_dir)
+
+    def lacking(until: float) -> int:
+        memory.run_on_database(lambda base: base.execute("UPDATE entries SET has_vector = 0"))
+        deep.index_sources(home_dir, project_dir, until=until)
+        asked = "SELECT count(*) FROM entries WHERE NOT has_vector"
+        found: int = memory.run_on_database(lambda base: base.execute(asked).fetchone()[0])
+        return found
+
+    assert lacking(0.0) == 6
+    assert lacking(float("inf")) == (0 if vectors.load_table() else 6)
+
+
+@pytest.mark.parametrize(("second", "texts"), [(750, 1), (751, 2)])
+def test_what_was_said_between_calls_is_joined_up_to_a_parts_size(
+    project_dir: str, home_dir: str, second: int, texts: int
+) -> None:
+    """Of both together 1,500 characters; what is longer stands alone."""
+    session = recorded(project_dir)
+    session.prompt(QUESTION)
+    for text in ("a" * 750, "b" * second):
+        session.reply(5_000, text_block(text))
+        session.tool_result(session.tool_call(5_000, command="ls"), "output")
+    deep.index_sources(home_dir, project_dir)
+
+    asked = "SELECT text, before FROM entries WHERE source = 'step'"
+    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    assert len(rows) == texts
+    assert {before for _, before in rows} == {QUESTION}
+
+
+def test_a_topic_is_taken_in_when_it_changes_and_out_when_it_is_gone(
+    home_dir: str, project_dir: str
+) -> None:
+    """By itself: nothing else is read; the project is that of the sessions beside it."""
+    talked(project_dir)
+    here = Path(hot.memory_folder(project_dir))
+    other = Path(paths.client_config_dir(), "projects", "-home-dev-other", "memory")
+    for folder in (here, other):
+        hot.add_topic(
+            str(folder), "deploys", "project", "How we deploy", f"From {folder.parent.name}."
+        )
+    deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
+    deep.reindex_topic(home_dir, project_dir, str(other / "deploys.md"))
+    asked = "SELECT ref, project, text, source FROM entries ORDER BY id"
+
+    def rows() -> list[Any]:
+        found: list[Any] = hits.open_memory(home_dir).run_on_database(
+            lambda base: base.execute(asked).fetchall()
+        )
+        return found
+
+    assert rows() == [
+        (
+            str(here / "deploys.md"),
+            os.path.realpath(project_dir),
+            f"deploys: How we deploy\nFrom {here.parent.name}.",
+            "topic",
+        ),
+        (
+            str(other / "deploys.md"),
+            "",
+            "deploys: How we deploy\nFrom -home-dev-other.",
+            "topic",
+        ),
+    ]
+    (here / "deploys.md").unlink()
+    deep.reindex_topic(home_dir, project_dir, str(here / "deploys.md"))
+    assert [row[0] for row in rows()] == [str(other / "deploys.md")]
+    assert "deploys.md" not in str(
+        hits.open_memory(home_dir).run_on_database(
+            lambda base: base.execute(
+                "SELECT name FROM facts WHERE name = ?", (f"file:{here / 'deploys.md'}",)
+            ).fetchall()
+        )
+    )
+
+
+def test_what_changed_last_is_read_first(home_dir: str, project_dir: str) -> None:
+    """So that what was said a moment ago is found, however much there is."""
+    for number in (1, 2, 3):
+        session = recorded(project_dir, f"{SESSION[:-1]}{number}")
+        session.prompt(f"Wish {number}")
+        os.utime(session.path, (1_000 + (number * 7) % 10,) * 2)
+
+    deep.index_sources(home_dir, project_dir)
+
+    asked = "SELECT text FROM entries ORDER BY id"
+    rows = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    assert rows == [("Wish 1",), ("Wish 2",), ("Wish 3",)]
+
+
+def test_of_a_topic_a_megabyte_is_read(home_dir: str, project_dir: str) -> None:
+    """A checkpoint the same; what cannot be read is as if it were not there."""
+    folder = Path(hot.memory_folder(project_dir))
+    folder.mkdir(parents=True)
+    head = "---\nname: a\ndescription: b\ntype: user\n---\n\n"
+    blanks = " " * ((1 << 20) - len(head) - 3)
+    (folder / "a.md").write_text(f"{head}x{blanks}yz!")
+
+    assert deep.index_sources(home_dir, project_dir).added == 12
+    path = str(folder / "a.md")
+    (source,) = [one for one in deep.find_sources(home_dir, project_dir) if one.path == path]
+    assert deep._topic_entry(source, project_dir).text.endswith(" yz")
+    assert source.stamp == f"{(1 << 20) + 1}:{os.stat(path).st_mtime_ns}"
+    assert deep._bytes_of_source(source) == (1 << 20) + 1
+
+
+def test_a_file_that_was_rewritten_is_read_from_its_beginning(
+    home_dir: str, project_dir: str
+) -> None:
+    """It is known by what stands before the place that was reached: the end of a line."""
+    session = recorded(project_dir)
+    for text in ("First wish", "Second wish"):
+        session.prompt(text)
+    whole = Path(session.path).read_bytes()
+    place = whole.index(b"\n") + 1
+
+    def texts(start: int) -> list[str]:
+        return [one.text for one in deep._new_session_entries(session.path, start, float("inf"))[0]]
+
+    assert texts(0) == ["First wish", "Second wish"]
+    assert texts(place) == ["Second wish"]
+    assert texts(place - 1) == texts(place + 1) == ["First wish", "Second wish"]
+    entries, offset, is_whole = deep._new_session_entries(session.path, 0, float("inf"))
+    assert (offset, is_whole) == (place, True)
+    assert {(one.group, one.project) for one in entries} == {
+        (SESSION, os.path.realpath(project_dir))
+    }
+
+
+def test_what_a_file_begins_with_behind_a_boundary_is_its_own_unless_another_has_it(
+    session: SessionBuilder,
+) -> None:
+    """A fork begins with copies of what was said in the session that it is from."""
+    session.prompt("Before it")
+    session.compact(150_000)
+    session.prompt("After it")
+    lines = Path(session.path).read_text(encoding="utf-8").splitlines()
+    before, boundary, *_, after = [(at, json.loads(line)) for at, line in enumerate(lines)]
+    rows = [boundary, before, after]
+
+    own = [entry.text for _, entry in deep.entries_of_what_was_said(rows)]
+    fork = [entry.text for _, entry in deep.entries_of_what_was_said(rows, goes_on=True)]
+
+    assert (own, fork) == (["Before it", "After it"], ["After it"])

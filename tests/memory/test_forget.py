@@ -16,7 +16,10 @@ from tests.memory.worlds import SESSION, recorded, talked
 from brimline.carry import ledger, notes
 from brimline.compaction.stand_ins import StandIn
 from brimline.gateway.stickiness import Sent, Stickiness
-from brimline.state import logs
+from brimline.memory import deep, forget
+from brimline.memory.forget import Kept
+from brimline.state import forgotten, logs
+from brimline.state.forgotten import Asked
 from brimline.store import put
 
 if TYPE_CHECKING:
@@ -53,7 +56,7 @@ def test_a_session_is_forgotten_everywhere_and_stays_so(
         logs.record_in_audit(home_dir, one.session_id, {}, {"kind": "block"})
         sticky = Stickiness(home_dir, 0.0)
         stands = {one.session_id[-3:]: StandIn(1, {"text": "capybara"}, "k", 1.0)}
-        sticky.keep_request(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
+        sticky.record_request(f"{one.session_id}/", Sent("h", 1, "p", None, 300, 1.0), stands)
         sticky.close()
     brimline("history")
     brimline("memory", "index")
@@ -148,3 +151,46 @@ def test_what_is_unclear_is_refused(
     """With one sentence; nothing is touched."""
     assert sentence in refused("forget", *words, "--yes")
     assert not Path(home_dir, "memory", "forgotten.jsonl").exists()
+
+
+def test_the_sessions_that_something_is_kept_of_are_known_with_their_project(
+    home_dir: str, project_dir: str
+) -> None:
+    """One that nothing is kept of is the client's alone."""
+    session = talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    recorded(project_dir, SESSION[:-1] + "9").prompt("Hello.")
+
+    kept = forget.sessions_with_kept_data(home_dir)
+
+    assert kept == {SESSION: Kept(os.path.realpath(project_dir), os.path.getmtime(session.path))}
+
+
+def test_forgetting_tells_what_went_by_kind(home_dir: str, project_dir: str) -> None:
+    """A dry run the same, and nothing is gone."""
+    talked(project_dir)
+    deep.index_sources(home_dir, project_dir)
+    nothing = {"sessions": 1, "outputs": 0, "entries": 0, "files": 0, "backups": 0}
+
+    would = forget.forget(home_dir, Asked((SESSION,)), dry_run=True)
+    assert would == nothing | {"entries": 6}
+    assert forget.forget(home_dir, Asked((SESSION,))) == would
+    assert forget.forget(home_dir, Asked((SESSION,)), dry_run=True) == nothing
+
+
+def test_what_was_forgotten_is_on_record_unless_it_was_a_dry_run(home_dir: str) -> None:
+    """By project, by time and by session, so that none of it is taken in again."""
+    asked = Asked(("s1", "s2"), "/p", 5.0)
+    forget.forget(home_dir, asked, dry_run=True)
+    assert forgotten.read_forgotten_lines(home_dir) == []
+
+    forget.forget(home_dir, asked)
+
+    told = [{**line, "at": line["at"] > 0} for line in forgotten.read_forgotten_lines(home_dir)]
+    known = {"v": 1, "at": True}
+    assert told == [
+        known | {"project": "/p"},
+        known | {"before": 5.0},
+        known | {"session": "s1", "cursor": {}},
+        known | {"session": "s2", "cursor": {}},
+    ]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brimline import output
-from brimline.memory import hits, overview
-from brimline.search.turns import Hit
+from brimline.errors import StoreError
+from brimline.fast import paths
+from brimline.memory import hits
+from brimline.search.turns import Entry, Hit
 
 LONG = "x" * 200
 
@@ -106,29 +110,70 @@ def test_how_much_was_read_is_a_sentence() -> None:
     )
 
 
-def test_the_state_of_memory_says_whether_meaning_is_searched(home_dir: str) -> None:
-    """And what there is of each source."""
-    document = {"folder": "/f", "topics": 1_200, "index_bytes": 10, "sessions": 1}
+def test_an_entry_is_opened_with_its_neighbours(home_dir: str) -> None:
+    """Without a score: nobody searched."""
+    memory = hits.open_memory(home_dir)
+    memory.put_entries([Entry(str(n), f"text {n}", "s", float(n)) for n in range(1, 6)])
 
-    rows = dict(overview.status_rows(document | {"entries": {"user": 3_000}, "vectors": True}))
-    bare = dict(overview.status_rows(document | {"entries": {}, "vectors": False}))
+    document = hits.entry_with_neighbours(home_dir, "m3")
 
-    assert rows["search"] == "3,000 user; 1 session"
-    assert rows["topics"].startswith("1,200; index ")
-    assert bare["search"] == "nothing yet; 1 session"
-    assert rows["meaning"] == "searched too"
-    assert bare["meaning"].startswith("by words alone; `")
+    assert [entry["key"] for entry in document["entries"]] == ["m2", "m3", "m4"]
+    assert {entry["score"] for entry in document["entries"]} == {0.0}
+    assert hits.is_entry_key("m3") is True
+    assert hits.is_entry_key("m") is False
 
 
-def test_topics_are_a_table_with_what_is_wrong_where_nothing_is_described() -> None:
-    """Or a sentence where there are none."""
-    sound = {"path": "/m/a.md", "name": "Alpha", "type": "note", "description": "d", "problem": ""}
-    broken = {"path": "/m/b.md", "name": "", "type": "", "description": "", "problem": "no head"}
+def test_a_key_that_is_none_is_told_by_its_beginning(home_dir: str) -> None:
+    """The first forty characters."""
+    with pytest.raises(StoreError, match=f"^'{'x' * 40}' is no key"):
+        hits.entry_with_neighbours(home_dir, "x" * 50)
 
-    shown = overview.topics_text({"folder": "/m", "topics": [sound, broken]})
 
-    assert [line.split() for line in shown.splitlines()[-2:]] == [
-        ["Alpha", "note", "d"],
-        ["b.md", "no", "head"],
-    ]
-    assert overview.topics_text({"folder": "/m", "topics": []}) == "/m has none."
+@pytest.mark.parametrize(
+    ("size", "seconds"), [(1, 1), (8_000_000, 1), (8_000_001, 2), (16_000_000, 2)]
+)
+def test_how_long_reading_takes_is_told_in_whole_seconds(
+    home_dir: str, project_dir: str, size: int, seconds: int
+) -> None:
+    """Eight megabytes in each; files of subagents are not read."""
+    folder = Path(paths.project_transcripts_dir(project_dir))
+    folder.mkdir(parents=True)
+    for name in ("0a1b2c3d", "agent-7"):
+        with open(folder / f"{name}.jsonl", "wb") as file:
+            file.truncate(size)
+
+    assert hits.reading_progress_if_unfinished(home_dir) == {
+        "read": 0,
+        "sessions": 1,
+        "seconds": seconds,
+    }
+
+
+def test_a_session_that_was_read_in_part_is_not_read(home_dir: str, project_dir: str) -> None:
+    """One that has grown since is."""
+    folder = Path(paths.project_transcripts_dir(project_dir))
+    folder.mkdir(parents=True)
+    memory = hits.open_memory(home_dir)
+    for name, stamp in (("a", "cut@5"), ("b", "7:8@5")):
+        (folder / f"{name}.jsonl").write_text("{}")
+        noted = (f"file:{folder}/{name}.jsonl", stamp)
+        memory.run_on_database(
+            operator.methodcaller("execute", "INSERT INTO facts VALUES (?, ?)", noted)
+        )
+
+    found = hits.reading_progress_if_unfinished(home_dir)
+    (folder / "a.jsonl").unlink()
+
+    assert found == {"read": 1, "sessions": 2, "seconds": 1}
+    assert hits.reading_progress_if_unfinished(home_dir) is None
+
+
+def test_a_damaged_memory_of_sessions_is_begun_anew_without_a_word(home_dir: str) -> None:
+    """All of it is read from the sessions again."""
+    memory = hits.open_memory(home_dir)
+    memory.put_entries([Entry("1", "otter")])
+    (file,) = Path(home_dir, "search").glob("*.sqlite3")
+    file.write_bytes(b"no database" * 999)
+
+    assert memory.search("otter") == []
+    assert memory.put_entries([Entry("1", "otter")]) == 1

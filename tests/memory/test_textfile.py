@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from typing import TYPE_CHECKING
@@ -169,3 +170,21 @@ def test_a_linked_folder_is_refused_unless_it_is_the_clients_own(world: Path) ->
         textfile.refuse_linked_folder(str(linked))
     textfile.refuse_linked_folder(str(own / "linked"))
     textfile.refuse_linked_folder(str(world / "real"))
+
+
+def test_a_change_that_fails_leaves_no_file_behind(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what was there as it was."""
+    path.write_bytes(b"before")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        textfile.replace_if_unchanged(str(path), b"before", "after")
+
+    assert [(one.name, one.read_bytes()) for one in path.parent.iterdir() if one.is_file()] == [
+        (path.name, b"before")
+    ]

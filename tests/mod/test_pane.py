@@ -8,9 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from brimline.fast import paths, policy
-from brimline.gauge import session_status
-from brimline.mod import request
+from brimline.gauge import reading, session_status
+from brimline.mod import pane, request
+from brimline.state.figures import Compaction
 from brimline.state.session import SessionState, Snapshot
 from brimline.testing import SessionBuilder
 
@@ -219,3 +222,43 @@ def test_every_size_of_pane_is_as_it_was(home_dir: str, project_dir: str) -> Non
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(told, encoding="utf-8")
     assert told == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_measured", "told"),
+    [
+        ({}, True, "by a summary"),
+        ({"summary_characters": 0}, True, "by a summary of 0 characters"),
+        ({"summary_characters": 4_000}, False, "by a summary of 4,000 characters"),
+        ({"moved_out": 0}, True, "without a model, 0 results moved out"),
+        ({"moved_out": 1}, True, "without a model, 1 result moved out"),
+        ({"moved_out": 1_200}, True, "without a model, 1,200 results moved out"),
+        ({"post_tokens": 30_000}, True, "by a summary"),
+        ({"pre_tokens": 165_000}, True, "from 165,000 tokens, by a summary"),
+        (
+            {"pre_tokens": 165_000, "post_tokens": 30_000},
+            True,
+            "from 165,000 to 30,000 tokens, by a summary",
+        ),
+        (
+            {"pre_tokens": 165_000, "post_tokens": 30_000},
+            False,
+            "from 165,000 tokens, by a summary",
+        ),
+        (
+            {"pre_tokens": 0, "post_tokens": 0, "moved_out": 2},
+            True,
+            "from 0 to 0 tokens, without a model, 2 results moved out",
+        ),
+    ],
+)
+def test_a_compaction_is_told_by_what_is_known_of_it(
+    fields: dict[str, Any], is_measured: bool, told: str, home_dir: str, project_dir: str
+) -> None:
+    """What was left is told once a request has measured it."""
+    last = Compaction(0.0, 1.0, **fields)
+    settings = policy.load(home_dir, project_dir)
+    now = reading.measure_session(None, SessionState(home_dir, ID), settings)
+    now.occupancy_tokens = 30_000 if is_measured else None
+
+    assert pane._compaction_text(last, now) == told

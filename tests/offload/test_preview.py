@@ -303,3 +303,37 @@ def test_room_that_symbols_and_paths_leave_is_filled_with_lines(
     text = "\n".join(["#" * first, *"##", *rows, *"####"])
 
     assert shown_as(text, kinds.LOG).count("-" * 40) == lines
+
+
+@pytest.mark.parametrize(
+    ("length", "rest"),
+    [
+        (23_968, "nothing is missing"),
+        (23_969, "1 changed lines are missing: x (1)"),
+    ],
+)
+def test_of_a_diff_25000_characters_are_shown(length: int, rest: str) -> None:
+    """A thousand of them are for what is missing."""
+    head = "diff --git a/x b/x\n@@ -1 +1 @@"
+
+    found = preview.preview_of_diff(f"{head}\n+{'x' * (length - 1)}")
+
+    assert found.endswith(f"\n[changed lines only, without context; {rest}]")
+    assert ("+xx" in found) is (rest == "nothing is missing")
+
+
+@pytest.mark.parametrize("line", ["+a", "-a", " a", "\\ a"])
+def test_what_stands_before_the_first_hunk_is_no_change(line: str) -> None:
+    """It is quoted, whatever it begins with."""
+    found = preview.preview_of_diff(f"{line}\n@@ -1 +1 @@\n+b")
+
+    assert found.split("\n")[:3] == [f"  > {line}", "@@ -1 +1 @@", "+b"]
+
+
+@pytest.mark.parametrize(("before", "is_shown"), [(594, True), (595, False)])
+def test_an_alarm_is_looked_for_in_600_characters_of_a_line(before: int, is_shown: bool) -> None:
+    """What begins further behind is not seen."""
+    rows = [f"{chr(97 + at // 26)}{chr(97 + at % 26)} " + "-" * 40 for at in range(200)]
+    rows[100] = "y" * before + " ERROR"
+
+    assert ("yyy" in shown_as("\n".join(rows), kinds.LOG, "Bash")) is is_shown

@@ -312,3 +312,15 @@ def test_names_of_a_folder_follow_where_there_is_more_room(left: int, names_show
     found = dumps.describe_dump(text, Excerpt(text), kinds.PATHS, len(title) + 40 + 10 + left)
 
     assert found.split("\n") == [title, f"aaa/ (2){names_shown}"]
+
+
+@pytest.mark.parametrize(
+    ("first", "lengths"), [(199_998, [199_998, 2]), (199_999, [199_999, 1]), (200_000, [200_000])]
+)
+def test_of_the_texts_in_a_document_200000_characters_are_looked_at(
+    first: int, lengths: list[int]
+) -> None:
+    """The last one as far as there is room."""
+    texts = dumps._written_texts_in_json({"a": " " * first, "b": ["some words"], "c": "more"})
+
+    assert [len(text) for text in texts] == lengths

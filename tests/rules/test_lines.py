@@ -121,6 +121,8 @@ def test_front_matter_stands_at_the_beginning_between_two_rules(
         ("me@host.org `@code.md` @~other/x @// @@x", []),
         ("    @code.md", []),
         ("x" * 3_990 + " @a.md", ["/p/a.md"]),
+        ("x" * 3_994 + " @a.md", ["/p/a.md"]),
+        ("x" * 3_995 + " @a.md", ["/p/a.m"]),
         ("x" * 4_000 + " @a.md", []),
     ],
 )

@@ -345,3 +345,12 @@ def test_files_that_say_the_same_are_told_once_and_their_rules_not_again(tree: T
 
     assert (found.kind, tree.name(found.path)) == ("duplicate", "project/CLAUDE.local.md")
     assert found.text == f"says the same as {tree.project}/CLAUDE.md"
+
+
+def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
+    """It has no age yet."""
+    git(tree, "init", "-q")
+    commit(tree, "src/a.py", "code", 100)
+    tree.put("project/CLAUDE.md", "new rule")
+
+    assert check(tree, (0, 0)) == []

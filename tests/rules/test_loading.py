@@ -174,3 +174,43 @@ def test_a_survey_that_is_cut_short_says_so(tree: Tree, monkeypatch: pytest.Monk
         found = loading.findings_document(str(tree.project), "", 0)
         assert [each["kind"] for each in found["findings"]] == ["reference"] * is_complete
         assert len(found["notes"]) == (1 if is_complete else 2)
+
+
+def test_why_a_file_is_not_loaded_or_who_adds_it_is_noted(tree: Tree) -> None:
+    """Nothing of one that the client loads; ours comes at the start and outlives a compaction."""
+    tree.put(tree.private(), "mine")
+    for name in ("CLAUDE.md", "AGENTS.md", "src/CLAUDE.md"):
+        tree.put(f"project/{name}", f"text of {name}")
+
+    made = loading.document(tree.gather("src/x"), lambda characters: characters // 4)
+
+    told = {
+        tree.name(file["path"]): (
+            file["client_note"].partition(";")[0],
+            file["survives_compaction"],
+        )
+        for file in made["files"]
+        if tree.owns(file["path"])
+    }
+    assert told == {
+        tree.private(): ("Claude Code does not know it", True),
+        "project/CLAUDE.md": ("", True),
+        "project/AGENTS.md": ("AGENTS.md is read only where there is no CLAUDE.md", False),
+        "project/src/CLAUDE.md": ("", False),
+    }
+
+
+def test_what_is_broken_is_told_before_what_is_doubtful(tree: Tree) -> None:
+    """In its order, and counted apart."""
+    tree.put("project/AGENTS.md", "agents")
+    tree.put("project/CLAUDE.md", "@gone.md and [x](lost.md)")
+
+    made = loading.findings_document(str(tree.project), "", 0.0)
+
+    found = [one for one in made["findings"] if tree.owns(one["path"])]
+    assert [(one["severity"], one["kind"]) for one in found] == [
+        ("broken", "import"),
+        ("broken", "reference"),
+        ("doubtful", "unread"),
+    ]
+    assert (made["broken"], made["doubtful"]) == (2, len(made["findings"]) - 2)

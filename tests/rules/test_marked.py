@@ -37,6 +37,13 @@ if TYPE_CHECKING:
         ),
         ("Run (ENFORCED):\n```\nmake\n```\nx", "Run (ENFORCED):\n```\nmake\n```"),
         ("Run (ENFORCED):\n\n\n", "Run (ENFORCED):"),
+        ("Run (ENFORCED):\n\n- make\n\nOther.", "Run (ENFORCED):\n\n- make"),
+        (
+            "Run (ENFORCED):\n\n\n- make\n\n- test\n\n\nOther.",
+            "Run (ENFORCED):\n\n\n- make\n\n- test",
+        ),
+        ("# A (ENFORCED)\n# B\ntext", "A (ENFORCED)"),
+        ("# A (ENFORCED)\n## B\n# C\ntext", "A (ENFORCED)\n## B"),
         ("**Run (ENFORCED):**\n- make\nx", "**Run (ENFORCED):**\n- make"),
         ("Never push (ENFORCED).\n\n- other", "Never push (ENFORCED)."),
         ("Never push (ENFORCED)\n- other", "Never push (ENFORCED)"),

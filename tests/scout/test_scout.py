@@ -393,3 +393,83 @@ def test_a_folder_of_very_many_names_is_not_read_to_its_end() -> None:
 
     assert found is not None
     assert "`dist/`. Ask the tool that owns the files" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"own/\n", ""),
+        (b"\0", ".brimlineignore is not used: it is no text of at most 64 KB"),
+        (b"#" * 65_537, ".brimlineignore is not used: it is no text of at most 64 KB"),
+    ],
+)
+def test_why_a_file_is_not_used_is_told(content: bytes, told: str) -> None:
+    """With its name; the defaults hold then."""
+    Path(".brimlineignore").write_bytes(content)
+
+    found = reads.load_ignore_patterns(os.getcwd())
+
+    assert (found.file, found.problem) == (".brimlineignore", told)
+    assert ("dist/" in [pattern.text for pattern in found.patterns]) is bool(told)
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        (
+            "block",
+            (
+                "[brimline] Refused: `dist/a` is bulk by the pattern `dist/`. Ask the tool that "
+                "owns the files (`npm ls`, `pip show`). If this very file is needed, ask the user."
+            ),
+        ),
+        (
+            "advise",
+            (
+                "[brimline] Advised, not refused: `dist/a` is bulk by the pattern `dist/`. Ask the "
+                "tool that owns the files (`npm ls`, `pip show`)."
+            ),
+        ),
+    ],
+)
+def test_only_a_refusal_sends_to_the_user(mode: str, text: str) -> None:
+    """Word by word; advice leaves the choice."""
+    found = decided("Read", "dist/a", mode=mode)
+
+    assert found is not None
+    assert (found.reason or found.model_notes[0]) == text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "offered"),
+    [
+        ("*.ts", "`src/**/*.ts`"),
+        ("**/*.ts", "`src/**/*.ts`"),
+        ("*/*.ts", "`src/*/*.ts`"),
+        ("**", "`src/**/**`"),
+    ],
+)
+def test_a_broad_glob_is_offered_below_a_folder(pattern: str, offered: str) -> None:
+    """At any depth there, where it named none; without a folder to name it stands for one."""
+    nowhere = decided("Glob", pattern)
+    Path("src").mkdir()
+    found = decided("Glob", pattern)
+
+    assert found is not None
+    assert nowhere is not None
+    assert found.reason.endswith(f"Scope it to a folder: {offered}.")
+    assert nowhere.reason.endswith(f"{offered.replace('src', '<folder>')}.")
+
+
+def test_a_file_that_is_there_is_not_replaced_unasked() -> None:
+    """The sentence says how it is; what it held stays until then."""
+    ignore("own/")
+
+    with pytest.raises(ConfigError) as raised:
+        reads.write_ignore_file(os.getcwd())
+
+    path = f"{os.getcwd()}/.brimlineignore"
+    assert str(raised.value) == f"{path} is there already; --force replaces it"
+    assert refused("Read", "own/a")
+    assert reads.write_ignore_file(f"{os.getcwd()}/", force=True) == path
+    assert not refused("Read", "own/a")

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from brimline import memory
 from brimline.errors import StoreError
-from brimline.search import documents, found_outputs, hook, stored, traces, turns
-from brimline.state.forgotten import Asked
-from brimline.store import layout, listing, put
+from brimline.search import documents, stored
+from brimline.store import layout, put
 from brimline.store.contents import Span
 
 if TYPE_CHECKING:
@@ -105,101 +103,6 @@ def test_a_folder_is_a_projects_or_below_it_by_its_real_name(world: Path) -> Non
     assert inside == [True, True, True, False, False, False]
     assert stored.is_within("/anything", "/")
     assert stored.real_folder("/a\0b") == ""
-
-
-def test_an_output_is_shown_by_its_first_five_fitting_lines_with_their_numbers(
-    home_dir: str,
-) -> None:
-    """A long line by the part that fits."""
-    lines = [f"line {number}" for number in range(1, 4)]
-    lines += [f"otter {number}" for number in range(4, 10)]
-    lines[3] = "x" * 300 + "otter 4"
-    put.put(home_dir, "\n".join(lines).encode(), {"tool": "Bash", "source": "cat a"})
-
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
-
-    (shown,) = found["outputs"]
-    assert [line.partition(":")[0] for line in shown["lines"]] == ["4", "5", "6", "7", "8"]
-    assert shown["lines"][0].startswith("4: …xxx")
-    assert (found["found"], found["searched"], found["all_words"]) == (1, 1, True)
-    assert shown["title"] == "Bash cat a"
-    none = found_outputs.document(home_dir, "whale", None, 10, math.inf)
-    told = found_outputs.none_found_text(none, "whale", everywhere=False)
-    assert told == "none of 1 stored output holds whale; --everywhere asks all projects"
-    assert found_outputs.none_found_text(none, "whale", everywhere=True).endswith("holds whale")
-
-
-def test_a_forgotten_sessions_outputs_are_no_longer_found_and_others_are(home_dir: str) -> None:
-    """A rehearsal takes nothing out."""
-    kept = [
-        put.put(home_dir, f"an otter of {name}".encode(), {"session": name, "tool": "Bash"})
-        for name in ("one", "two")
-    ]
-
-    def indexed() -> set[str]:
-        """The keys that the search knows, without taking in more."""
-        known = documents.run_on_database(
-            stored.search_folder(home_dir),
-            lambda found: documents.document_states_by_ref(found, "output"),
-        )
-        return {f"sha256:{digest}" for digest in known}
-
-    stored.tidy(home_dir, until=math.inf)
-    assert traces.forget(home_dir, Asked(("one",)), dry_run=True) == {}
-    rehearsed = indexed()
-    traces.forget(home_dir, Asked(("one",)), dry_run=False)
-
-    assert rehearsed == set(kept)
-    assert indexed() == {kept[1]}
-    assert traces.forget(f"{home_dir}/nowhere", Asked(("one",)), dry_run=False) == {}
-
-
-def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
-    """Unless it has no others; sixty are enough of any question."""
-    assert turns.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
-    assert turns.words_but_stop_words("what is the") == ["what", "is", "the"]
-    assert len(turns.words_but_stop_words(" ".join(f"word{number}" for number in range(61)))) == 60
-    assert turns.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
-
-
-@pytest.mark.parametrize(
-    ("entry", "problem"),
-    [
-        ({"text": "a"}, "an entry needs an `id` and a `text`"),
-        ({"id": "", "text": "a"}, "an entry needs an `id` and a `text`"),
-        ({"id": "i", "text": 3}, "an entry needs an `id` and a `text`"),
-        ({"id": "i", "text": "a", "group": 3}, "of entry 'i' must be texts"),
-        ({"id": "i", "text": "a", "at": "soon"}, "`at` of entry 'i' is no time"),
-        ({"id": "i", "text": "a", "at": []}, ""),
-    ],
-)
-def test_an_entry_that_is_wrong_is_told_by_what_is_wrong(
-    world: Path, entry: dict[str, Any], problem: str
-) -> None:
-    """What is empty counts as not given."""
-    store = memory.open(str(world / "m"))
-    if problem:
-        with pytest.raises(StoreError, match=problem):
-            store.add([entry])
-    else:
-        assert store.add([entry]) == 1
-
-
-def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
-    """A moment in ISO form is one in seconds; the same entry again is not a new one."""
-    store = memory.open(str(world / "m"))
-    entry = {"id": "i", "text": "The otter plan.", "group": "g", "source": "s", "project": "/p"}
-    entry |= {"at": "2026-01-01T00:00:00+00:00"}
-
-    added = [store.add([entry]), store.add([entry]), store.add([entry | {"text": "The otter."}])]
-    (hit,) = store.search("otter")
-
-    assert added == [1, 0, 1]
-    assert (hit.id, hit.text, hit.group, hit.source, hit.project) == (
-        *("i", "The otter.", "g", "s", "/p"),
-    )
-    assert hit.at == 1_767_225_600.0
-    assert hit.author == ""
 
 
 def test_without_a_store_nothing_is_found(home_dir: str) -> None:
@@ -315,41 +218,6 @@ def test_colours_part_words() -> None:
     ]
 
 
-def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> None:
-    """Else it makes nothing."""
-
-    class Turn:
-        home = home_dir
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-    assert not os.path.exists(home_dir)
-    put.put(home_dir, b"otter", {})
-
-    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
-
-    known = documents.run_on_database(
-        stored.search_folder(home_dir),
-        lambda base: documents.document_states_by_ref(base, "output"),
-    )
-    assert list(known.values()) == [stored.WHOLE]
-
-
-def test_what_was_found_is_told_to_a_person_with_its_key_and_title(home_dir: str) -> None:
-    """One block for each; nothing where there is nothing."""
-    first = put.put(home_dir, b"otter one\nelk", {"tool": "Bash", "source": "cat a\nb"})
-    put.put(home_dir, b"otter otter two", {"tool": "Read"})
-
-    found = found_outputs.document(home_dir, "otter", None, 10, math.inf)
-    few = found_outputs.document(home_dir, "otter", None, 1, math.inf)
-
-    lines = found_outputs.text(found).split("\n")
-    assert len(lines) == 4
-    assert f"{listing.short_digits_of_key(first)}  Bash cat a b" in lines
-    assert "  1: otter one" in lines
-    assert (len(few["outputs"]), few["found"], few["searched"]) == (1, 2, 2)
-    assert found_outputs.text(found_outputs.document(home_dir, "yak", None, 9, math.inf)) == ""
-
-
 @pytest.mark.parametrize(("used_bytes", "left"), [(200_000_000, 502), (200_000_001, 2)])
 def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
     home_dir: str, monkeypatch: pytest.MonkeyPatch, used_bytes: int, left: int
@@ -361,7 +229,7 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
     ]
     key = put.put(home_dir, b"otter", {"created": 1_000.0})
     fresh = stored._document_of_stored_output(home_dir, layout.digest_of_key(key))
-    monkeypatch.setattr(documents, "used_bytes", lambda _base: used_bytes)
+    monkeypatch.setattr(documents, "used_bytes_of_database", lambda _base: used_bytes)
 
     def full(base: Any) -> list[Any]:
         documents.add_documents(base, old)
@@ -375,3 +243,20 @@ def test_above_200_megabytes_the_500_oldest_outputs_keep_their_titles_only(
 
     assert len(kept) == left
     assert (kept[-2:], titles) == ([(old[-1].ref, ""), (fresh.ref, "")], 502 - left)
+
+
+@pytest.mark.parametrize(("extra", "state"), [(0, stored.WHOLE), (1, stored.HEAD)])
+def test_the_first_200_kilobytes_of_an_output_are_searched(
+    home_dir: str, extra: int, state: str
+) -> None:
+    """A word that ends with them is found, and what follows them is not."""
+    put.put(home_dir, b"." * 199_994 + b" otter" + b"z" * extra, {})
+
+    def found(word: str) -> stored.Found:
+        return stored.find_outputs(
+            home_dir, word, None, lambda count: Span(1, count), until=math.inf
+        )
+
+    assert found("otter").total == 1
+    assert found("otterz").total == 0
+    assert found("otter").states == [state]

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from brimline import memory
 from brimline.errors import StoreError
 from brimline.search import documents, ranking, turns, vectors
+from brimline.search.documents import Within
 from brimline.search.turns import Entry, Hit, Memory, Other
 
 if TYPE_CHECKING:
@@ -290,3 +292,131 @@ def test_a_damaged_memory_is_told_unless_it_can_be_had_again(world: Path) -> Non
             with pytest.raises(StoreError, match="was damaged and is begun anew: add all of it"):
                 store.search("otter")
         assert store.put_entries([Entry("a", "otter")]) == 1
+
+
+def test_the_words_of_a_question_that_tell_nothing_are_left_out() -> None:
+    """Unless it has no others; sixty are enough of any question."""
+    assert turns.words_but_stop_words("What is the otter plan?") == ["otter", "plan"]
+    assert turns.words_but_stop_words("what is the") == ["what", "is", "the"]
+    assert len(turns.words_but_stop_words(" ".join(f"word{number}" for number in range(61)))) == 60
+    assert turns.fts_expression_of_any_word("otter plan") == '"otter" OR "plan"'
+
+
+@pytest.mark.parametrize(
+    ("entry", "problem"),
+    [
+        ({"text": "a"}, "an entry needs an `id` and a `text`"),
+        ({"id": "", "text": "a"}, "an entry needs an `id` and a `text`"),
+        ({"id": "i", "text": 3}, "an entry needs an `id` and a `text`"),
+        ({"id": "i", "text": "a", "group": 3}, "of entry 'i' must be texts"),
+        ({"id": "i", "text": "a", "at": "soon"}, "`at` of entry 'i' is no time"),
+        ({"id": "i", "text": "a", "at": []}, ""),
+    ],
+)
+def test_an_entry_that_is_wrong_is_told_by_what_is_wrong(
+    world: Path, entry: dict[str, Any], problem: str
+) -> None:
+    """What is empty counts as not given."""
+    store = memory.open(str(world / "m"))
+    if problem:
+        with pytest.raises(StoreError, match=problem):
+            store.add([entry])
+    else:
+        assert store.add([entry]) == 1
+
+
+def test_an_entry_comes_back_with_all_that_was_given(world: Path) -> None:
+    """A moment in ISO form is one in seconds; the same entry again is not a new one."""
+    store = memory.open(str(world / "m"))
+    entry = {"id": "i", "text": "The otter plan.", "group": "g", "source": "s", "project": "/p"}
+    entry |= {"at": "2026-01-01T00:00:00+00:00"}
+
+    added = [store.add([entry]), store.add([entry]), store.add([entry | {"text": "The otter."}])]
+    (hit,) = store.search("otter")
+
+    assert added == [1, 0, 1]
+    assert (hit.id, hit.text, hit.group, hit.source, hit.project) == (
+        *("i", "The otter.", "g", "s", "/p"),
+    )
+    assert hit.at == 1_767_225_600.0
+    assert hit.author == ""
+
+
+def test_the_last_1500_characters_of_the_entry_before_are_searched_with_one(world: Path) -> None:
+    """What stands before them is not."""
+    store = memory.open(str(world / "m"))
+    start = "walrus otter"
+    store.add([{"id": "a", "text": start + "." * (1_500 - len("otter")), "group": "g"}])
+    store.add([{"id": "b", "text": "Next.", "group": "g"}, {"id": "c", "text": "No.", "group": ""}])
+    store.add([{"id": "d", "text": "Alone.", "group": ""}])
+
+    rows = store.run_on_database(
+        lambda base: base.execute("SELECT ref, before FROM entries").fetchall()
+    )
+
+    before = dict(rows)
+    assert before["b"] == "otter" + "." * (1_500 - len("otter"))
+    assert (before["a"], before["c"], before["d"]) == ("", "", "")
+
+
+def test_what_was_said_on_the_way_to_an_answer_is_before_nothing(world: Path) -> None:
+    """What follows it belongs to what was said before it."""
+    store = memory.open(str(world / "m"))
+    said = [("a", "Question.", "user"), ("b", "Looking.", turns.STEP), ("c", "Answer.", "x")]
+    store.add([{"id": i, "text": text, "source": s, "group": "g"} for i, text, s in said])
+
+    (answer,) = store.run_on_database(
+        lambda base: base.execute("SELECT before FROM entries WHERE ref = 'c'").fetchall()
+    )
+
+    assert answer == ("Question.",)
+
+
+def test_what_is_taken_out_leaves_no_word_in_what_follows(world: Path) -> None:
+    """How many were taken out is told; the neighbours of an entry are those that are left."""
+    store = memory.open(str(world / "m"))
+    store.add([{"id": name, "text": f"The {name}.", "group": "g"} for name in ("otter", "elk")])
+    store.add([{"id": "yak", "text": "The yak.", "group": "g"}])
+
+    def around(number: int) -> list[str]:
+        found = store.run_on_database(lambda base: turns.entries_around(base, number))
+        assert all(hit.score == 0.0 for hit in found)
+        return [hit.id for hit in found]
+
+    def take_out(connection: sqlite3.Connection) -> int:
+        return turns.remove_entries(connection, "ref = ?", ("otter",))
+
+    assert [around(number) for number in (1, 2, 3)] == [
+        ["otter", "elk"],
+        ["otter", "elk", "yak"],
+        ["elk", "yak"],
+    ]
+    assert [store.run_on_database(take_out), store.run_on_database(take_out)] == [1, 0]
+    assert around(2) == ["elk", "yak"]
+    assert [hit.id for hit in store.search("otter", may_be_none=True)] == []
+
+
+def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
+    """Of one project, where one is named."""
+    store = memory.open(str(world / "m"))
+    store.add([{"id": f"{n}", "text": "otter", "project": f"/p{n % 2}"} for n in range(24)])
+
+    assert len(store.search("otter")) == 10
+    assert len(store.search("otter", 3)) == 3
+    assert len(store.search("otter", 99, Within("/p1"))) == 12
+    assert store.search("") == []
+
+
+def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
+    """By whomever: another process may have added some."""
+    store.put([Entry("a", "The puppy barks.")])
+    scanned = []
+    for change in (None, None, "b", None):
+        if change:
+            Memory(store.folder).put([Entry(change, "A kitten sleeps.")])
+        store.search("a small dog")
+        scanned.append(store._scanned[1])
+
+    first, again, changed, last = scanned
+    assert first is not None
+    assert (again is first, changed is first, last is changed) == (True, False, True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from brimline.session.faults import find
+from brimline.session.faults import find_faults
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read as records
 
@@ -69,7 +69,7 @@ def index_of(lines: Lines, text: str) -> int:
 
 def findings(data: bytes | Lines) -> Findings:
     whole = data if isinstance(data, bytes) else b"".join(data)
-    return find(records.lines(io.BytesIO(whole)))
+    return find_faults(records.lines_of_stream(io.BytesIO(whole)))
 
 
 def kinds(data: bytes | Lines) -> list[str]:

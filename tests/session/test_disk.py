@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import sys
 from hashlib import sha256
 from pathlib import Path
@@ -97,7 +98,7 @@ def test_the_last_whole_line_of_a_range_is_found(
     path: Path, opened: Opened, data: bytes, start: int, end: int, wanted: int
 ) -> None:
     """However far back it ends; without one it is the range's own start."""
-    assert disk.after_last_line_break(opened(path, data), start, end) == wanted
+    assert disk.last_line_end_offset(opened(path, data), start, end) == wanted
 
 
 @pytest.mark.parametrize(
@@ -153,14 +154,14 @@ def test_a_draft_takes_ranges_hashes_them_and_goes_with_its_name(
             Fingerprint(0, sha256().hexdigest()),
             True,
         )
-        assert disk.copy_range(file, 4, 13, draft) == 1
-        assert disk.copy_range(file, 3, 3, draft) == 0
+        assert disk.copy_lines(file, 4, 13, draft) == 1
+        assert disk.copy_lines(file, 3, 3, draft) == 0
         assert draft.write(b"!") == 1
         assert draft.fingerprint_so_far == Fingerprint(10, sha256(b"two\nthree!").hexdigest())
         assert name.read_bytes() == b"two\nthree!"
         assert name.stat().st_mode & 0o777 == 0o600
         with pytest.raises(OSError, match="became shorter while it was copied") as raised:
-            disk.copy_range(file, 10, 14, draft)
+            disk.copy_lines(file, 10, 14, draft)
         assert raised.value.errno == errno.EIO
     assert not name.exists()
 
@@ -180,7 +181,7 @@ def test_a_small_file_is_put_there_in_one_step(path: Path, world: Path) -> None:
     """Over the one before, and nothing is left beside it."""
     path.write_text("before")
 
-    disk.put_file(str(path), str(world / "unfinished"), b"after")
+    disk.write_file_atomically(str(path), str(world / "unfinished"), b"after")
 
     assert path.read_bytes() == b"after"
     assert not (world / "unfinished").exists()
@@ -200,24 +201,24 @@ def test_the_lock_names_its_owner_and_goes_with_it(path: Path) -> None:
     """Who comes meanwhile is told whom to wait for; what a dead one left is taken over."""
     lock = Path(disk.path_beside(str(path), "lock"))
     lock.write_text("12345678901234567890\n")
-    with disk.locked(str(path)):
+    with disk.hold_session_lock(str(path)):
         assert lock.read_text() == f"{os.getpid()}\n"
         with pytest.raises(BusyError) as raised:
-            disk.locked(str(path)).__enter__()
+            disk.hold_session_lock(str(path)).__enter__()
         assert str(raised.value) == (
             f"{path} is being rewritten by another brimline command (process {os.getpid()}): "
             "try again when it is done"
         )
         lock.write_text("nobody")
         with pytest.raises(BusyError, match="another brimline command: try again"):
-            disk.locked(str(path)).__enter__()
+            disk.hold_session_lock(str(path)).__enter__()
 
     assert not lock.exists()
 
 
 def test_the_lock_goes_where_the_work_under_it_fails(path: Path) -> None:
     """The next command finds it free."""
-    with pytest.raises(ZeroDivisionError), disk.locked(str(path)):
+    with pytest.raises(ZeroDivisionError), disk.hold_session_lock(str(path)):
         raise ZeroDivisionError
 
     assert not Path(disk.path_beside(str(path), "lock")).exists()
@@ -234,10 +235,10 @@ def test_a_second_name_is_given_where_the_system_can(
 ) -> None:
     """One that cannot is no trouble; any other refusal is."""
     path.write_text("x")
-    disk.link_if_possible(str(path), str(world / "second"))
+    disk.hard_link_if_possible(str(path), str(world / "second"))
     assert (world / "second").samefile(path)
     with pytest.raises(FileExistsError):
-        disk.link_if_possible(str(path), str(world / "second"))
+        disk.hard_link_if_possible(str(path), str(world / "second"))
 
     class Refusing:
         """A file system without second names."""
@@ -248,7 +249,7 @@ def test_a_second_name_is_given_where_the_system_can(
             raise OSError(number, "no")
 
     monkeypatch.setattr(disk, "system", Refusing)
-    disk.link_if_possible(str(path), str(world / "third"))
+    disk.hard_link_if_possible(str(path), str(world / "third"))
     assert not (world / "third").exists()
 
 
@@ -261,3 +262,27 @@ def test_whether_somebody_writes_is_told_by_the_system(path: Path, opened: Opene
         assert disk.has_no_writer(file) is (False if free else None)
 
     assert disk.has_no_writer(file) is free
+
+
+def test_locks_and_drafts_are_the_users_alone(path: Path) -> None:
+    """A session may hold anything."""
+    with disk.hold_session_lock(str(path)), disk.Draft(disk.path_beside(str(path), "new")) as draft:
+        made = [each for each in path.parent.iterdir() if each.name.startswith(f"{path.name}.")]
+        modes = {stat.S_IMODE(each.stat().st_mode) for each in made}
+        assert draft.length == 0
+
+    assert (len(made), modes) == (2, {0o600})
+
+
+def test_a_lock_that_was_left_behind_names_its_new_owner(path: Path) -> None:
+    """However long the number of the last one was."""
+    lock = Path(disk.path_beside(str(path), "lock"))
+    lock.write_text("9" * 30 + "\n")
+
+    with disk.hold_session_lock(str(path)):
+        assert lock.read_text() == f"{os.getpid()}\n"
+        with pytest.raises(BusyError) as raised, disk.hold_session_lock(str(path)):
+            pass
+
+    assert f"another brimline command (process {os.getpid()}): try again" in str(raised.value)
+    assert not lock.exists()

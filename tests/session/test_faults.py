@@ -222,7 +222,7 @@ def test_rows_with_two_ids_or_broken_bytes_do_not_move_behind_an_answer() -> Non
     twice = user("c", "b"), user("c", "b", other=1)
     broken = user("d", "b").replace(b"words", b"\xff\xfe")
 
-    found = [one.mend for one in findings([*CALLED, *twice, broken]).mendable]
+    found = [one.mend for one in findings([*CALLED, *twice, broken]).mendable_faults]
 
     assert found == [Mend(faults.ANSWER, ANSWER, ("t1",), (), Place(2))]
 
@@ -415,7 +415,7 @@ def test_rows_are_found_behind_what_was_torn(
     data: bytes, names: list[str], detail: str | None
 ) -> None:
     """Each with its place on the line."""
-    (whole,) = read.lines(io.BytesIO(data + b"\n"))
+    (whole,) = read.lines_of_stream(io.BytesIO(data + b"\n"))
 
     found = faults.rows_on_line(whole)
 
@@ -442,9 +442,9 @@ def test_faults_are_parted_by_whether_there_is_one_mend() -> None:
     """In their order."""
     found = findings([*STARTS, user("b", "a"), user("c", "gone"), user("d", "c", *tells("t1"))])
 
-    assert [one.kind for one in found.mendable] == [faults.DANGLING, faults.ORPHAN]
-    assert [one.kind for one in found.left_alone] == [faults.DIFFERING]
-    assert [one.mend for one in found.mendable] == [
+    assert [one.kind for one in found.mendable_faults] == [faults.DANGLING, faults.ORPHAN]
+    assert [one.kind for one in found.faults_left_alone] == [faults.DIFFERING]
+    assert [one.mend for one in found.mendable_faults] == [
         Mend(faults.RELINK, "b"),
         Mend(faults.STUB, calls=("t1",)),
     ]

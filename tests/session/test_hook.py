@@ -69,4 +69,4 @@ def test_the_way_back_of_a_gone_session_goes_after_a_month(
 
     tidied(str(path), home_dir, math.inf if has_time else 0.0)
 
-    assert restore.noted_sessions(home_dir) == (["s"] if stays else [])
+    assert restore.sessions_with_notes(home_dir) == (["s"] if stays else [])

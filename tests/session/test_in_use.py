@@ -70,7 +70,7 @@ def test_a_file_belongs_to_its_session_and_a_subagents_to_that_of_its_folder(
     name: str, ids: list[str]
 ) -> None:
     """By their names alone."""
-    assert in_use._session_ids(name) == ids
+    assert in_use._session_ids_of_file(name) == ids
 
 
 def test_a_client_keeps_its_session_in_use_while_it_runs(
@@ -141,3 +141,18 @@ def _register(path: Path, pid: int, session_id: str, ago_s: float = 0) -> Path:
     file = folder / f"{pid}.json"
     file.write_text(json.dumps(entry))
     return file
+
+
+@pytest.mark.parametrize(
+    ("begun_at", "is_running"), [(1_000.0, True), (1_002.0, True), (1_002.1, False), (None, True)]
+)
+def test_a_process_may_have_begun_two_seconds_after_its_client_said_so(
+    process: subprocess.Popen[bytes],
+    begun_at: float | None,
+    is_running: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The system counts whole seconds; what it cannot tell counts as running."""
+    monkeypatch.setattr(in_use, "_process_begun_at", lambda _: begun_at)
+
+    assert in_use._is_running(in_use.Client(process.pid, "s1", 1_000.0)) is is_running

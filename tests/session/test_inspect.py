@@ -6,6 +6,7 @@ import io
 import json
 import os
 import tracemalloc
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,12 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.transcript.compacted import compact_inside
 
+from brimline.session import inspect
 from brimline.session import inspect as inspecting
 from brimline.session.faults import Finder
 from brimline.session.inspect import LARGEST
 from brimline.testing import SessionBuilder, text_block
 from brimline.transcript import read
 
+from . import machines
 from .broken import ROWS, lines_of, worked
 
 if TYPE_CHECKING:
@@ -99,7 +102,7 @@ def test_the_largest_results_come_first_and_are_few(session: SessionBuilder) -> 
 def test_anything_can_be_inspected(rows: list[bytes]) -> None:
     """The kinds add up to the size."""
     data = b"\n".join(rows)
-    found = inspecting.inspect_lines(read.lines(io.BytesIO(data)))
+    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data)))
 
     assert sum(found.disk_bytes.values()) == found.size_bytes == len(data)
 
@@ -203,7 +206,7 @@ def test_a_session_is_told_with_its_times_its_id_and_its_models(
 def test_a_row_that_is_all_of_one_kind_counts_whole(row: dict[str, Any], kind: str) -> None:
     """The line end is the envelope's."""
     data = json.dumps(row).encode() + b"\n"
-    found = inspecting.inspect_lines(read.lines(io.BytesIO(data))).disk_bytes
+    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
 
     envelope = {"envelope": 1} if kind != "envelope" else {}
     assert found == {kind: len(data) - bool(envelope)} | envelope
@@ -227,7 +230,7 @@ def test_the_parts_of_a_message_are_counted_as_they_stand_on_the_line(
 ) -> None:
     """What is around them is the envelope."""
     data = json.dumps({"type": "user"} | fields, separators=(",", ":")).encode() + b"\n"
-    found = inspecting.inspect_lines(read.lines(io.BytesIO(data))).disk_bytes
+    found = inspecting.inspect_lines(read.lines_of_stream(io.BytesIO(data))).disk_bytes
 
     assert found == kinds | {"envelope": len(data) - sum(kinds.values())}
 
@@ -273,8 +276,12 @@ def test_a_resume_undoes_a_compaction_only_where_it_loads_the_file_whole(
 def test_rows_that_share_a_line_are_counted_each_by_its_own_bytes() -> None:
     """What is between and behind them is broken, or the envelope."""
     rows = [json.dumps({"type": kind}).encode() for kind in ("progress", "system", "progress")]
-    sound = inspecting.inspect_lines(read.lines(io.BytesIO(b"  ".join(rows) + b"\n"))).disk_bytes
-    torn = inspecting.inspect_lines(read.lines(io.BytesIO(rows[0] + b'{"type":'))).disk_bytes
+    sound = inspecting.inspect_lines(
+        read.lines_of_stream(io.BytesIO(b"  ".join(rows) + b"\n"))
+    ).disk_bytes
+    torn = inspecting.inspect_lines(
+        read.lines_of_stream(io.BytesIO(rows[0] + b'{"type":'))
+    ).disk_bytes
 
     progress, system = len(rows[0]), len(rows[1])
     assert sound == {"progress": 2 * progress, "bookkeeping": system, "envelope": 5}
@@ -297,3 +304,29 @@ def test_what_the_last_request_was_the_first_to_carry_is_injected_too(
     assert {(one.name, one.ours): times for one, times in found.times.items()} == {
         ("Stop", False): 2
     }
+
+
+@pytest.mark.parametrize("length", [199, 200, 201])
+def test_what_a_call_was_about_has_200_characters(session: SessionBuilder, length: int) -> None:
+    """In the list of the largest results."""
+    session.prompt()
+    call_id = session.tool_call(50_000, command="c" * length)
+    session.tool_result(call_id, "x" * 5_000)
+
+    (largest,) = inspect.inspect(session.path).largest
+
+    assert largest.source == "c" * min(length, 200)
+
+
+@pytest.fixture
+def path(world: Path) -> Path:
+    """A session of forty rows."""
+    return machines.make_session(world / "p" / "s.jsonl")
+
+
+def test_a_session_without_an_id_has_that_of_its_file(world: Path) -> None:
+    """One that tells it has its own."""
+    path = world / "name.jsonl"
+    path.write_text('{"type":"user","message":{"role":"user","content":"x"}}\n')
+
+    assert inspect.inspect(str(path)).session_id == "name"

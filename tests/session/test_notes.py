@@ -45,7 +45,7 @@ def done_at(path: str) -> Rewritten:
 )
 def test_a_backup_is_known_by_its_name(name: str, is_one: bool) -> None:
     """The session's, and the time to the second."""
-    assert restore.is_backup(name) is is_one
+    assert restore.has_backup_name(name) is is_one
 
 
 def test_backups_come_newest_first_and_by_name_within_a_second(world: Path) -> None:
@@ -94,19 +94,19 @@ def test_notes_are_numbered_read_newest_first_and_forgotten_one_by_one(
     assert [Path(note.file).name for note in notes] == [
         f"{number:06}.jsonl" for number in (8, 7, 1)
     ]
-    assert restore.noted_sessions(home_dir) == ["s"]
+    assert restore.sessions_with_notes(home_dir) == ["s"]
     assert json.loads(Path(first).read_bytes())["v"] == 2
     newest, _, oldest = notes
     assert (newest.file, newest.path) == (third, path)
     assert (newest.before, newest.after) == (Fingerprint(9, "d1"), Fingerprint(5, "d2"))
     assert (newest.context_tokens, newest.lost_thoughts, newest.tokens_of) == (0, 2, {"t": 4})
     assert (oldest.context_tokens, oldest.lost_thoughts, oldest.tokens_of) == (30, 0, {})
-    assert (newest.keys, oldest.keys) == (set(), {KEY})
+    assert (newest.store_keys, oldest.store_keys) == (set(), {KEY})
     for left, note in zip((2, 1, 0), notes, strict=True):
-        restore.forget_note(note)
+        restore.remove_note(note)
         assert len(restore.read_notes(home_dir, "s")[0]) == left
     assert not folder.exists()
-    assert restore.noted_sessions(home_dir) == []
+    assert restore.sessions_with_notes(home_dir) == []
 
 
 @pytest.mark.parametrize(
@@ -164,17 +164,17 @@ def test_the_session_of_a_note_is_where_it_was_and_wherever_the_client_has_its_n
     path, moved = world / "s.jsonl", Path(paths.client_config_dir()) / "projects" / "q" / "s.jsonl"
     restore.write_note(home_dir, done_at(str(path)), {})
     (note,), _ = restore.read_notes(home_dir, "s")
-    assert note.session_files() == []
+    assert note.existing_session_files() == []
 
     moved.parent.mkdir(parents=True)
     moved.write_text("")
-    assert note.session_files() == [str(moved.resolve())]
+    assert note.existing_session_files() == [str(moved.resolve())]
     path.write_text("")
     deeper = moved.parent / "a" / "subagents" / "s.jsonl"
     deeper.parent.mkdir(parents=True)
     deeper.write_text("")
     places = [str(moved.resolve()), str(deeper.resolve()), str(path)]
-    assert note.session_files() == sorted(places)
+    assert note.existing_session_files() == sorted(places)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def structure_of(session: Recorded) -> tuple[Counter[str], list[Any], list[Any]]
     ties: list[Any] = []
     chain: list[Any] = [None]
     with open(session.path, "rb") as file:
-        rows = [one.value for line in read.lines(file) for one in line.records]
+        rows = [one.value for line in read.lines_of_stream(file) for one in line.records]
     for row in rows:
         types[str(row.get("type"))] += 1
         if "uuid" in row:
@@ -193,7 +193,7 @@ def test_several_purges_are_undone_together(built: Any, first: Options, second: 
 
         plan = purge(session, first)
         if "spaced" not in {kind for kind, *_ in built[0]}:
-            assert len(original) - len(session.data) == plan.disk_bytes
+            assert len(original) - len(session.data) == plan.saved_disk_bytes
         session.raw(b'{"type":"between"}\n')
         purge(session, second)
         session.raw(b'{"type":"late"}\n')

@@ -54,9 +54,9 @@ def test_an_old_result_becomes_a_line(session: Recorded, home_dir: str, old_resu
     assert text == f"[brimline: Bash make: {len(content):,} bytes, recall {key[:19]}]"
     assert contents.read_content(home_dir, key) == content
     assert [row["uuid"] for row in session.rows] == names
-    assert len(before) - len(session.data) == found.disk_bytes
-    assert done.before.length - done.after.length == found.disk_bytes
-    assert found.context_tokens == int((len(output("build")) - len(text)) / 2.85)
+    assert len(before) - len(session.data) == found.saved_disk_bytes
+    assert done.before.length - done.after.length == found.saved_disk_bytes
+    assert found.saved_context_tokens == int((len(output("build")) - len(text)) / 2.85)
 
 
 @pytest.mark.row("S2-18")
@@ -226,10 +226,10 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         assert (found.lost_thoughts, added) == ([], [])
         return
     assert (len(found.lost_thoughts), len(found.survey.sent.thoughts)) == (2, 3)
-    assert found.context_tokens == found.tokens_of("old") + found.thinking_tokens
-    assert found.thinking_tokens == pytest.approx(2_000, abs=1)
-    document = session_documents.purge(session.path, found)
-    plan = " ".join(session_text.purge(document).split())
+    assert found.saved_context_tokens == found.tokens_saved_by("old") + found.lost_thinking_tokens
+    assert found.lost_thinking_tokens == pytest.approx(2_000, abs=1)
+    document = session_documents.purge_document(session.path, found)
+    plan = " ".join(session_text.purge_plan_text(document).split())
     assert "2 of 3 thoughts behind the first replaced result will not be sent again" in plan
     assert added[0]["parentUuid"] == last
     assert [session.rows[-1][name] for name in ("parentUuid", "uuid")] == [added[0]["uuid"], end]
@@ -239,7 +239,7 @@ def test_thinking_that_is_bound_is_counted_and_left_out(session: Recorded, model
         "from": {"messageId": "msg_after", "thinkingIndex": 0},
     }
     undo = restoring.plan_restore(session.path, session.home_dir)
-    told = " ".join(session_text.restoration(undo).split())
+    told = " ".join(session_text.restore_plan_sentence(undo).split())
     assert told.endswith("Thinking of turns made since will not be sent again.")
     session.restore()
     assert session.data == before
@@ -424,7 +424,7 @@ def test_only_the_wanted_strategies_are_planned(session: Recorded, names: tuple[
     assert session.is_gone(call_id) is ("old" in names)
     assert ("toolUseResult" in session.rows[2]) is ("copies" not in names)
     assert (row in [one["uuid"] for one in session.rows]) is ("progress" not in names)
-    assert found.disk_bytes == sum(saving.disk_bytes for saving in found.savings.values())
+    assert found.saved_disk_bytes == sum(saving.disk_bytes for saving in found.savings.values())
 
 
 def test_a_result_that_is_no_longer_than_its_line_stays(session: Recorded) -> None:
@@ -455,17 +455,17 @@ def test_what_is_saved_is_counted_in_tokens_up_to_what_the_context_holds(
 
     found = session.plan()
 
-    by_call = found.tokens_by_call()
+    by_call = found.saved_tokens_by_call()
     assert [*by_call] == calls
     saved = found.savings["old"].context_characters
-    assert found.tokens_of("old") == int(saved / 2.85)
-    assert found.tokens_of("copies") == found.thinking_tokens == 0
-    assert found.context_tokens == found.tokens_of("old")
-    assert abs(sum(by_call.values()) - found.context_tokens) <= 2
+    assert found.tokens_saved_by("old") == int(saved / 2.85)
+    assert found.tokens_saved_by("copies") == found.lost_thinking_tokens == 0
+    assert found.saved_context_tokens == found.tokens_saved_by("old")
+    assert abs(sum(by_call.values()) - found.saved_context_tokens) <= 2
     found.survey.occupancy_tokens = 100
-    assert found.context_tokens == 100
+    assert found.saved_context_tokens == 100
     found.survey.occupancy_tokens = None
-    assert found.context_tokens == found.tokens_of("old")
+    assert found.saved_context_tokens == found.tokens_saved_by("old")
 
 
 def test_the_same_result_written_twice_is_counted_once_and_goes_twice(session: Recorded) -> None:
@@ -508,10 +508,10 @@ def test_the_note_on_a_purge_tells_what_it_took(session: Recorded, old_result: s
     (note,), problems = restoring.read_notes(session.home_dir, "session")
 
     assert problems == []
-    assert (note.context_tokens, note.lost_thoughts) == (found.context_tokens, 0)
-    assert note.tokens_of == {old_result: found.context_tokens}
+    assert (note.context_tokens, note.lost_thoughts) == (found.saved_context_tokens, 0)
+    assert note.tokens_of == {old_result: found.saved_context_tokens}
     key = "sha256:" + hashlib.sha256(output("build").encode()).hexdigest()
-    assert note.keys == {key}
+    assert note.store_keys == {key}
     assert contents.last_key(session.home_dir) == last
     assert contents.read_content(session.home_dir, key) == output("build").encode()
 
@@ -558,3 +558,34 @@ def test_a_text_with_fewer_characters_than_its_line_stays(session: Recorded) -> 
 
     assert [*found.characters_of] == [many]
     assert few not in found.characters_of
+
+
+@pytest.mark.parametrize("why", ["recent", "preserved"])
+def test_an_old_progress_row_stays_where_one_that_stays_hangs_on_it(
+    session: Recorded, why: str
+) -> None:
+    """A recent one, or one that a compaction named."""
+
+    def progress(parent: str | None) -> str:
+        last, session.parent = session.parent, parent
+        row = session.row("progress", data={"output": "x" * 400})
+        session.parent = last
+        return str(row["uuid"])
+
+    session.prompt()
+    session.call(output("a", 3_000))
+    asked = session.parent
+    loose, below = progress(asked), progress(asked)
+    if why == "preserved":
+        named = progress(below)
+        told = {"trigger": "auto", "preservedMessages": {"uuids": [named]}}
+        session.row("system", subtype="compact_boundary", compactMetadata=told)
+        session.talk()
+    else:
+        session.talk()
+        named = progress(below)
+
+    session.purge()
+
+    names = {row["uuid"] for row in session.rows}
+    assert (loose in names, below in names, named in names) == (False, True, True)

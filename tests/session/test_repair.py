@@ -77,15 +77,15 @@ def test_what_is_broken_is_mended_once(kind: str, path: Path, home_dir: str, wor
 
     report = _mend(path, home_dir, damaged)
 
-    assert kind in [fault.kind for fault in report.before.mendable]
-    assert told.mendable == report.before.mendable
+    assert kind in [fault.kind for fault in report.before.mendable_faults]
+    assert told.mendable_faults == report.before.mendable_faults
     assert report.after is not None
     assert report.after.faults == []
     assert report.backup is not None
     assert Path(report.backup).read_bytes() == b"".join(damaged)
     after = path.read_bytes()
     again = _mend(path, home_dir)
-    assert (again.before.mendable, again.after, again.backup) == ([], None, None)
+    assert (again.before.mendable_faults, again.after, again.backup) == ([], None, None)
     path.write_bytes(after + b'{"type":"later"}\n')
     machines.restore(path, home_dir)
     assert path.read_bytes() == b"".join(damaged) + b'{"type":"later"}\n'
@@ -99,7 +99,7 @@ def test_sound_sessions_and_what_has_two_mends_stay(path: Path, home_dir: str, w
             lines.insert(4, lines[3].replace(b"FIRST-END", b"OTHER-END"))
         report = _mend(path, home_dir, lines)
         assert report.after is None
-        assert [fault.kind for fault in report.before.left_alone] == doubt
+        assert [fault.kind for fault in report.before.faults_left_alone] == doubt
     assert path.read_bytes() == b"".join(lines)
     assert os.listdir(path.parent) == [path.name]
     assert path.stat().st_mtime == LONG_AGO
@@ -254,7 +254,7 @@ def _require_mended_for_good(path: Path, home_dir: str, lines: list[bytes]) -> N
     _mend(path, home_dir, lines)
     after = path.read_bytes()
 
-    assert findings(after).mendable == []
+    assert findings(after).mendable_faults == []
     assert _mend(path, home_dir).after is None
     assert path.read_bytes() == after
     machines.restore(path, home_dir)
@@ -364,9 +364,9 @@ def test_rows_that_share_an_id_and_differ_are_left_alone(world: Path) -> None:
     found = findings(lines)
 
     wanted = [faults.DANGLING, faults.DIFFERING, faults.DANGLING]
-    assert [fault.kind for fault in found.left_alone] == wanted
-    assert "also in line 5" in found.left_alone[1].detail
-    assert found.mendable == []
+    assert [fault.kind for fault in found.faults_left_alone] == wanted
+    assert "also in line 5" in found.faults_left_alone[1].detail
+    assert found.mendable_faults == []
 
 
 def test_rows_with_broken_bytes_are_left_alone(world: Path) -> None:
@@ -408,7 +408,7 @@ def test_faults_before_the_last_compaction_are_in_no_request(world: Path, keeps:
     session.parent = None
     told = {"trigger": "auto", "preTokens": 1, "preservedMessages": {"uuids": kept}}
     session.row("system", subtype="compact_boundary", compactMetadata=told)
-    (fault,) = findings(BREAKS["dangling_parent"](lines_of(session))).mendable
+    (fault,) = findings(BREAKS["dangling_parent"](lines_of(session))).mendable_faults
 
     assert fault.in_context is keeps
 

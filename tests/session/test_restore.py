@@ -18,9 +18,10 @@ from brimline import clock
 from brimline.cli.main import main
 from brimline.fast import paths
 from brimline.session import purge as purging
+from brimline.session import restore, session_documents, session_text
 from brimline.session import restore as restoring
-from brimline.session import session_documents, session_text
-from brimline.session.disk import RewriteError
+from brimline.session.disk import Fingerprint, RewriteError
+from brimline.session.restore import Note
 from brimline.store import contents, layout, retention
 from brimline.transcript import find
 
@@ -117,14 +118,14 @@ def test_what_comes_back_is_told_until_a_request_has_measured_it(session: Record
     assert came_back > 20_000
     assert restored["context"]["purged_since_tokens_estimated"] == -came_back
     assert restored["resume_tokens_estimated"] == purged["resume_tokens_estimated"] + came_back
-    assert f"restore, which brought back ~{came_back:,}" in session_text.inspection(restored)
+    assert f"restore, which brought back ~{came_back:,}" in session_text.inspection_text(restored)
     session.now = time.time() + 60
     session.reply(95_000)
     assert _inspected(session)["context"]["purged_since_tokens_estimated"] == 0
 
 
 def _inspected(session: Recorded) -> dict[str, Any]:
-    return session_documents.inspection(session.path, session.home_dir)
+    return session_documents.inspection_document(session.path, session.home_dir)
 
 
 def test_purges_and_what_came_between_and_after_them_are_undone_together(
@@ -150,7 +151,7 @@ def test_purges_and_what_came_between_and_after_them_are_undone_together(
     session.restore()
 
     assert session.data == original + between + LATE
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
     retention.prune(home_dir, retention.Limits(max_age_s=0), retention.Pass())
     assert contents.list_blobs(home_dir) == []
 
@@ -173,7 +174,7 @@ def test_a_session_that_was_moved_or_copied_is_restored_where_it_is(
     session.restore()
 
     assert session.data == original
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
 
 
 def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
@@ -181,7 +182,7 @@ def test_what_a_purge_took_counts_until_the_service_has_counted_anew(
 ) -> None:
     """In the session that was purged, not in a copy of it elsewhere."""
     session.purge()
-    (name,) = restoring.noted_sessions(home_dir)
+    (name,) = restoring.sessions_with_notes(home_dir)
     (note,), _ = restoring.read_notes(home_dir, name)
     copy = f"{os.path.dirname(session.path)}/elsewhere/{os.path.basename(session.path)}"
     os.makedirs(os.path.dirname(copy))
@@ -249,9 +250,9 @@ def test_notes_on_gone_sessions_expire(session: Recorded, home_dir: str, origina
     restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
     os.unlink(session.path)
     restoring.forget_notes_of_gone_sessions(home_dir, note.at)
-    assert restoring.noted_sessions(home_dir) == ["session"]
+    assert restoring.sessions_with_notes(home_dir) == ["session"]
     restoring.forget_notes_of_gone_sessions(home_dir, note.at + 1)
-    assert restoring.noted_sessions(home_dir) == []
+    assert restoring.sessions_with_notes(home_dir) == []
 
 
 @pytest.mark.parametrize("fault", ["line", "between", "more", "store"])
@@ -369,3 +370,83 @@ def test_backups_are_listed_and_pruned_after_a_question(
     assert [round((time.time() - b.made_at) / DAY_S) for b in restoring.all_backups()] == [1, 3]
     assert brimline("--prune", "0", "--yes")[1] == "2 backups (400 B) deleted.\n"
     assert restoring.all_backups() == []
+
+
+@pytest.fixture
+def path(world: Path) -> Path:
+    """A session of forty rows."""
+    return machines.make_session(world / "p" / "s.jsonl")
+
+
+@pytest.mark.parametrize(("age_s", "stays"), [(-1.0, True), (0.0, True), (0.001, False)])
+def test_notes_of_gone_sessions_go_from_before_a_time(
+    path: Path, home_dir: str, age_s: float, stays: bool
+) -> None:
+    """Not of that very moment."""
+    machines.run(path, home_dir)
+    (note,) = restore.read_notes(home_dir, "s")[0]
+    os.unlink(path)
+
+    restore.forget_notes_of_gone_sessions(home_dir, note.at + age_s)
+
+    assert restore.sessions_with_notes(home_dir) == (["s"] if stays else [])
+
+
+NOTHING = Fingerprint(0, "")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "by_call", "others"),
+    [(100, {"a": 30, "b": 30}, 40), (60, {"a": 30, "b": 30}, 0), (50, {"a": 60}, 0), (5, {}, 5)],
+)
+def test_tokens_that_no_call_took_are_what_is_left(
+    tokens: int, by_call: dict[str, int], others: int
+) -> None:
+    """Never less than none."""
+    note = Note("/f", "/s", 1.0, NOTHING, NOTHING, tokens, 0, by_call)
+
+    assert note.tokens_by_call == by_call | {"": others}
+
+
+@pytest.mark.parametrize("why", ["no backup", "another backup", "changed", "moved"])
+def test_why_a_rewrite_cannot_be_undone_is_told(
+    path: Path, home_dir: str, world: Path, why: str
+) -> None:
+    """The backup is gone, or somebody else wrote since; what is another file has no way back."""
+    before = path.stat().st_size
+    backup = Path(str(machines.run(path, home_dir).backup))
+    session = path
+    if why == "no backup":
+        backup.unlink()
+    elif why == "another backup":
+        backup.write_bytes(b"x" * before)
+    elif why == "changed":
+        path.write_bytes(b"{}\n")
+    else:
+        session = world / "elsewhere" / "s.jsonl"
+        session.parent.mkdir()
+        session.write_bytes(b"{}\n")
+
+    if why == "moved":
+        found = restore.plan_restore(str(session), home_dir)
+        assert (found.undone, found.problems) == ([], [])
+        return
+    with pytest.raises(RewriteError) as raised:
+        restore.plan_restore(str(session), home_dir)
+
+    gone = f"the backup of {path} with {before:,} bytes is gone, or not what it was"
+    changed = f"{path} was changed by another program since a rewrite: what it was is in its backup"
+    told = f"{changed} ({before:,} bytes)" if why == "changed" else gone
+    assert str(raised.value) == told
+
+
+def test_with_the_last_note_goes_what_was_left_beside_it(path: Path, home_dir: str) -> None:
+    """A note that was cut short while it was written."""
+    machines.run(path, home_dir)
+    (note,) = restore.read_notes(home_dir, "s")[0]
+    folder = Path(note.file).parent
+    (folder / "unfinished").write_text("half")
+
+    restore.remove_note(note)
+
+    assert not folder.exists()

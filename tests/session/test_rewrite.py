@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import stat
@@ -18,7 +19,7 @@ from brimline.session.disk import BusyError, InUseError, RewriteError
 from brimline.session.rewrite import (
     Order,
     Rewritten,
-    _after_swap_error,
+    _failed_after_swap_error,
     _snapshot_length,
     rewrite,
 )
@@ -188,7 +189,7 @@ def test_what_is_no_session_file_is_refused(kind: str, world: Path, home_dir: st
 def test_a_second_command_on_the_same_session_is_told_to_wait(path: Path, home_dir: str) -> None:
     """It names the process that is at work; the lock of one that died is free."""
     code = "import os; from brimline.session import disk\n"
-    code += f"with disk.locked({str(path)!r}): os._exit(9)"
+    code += f"with disk.hold_session_lock({str(path)!r}): os._exit(9)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
     assert machines.ours(path) == ["s.jsonl.brimline-lock"]
 
@@ -339,7 +340,7 @@ def test_what_fails_after_the_swap_says_how_to_undo_it(
     if has_note:
         order.write_note = lambda _: "/note"
 
-    text = str(_after_swap_error(order, error))
+    text = str(_failed_after_swap_error(order, error))
 
     assert text.startswith(f"/a b/s.jsonl was rewritten, but then: {told}")
     undo = "undo it with `brimline session restore '/a b/s.jsonl'`"
@@ -604,6 +605,7 @@ def _full_for_writes(_number: int, name: str) -> None:
 @pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
 def test_no_file_stays_open(path: Path, home_dir: str) -> None:
     """Whether it works, is refused, or comes late."""
+    gc.collect()
     open_before = len(os.listdir("/proc/self/fd"))
 
     machines.run(path, home_dir)
@@ -618,5 +620,5 @@ def test_no_file_stays_open(path: Path, home_dir: str) -> None:
     with pytest.raises(RewriteError):
         machines.run(path.parent, home_dir)
 
-    assert len(os.listdir("/proc/self/fd")) == open_before
+    assert len(os.listdir("/proc/self/fd")) <= open_before
     assert machines.ours(path) == []

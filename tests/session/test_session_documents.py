@@ -31,7 +31,7 @@ def recorded(world: Path, home_dir: str) -> Recorded:
 
 def test_an_inspection_has_every_figure_under_its_key(recorded: Recorded) -> None:
     """What is not known is null; shares are of the file and add up to it."""
-    found = session_documents.inspection(recorded.path, recorded.home_dir)
+    found = session_documents.inspection_document(recorded.path, recorded.home_dir)
 
     size = os.path.getsize(recorded.path)
     assert (found["session_id"], found["transcript"]) == ("s1", recorded.path)
@@ -69,7 +69,7 @@ def test_an_empty_session_has_no_largest_request(world: Path, home_dir: str) -> 
     path = world / "none.jsonl"
     path.write_bytes(b"")
 
-    found = session_documents.inspection(str(path), home_dir)
+    found = session_documents.inspection_document(str(path), home_dir)
 
     assert (found["session_id"], found["peak_tokens"], found["first_at"]) == ("none", None, None)
     assert (found["disk_bytes"], found["requests"], found["lines"]) == ([], 0, 0)
@@ -79,7 +79,7 @@ def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
     """By strategy; the results that go are named in the order of the session."""
     planned = recorded.plan()
 
-    found = session_documents.purge(recorded.path, planned)
+    found = session_documents.purge_document(recorded.path, planned)
 
     saved = found["strategies"]["old"]
     assert (found["path"], found["session"]) == (recorded.path, "s1")
@@ -94,7 +94,7 @@ def test_a_purge_tells_what_goes_and_what_stays(recorded: Recorded) -> None:
     )
     assert found["kept"] == {"pinned": 0, "preserved": 0, "unparsed_lines": 0}
     assert [found[f"thoughts{key}"] for key in ("", "_lost", "_tokens_estimated")] == [0, 0, 0]
-    (result,) = session_documents.purged_results(planned)
+    (result,) = session_documents.purged_result_documents(planned)
     key = result.pop("key")
     assert key.startswith("sha256:")
     size = len(output("old").encode())
@@ -113,8 +113,8 @@ def test_a_repair_tells_what_it_found_and_did(world: Path, home_dir: str) -> Non
     looked = repair.Report(str(path), repair.examine(str(path)))
     done = repair.repair(str(path), home_dir=home_dir, quiet_s=0)
 
-    would = session_documents.repair(looked, dry_run=True)
-    did = session_documents.repair(done, dry_run=False)
+    would = session_documents.repair_document(looked, dry_run=True)
+    did = session_documents.repair_document(done, dry_run=False)
     (fault,) = would["mended"]
     assert (fault["kind"], fault["mend"], fault["in_context"]) == (
         "dangling_parent",
@@ -137,7 +137,7 @@ def test_backups_are_listed_and_added_up() -> None:
     """With the time as the client spells times."""
     made: list[Any] = [restore.Backup(f"/b/{size}", "/s", size, 1_000.0) for size in (5, 7)]
 
-    found = session_documents.backups(made)
+    found = session_documents.backups_document(made)
 
     assert (found["count"], found["size_bytes"]) == (2, 12)
     assert found["backups"][1] == {
@@ -146,3 +146,12 @@ def test_backups_are_listed_and_added_up() -> None:
         "size_bytes": 7,
         "made_at": clock.format_utc(1_000.0),
     }
+
+
+def test_shares_have_four_digits(recorded: Recorded) -> None:
+    """And add up to the whole, but for what is rounded."""
+    entries = session_documents.inspection_document(recorded.path, recorded.home_dir)["disk_bytes"]
+    size = os.path.getsize(recorded.path)
+
+    assert [one["share"] for one in entries] == [round(one["bytes"] / size, 4) for one in entries]
+    assert any(one["share"] != round(one["bytes"] / size, 5) for one in entries)

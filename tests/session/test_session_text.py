@@ -69,7 +69,7 @@ DOCUMENT: dict[str, Any] = {
 
 def shown(**changes: Any) -> str:
     """One session in full."""
-    return session_text.inspection(DOCUMENT | changes)
+    return session_text.inspection_text(DOCUMENT | changes)
 
 
 def test_a_session_is_told_in_full() -> None:
@@ -204,7 +204,7 @@ PURGE: dict[str, Any] = {
 
 def test_a_purge_is_told_by_strategy() -> None:
     """What is on the disk alone costs no context; what stays and why."""
-    lines = session_text.purge(PURGE).split("\n")
+    lines = session_text.purge_plan_text(PURGE).split("\n")
 
     assert lines[:2] == [
         "/t/s1.jsonl",
@@ -214,10 +214,10 @@ def test_a_purge_is_told_by_strategy() -> None:
     assert lines[5].split()[:5] == ["progress", "2", "10", "B", "~40"]
     assert lines[6].split() == ["total", "3.0", "kB", "~40"]
     assert lines[-1] == "Left as they are: pinned results (2)."
-    nothing = session_text.purge(PURGE | {"kept": {"pinned": 0}})
+    nothing = session_text.purge_plan_text(PURGE | {"kept": {"pinned": 0}})
     assert "Left as they are" not in nothing
     assert "thought" not in nothing
-    lost = session_text.purge(PURGE | {"thoughts_lost": 2})
+    lost = session_text.purge_plan_text(PURGE | {"thoughts_lost": 2})
     assert "2 of 3 thoughts behind the first replaced result" in lost
     assert "(~900 tokens of the context)" in lost
 
@@ -227,10 +227,10 @@ def test_a_preview_names_the_command_and_who_is_in_the_way(tmp_path: Path) -> No
     path = tmp_path / "s 1.jsonl"
     path.write_text("", encoding="utf-8")
     document = PURGE | {"path": str(path), "changes": []}
-    used = session_text.purge_preview(document, ["brimline", "session", "purge", str(path)])
+    used = session_text.purge_preview_text(document, ["brimline", "session", "purge", str(path)])
     assert "The session is in use (it was written " in used
     os.utime(path, (1_000, 1_000))
-    idle = session_text.purge_preview(document, ["brimline", "session", "purge", str(path)])
+    idle = session_text.purge_preview_text(document, ["brimline", "session", "purge", str(path)])
     assert idle.endswith(f"Nothing was changed. To do it:\n  brimline session purge '{path}'")
 
 
@@ -238,11 +238,11 @@ def test_the_first_twenty_results_that_go_are_named() -> None:
     """The others are counted."""
     one = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": None, "source": "x"}
 
-    assert session_text.purged_results([]) == ""
-    twenty = session_text.purged_results([one] * 20).split("\n")
+    assert session_text.purged_results_text([]) == ""
+    twenty = session_text.purged_results_text([one] * 20).split("\n")
     assert len(twenty) == 22
     assert twenty[-1].split() == ["request", "7", "2.0", "kB", "results", "a", "tool", "x"]
-    more = session_text.purged_results([one] * 21)
+    more = session_text.purged_results_text([one] * 21)
     assert more.endswith("\n  … and 1 more (--json lists all)")
 
 
@@ -260,15 +260,15 @@ DONE: dict[str, Any] = {
 def test_a_purge_that_was_done_tells_the_way_back() -> None:
     """And what came meanwhile, and who still writes."""
     smaller = "~40 tokens smaller (estimated)."
-    assert session_text.purge_done(DONE).split("\n") == [
+    assert session_text.purge_done_text(DONE).split("\n") == [
         f"Purged: the session is 9.0 kB (12.0 kB before), the next request {smaller}",
         "Backup: /t/b",
         "Undo:   brimline session restore '/t/s 1.jsonl'",
         "Prune:  brimline session backups --prune DAYS",
     ]
-    late = session_text.purge_done(DONE | {"appended_lines": 1, "is_still_written": True}).split(
-        "\n"
-    )
+    late = session_text.purge_done_text(
+        DONE | {"appended_lines": 1, "is_still_written": True}
+    ).split("\n")
     assert late[4] == "Added what came meanwhile: 1 line."
     assert late[5].startswith("A program still has the former file open")
 
@@ -287,7 +287,7 @@ def test_a_repair_says_what_it_found_and_did() -> None:
     """Nothing, what it would do, or what is left."""
 
     def told(**changes: Any) -> list[str]:
-        return session_text.repair_done(REPAIR | changes).split("\n")
+        return session_text.repair_text(REPAIR | changes).split("\n")
 
     assert told() == ["/t/s1.jsonl", "Sound: no faults.", "Nothing to mend."]
     would = told(mended=[fault(1)])
@@ -312,12 +312,12 @@ def test_backups_are_listed_with_their_size_and_time() -> None:
         {"size_bytes": 9_000, "made_at": "2026-01-08T15:49:03.000Z", "path": "/b/1"},
         {"size_bytes": 12, "made_at": None, "path": "/b/2"},
     ]
-    assert session_text.backups({"backups": copies, "size_bytes": 9_012}).split("\n") == [
+    assert session_text.backups_text({"backups": copies, "size_bytes": 9_012}).split("\n") == [
         "   9.0 kB  2026-01-08 15:49Z  /b/1",
         "     12 B  unknown  /b/2",
         "2 backups, 9.0 kB.",
     ]
-    assert session_text.backups({"backups": [], "size_bytes": 0}) == "There are no backups."
+    assert session_text.backups_text({"backups": [], "size_bytes": 0}) == "There are no backups."
 
 
 def rewritten(before: int, after: int, lost_thoughts: int = 0) -> Note:
@@ -341,10 +341,10 @@ NO_THINKING = " Thinking of turns made since will not be sent again."
 )
 def test_a_restore_says_what_comes_back(undone: list[Note], said: str) -> None:
     """Where something does, and what that costs."""
-    told = session_text.restoration(Restoration("/t/s.jsonl", "/h", undone))
+    told = session_text.restore_plan_sentence(Restoration("/t/s.jsonl", "/h", undone))
 
     assert told == f"/t/s.jsonl: {said}"
-    nothing = session_text.restoration(Restoration("/t/s.jsonl", "/h", []))
+    nothing = session_text.restore_plan_sentence(Restoration("/t/s.jsonl", "/h", []))
     assert nothing.startswith("Nothing to restore: /t/s.jsonl was not purged with this data folder")
 
 
@@ -376,7 +376,9 @@ def test_what_others_wrote_is_cut_to_a_line(length: int, cut: bool) -> None:
 
 def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     """In every table, so that what is large is seen."""
-    purge = session_text.purge(PURGE | {"context_tokens_saved_estimated": 1_000}).split("\n")
+    purge = session_text.purge_plan_text(PURGE | {"context_tokens_saved_estimated": 1_000}).split(
+        "\n"
+    )
     assert purge[3:7] == [
         "strategy  items    disk  context",
         "copies    1,200  3.0 kB     none  the client's own copies (disk only)",
@@ -385,7 +387,7 @@ def test_figures_stand_to_the_right_and_words_to_the_left() -> None:
     ]
     first = {"request": 7, "bytes": 2_000, "strategy": "results", "tool": "Bash", "source": "x"}
     second = {"request": 1_234, "bytes": 20, "strategy": "old", "tool": "Grep", "source": "yy"}
-    assert session_text.purged_results([first, second]).split("\n") == [
+    assert session_text.purged_results_text([first, second]).split("\n") == [
         "",
         "Results that would go:",
         "      request 7  2.0 kB  results  Bash  x",
@@ -413,7 +415,7 @@ def test_a_tool_is_named_by_24_characters(length: int, cut: bool) -> None:
     large = one | {"in_context": True, "moved_out": False}
     name = "t" * 23 + "…" if cut else "t" * 24
 
-    for told in (session_text.purged_results([one]), shown(largest_results=[large])):
+    for told in (session_text.purged_results_text([one]), shown(largest_results=[large])):
         assert f"  {name}  x" in told
 
 

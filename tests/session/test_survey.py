@@ -249,7 +249,7 @@ def test_a_result_that_is_a_line_already_is_as_large_as_what_it_stands_for(
 
     found = taken(session)
 
-    assert survey.replaced_result_bytes(text) == size
+    assert survey.original_bytes_of_replaced_result(text) == size
     assert texts(found) == []
     assert len(found.conversation) == (1 if size else 0)
 

@@ -188,8 +188,10 @@ def test_a_compaction_that_was_cut_off_is_told_and_taken_back(
 
     cut = inspect.inspect(session.path)
     assert _kinds(session) == ["cut_off_compaction"]
-    assert not cut.findings.mendable
-    shown = session_text.inspection(session_documents.inspection(session.path, session.home_dir))
+    assert not cut.findings.mendable_faults
+    shown = session_text.inspection_text(
+        session_documents.inspection_document(session.path, session.home_dir)
+    )
     assert "session restore --before-compaction" in " ".join(shown.split())
     if not rows:
         assert cut.is_undone
@@ -244,7 +246,10 @@ def test_a_machine_that_stops_a_full_disk_or_a_kill_at_any_step_loses_nothing(
         assert Path(plan.second).read_bytes().count(b"\n") == whole[len(before) :].count(b"\n")
         assert len(list(Path(session.path).parent.glob("*.jsonl"))) == 2
         assert machines.ours(Path(session.path)) == []
-        for path in [plan.second, *[one.path for one in restoring.backups_of(session.path)]]:
+        for path in [
+            plan.second,
+            *[one.path for one in restoring.backups_of(session.path)],
+        ]:
             os.unlink(path)
         if is_last:
             break

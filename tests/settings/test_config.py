@@ -499,3 +499,11 @@ def test_a_projects_preset_changes_nothing_that_is_the_users(
     assert from_project.sources["guard.gate_tools"] == "default"
     assert from_user.values["guard.gate_tools"] != ["Skill"]
     assert from_user.sources["guard.gate_tools"] == "preset adr11"
+
+
+def test_what_is_no_setting_cannot_be_taken_out(home_dir: str) -> None:
+    """It is named, and nothing is written."""
+    with pytest.raises(ConfigError, match=r"there is no setting 'guard\.prest'; did you mean"):
+        config.remove_setting(paths.user_config(home_dir), "guard.prest", project=False)
+
+    assert not os.path.exists(paths.user_config(home_dir))

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import FrozenInstanceError
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline.state import figures
 from brimline.state.figures import (
+    Compaction,
     Figures,
+    Notice,
+    Turn,
     events_worth_keeping,
     fields_of_right_type,
     figures_of_session,
     requests_measured_by_hooks,
 )
+from brimline.state.history import Session
 from brimline.transcript.compactions import Recorded, Request
 
 if TYPE_CHECKING:
@@ -366,3 +371,42 @@ def test_a_row_belongs_to_the_last_compaction_that_had_begun_by_then(
     (one,) = figures_of_session(events, [], [row(at)]).compactions
 
     assert (one.trigger, one.begun_at) == (trigger, begun_at)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Turn(1.0, None),
+        Notice(1.0, "Stop", None, None, None),
+        Compaction(1.0, 1.0),
+        Figures(),
+        Session("s1"),
+    ],
+    ids=lambda record: type(record).__name__,
+)
+def test_a_figure_that_there_is_not_is_a_mistake(record: Any) -> None:
+    """A slip of the pen does not get lost in a new attribute."""
+    with pytest.raises((AttributeError, TypeError)):
+        record.ocupancy_tokens = 5
+    assert not hasattr(record, "__dict__")
+
+
+def test_what_was_announced_is_not_changed_afterwards() -> None:
+    """Turns and compactions are filled in as more is known."""
+    notice, turn = Notice(1.0, "Stop", None, None, None), Turn(1.0, None)
+    with pytest.raises(FrozenInstanceError):
+        notice.at = 2.0  # type: ignore[misc]
+    turn.at = 2.0
+
+    assert (notice.at, turn.at) == (1.0, 2.0)
+
+
+def test_what_a_compaction_and_a_turn_begin_with() -> None:
+    """Nothing is counted, nothing is known, and nothing has taken place."""
+    turn, compaction = Turn(1.0, 5), Compaction(1.0, 2.0)
+
+    assert (turn.growth_tokens, turn.requests, turn.compactions) == (0, 0, 0)
+    assert compaction.confirmed is False
+    assert compaction.moved_out_phrase is None
+    assert Session("s1").damaged == 0
+    assert Session("s1").begun_at == float("inf")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import random
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.errors import StateError
-from brimline.fast import io
+from brimline.fast import io, paths
 from brimline.fast.json import dumps
 from brimline.gauge.forecast import log_speed_statistics_by_generation
 from brimline.state import forgotten, history
+from brimline.state.history import Session
 from brimline.state.session import SessionState
 from brimline.testing import SessionBuilder
 from brimline.transcript.compactions import Request
@@ -27,7 +29,6 @@ from brimline.transcript.compactions import Request
 if TYPE_CHECKING:
     from typing import Any
 
-    from brimline.state.history import Session
 
 START = 1_790_000_000.0
 DAY_S = 86_400
@@ -440,3 +441,101 @@ def test_growth_is_told_of_as_many_sessions_as_reach_so_many_requests(
         history.update_changed_sessions(home_dir)
 
     assert len(history.occupancies_by_recent_segment(home_dir, most)) == count
+
+
+def left_of(home_dir: str, folder: Path) -> list[str]:
+    """What housekeeping leaves in a folder."""
+    history._drop_old_folders(home_dir, "the running one", float("inf"))
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def old_folder(home_dir: str, name: str, age_s: float, spool_bytes: int = 10) -> Path:
+    """A session's folder that was written so long ago, and that the history knows."""
+    folder = Path(paths.session_dir(home_dir, name))
+    folder.mkdir(parents=True)
+    with (folder / "spool.jsonl").open("wb") as spool:
+        spool.truncate(spool_bytes)
+    (folder / "telemetry.json").touch()
+    moment = time.time() - age_s
+    for path in (*folder.iterdir(), folder):
+        os.utime(path, (moment, moment))
+    known = Session(name, [history.spool_stamp(str(folder))])
+    history.write_session_lines(home_dir, [known], float("inf"))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("age_s", "left"),
+    [
+        (DAY_S - 60, ["spool.jsonl", "telemetry.json"]),
+        (DAY_S + 0.2, ["spool.jsonl"]),
+        (30 * DAY_S - 60, ["spool.jsonl"]),
+        (30 * DAY_S + 0.2, []),
+    ],
+)
+def test_what_is_polled_goes_after_a_day_and_the_rest_after_thirty(
+    home_dir: str, age_s: float, left: list[str]
+) -> None:
+    """By the newest file of a session."""
+    assert left_of(home_dir, old_folder(home_dir, "s1", age_s)) == left
+
+
+@pytest.mark.parametrize(
+    ("spool_bytes", "left"),
+    [((200 << 20) - 1, ["spool.jsonl"]), (200 << 20, [])],
+)
+def test_spools_of_200_mb_go_after_a_day(home_dir: str, spool_bytes: int, left: list[str]) -> None:
+    """What the history has of them stays."""
+    folder = old_folder(home_dir, "s1", 2 * DAY_S, spool_bytes)
+
+    assert left_of(home_dir, folder) == left
+    assert [session.session_id for session in history.read_all_sessions(home_dir)] == ["s1"]
+
+
+@pytest.mark.parametrize(("more", "kept"), [(0, ["old", "new"]), (1, ["new"])])
+def test_the_history_has_64_mb_and_lets_go_of_what_is_oldest(
+    home_dir: str, more: int, kept: list[str]
+) -> None:
+    """One byte more is too much."""
+
+    new = Session("new", [[], []], 0, [{"at": START, "event": "Stop"}])
+    head, size = b'{"v":1,"session":"old"', (64 << 20) - len(history._encode_line(new)) + more
+    Path(home_dir).mkdir()
+    Path(home_dir, "history.jsonl").write_bytes(head.ljust(size - 1) + b"\n")
+
+    history.write_session_lines(home_dir, [new], float("inf"))
+
+    assert list(history.lines_by_session(home_dir)) == kept
+
+
+@pytest.mark.parametrize(("requests", "names"), [(20_000, 1), (19_999, 2)])
+def test_growth_is_told_by_the_last_20_000_requests(
+    home_dir: str, requests: int, names: int
+) -> None:
+    """Sessions come whole."""
+    event = {"at": START, "event": "SessionStart"}
+    older = Session("a", [[], []], 0, [event], [Request(START + 1, 5, "m")])
+    newer = Session("b", [[], []], 0, [event], [])
+    newer.requests = [Request(START + 1 + number, number, "m") for number in range(requests)]
+    history.write_session_lines(home_dir, [older, newer], float("inf"))
+
+    segments = history.occupancies_by_recent_segment(home_dir)
+
+    assert len(segments) == names
+    assert len(segments[0][1]) == requests
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
+def test_no_file_stays_open(home_dir: str) -> None:
+    """A server looks at the history for days."""
+    Hooks(home_dir).add("SessionStart")
+    gc.collect()
+    open_before = len(os.listdir("/proc/self/fd"))
+
+    for _ in range(3):
+        history.update_changed_sessions(home_dir)
+        history.read_session(home_dir, "abc", [])
+        history.forget(home_dir, "abc")
+
+    assert len(os.listdir("/proc/self/fd")) <= open_before
+    assert os.stat(f"{home_dir}/history.lock").st_mode & 0o777 == 0o600

@@ -181,3 +181,33 @@ def test_one_that_was_made_while_nobody_was_there_tells_nothing(home_dir: str) -
         learned.record_automatic_compaction(home_dir, state, "auto")
         found = [one for one in learned.read_samples(home_dir) if one.session == state.session_id]
         assert len(found) == count
+
+
+@pytest.mark.parametrize(("age_s", "count"), [(590.0, 1), (600.2, 0), (-590.0, 1), (-610.0, 0)])
+def test_an_announcement_belongs_to_a_compaction_for_ten_minutes(
+    home_dir: str, age_s: float, count: int
+) -> None:
+    """Before and after: clocks may differ."""
+    state = SessionState(home_dir, "s")
+    known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8}
+    state.spool_event("PreCompact", known | {"at": clock.now_s() - age_s})
+
+    learned.record_automatic_compaction(home_dir, state, "auto")
+
+    assert len(learned.read_samples(home_dir)) == count
+
+
+@pytest.mark.parametrize(("pause_s", "count"), [(45 * 60, 1), (45 * 60 + 0.5, 0)])
+def test_a_session_is_unused_after_exactly_three_quarters_of_an_hour(
+    home_dir: str, pause_s: float, count: int
+) -> None:
+    """Whatever was used last."""
+    now, state = clock.now_s(), SessionState(home_dir, "s")
+    state.spool_event("UserPromptSubmit", {"at": now - 9_000})
+    state.spool_event("PostToolUse", {"at": now - pause_s})
+    known = {"trigger": "auto", "occupancy": 100, "window": 9, "effective": 8, "at": now}
+    state.spool_event("PreCompact", known)
+
+    learned.record_automatic_compaction(home_dir, state, "auto")
+
+    assert len(learned.read_samples(home_dir)) == count

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from brimline.fast import io, paths
-from brimline.state import logs
+from brimline.state import history, logs
+from brimline.state.session import SessionState
 
 if TYPE_CHECKING:
     from tests.guard.dialogue import Talk
@@ -175,3 +176,40 @@ def test_failures_since_a_moment_are_told_that_moment_included(home_dir: str) ->
         io.append_line(path, json.dumps({"v": 1, "at": at}))
 
     assert [line["at"] for line in logs.recent_failures(home_dir, 2.0)] == [2.0, 3]
+
+
+@pytest.mark.parametrize(("more", "is_put_away"), [(0, False), (1, True)])
+def test_a_log_of_failures_is_put_away_beyond_256_kb(
+    home_dir: str, more: int, is_put_away: bool
+) -> None:
+    """Not at that."""
+    path = Path(paths.error_log(home_dir))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"x" * ((256 << 10) - 1 + more) + b"\n")
+
+    logs.record_failure(home_dir, "Stop", ValueError("new"))
+
+    assert Path(f"{path}.old").exists() is is_put_away
+    assert [line["message"] for line in logs.recent_failures(home_dir, 0)] == ["new"]
+
+
+def test_times_are_kept_to_the_millisecond_and_what_a_hook_took_to_a_tenth_of_it(
+    home_dir: str,
+) -> None:
+    """No finer: nobody reads more digits."""
+    state = SessionState(home_dir, "s1")
+    for _ in range(20):
+        state.spool_event("Stop", {})
+        logs.record_failure(home_dir, "Stop", ValueError("x"))
+        logs.record_in_audit(home_dir, "s1", {}, {"kind": "block"})
+    state.save_telemetry({"window_tokens": 5})
+    told = SessionState(home_dir, "s1").read_document("telemetry.json")
+    lines = history.read_spooled_events(home_dir, "s1")
+    audit = Path(paths.audit_log(home_dir)).read_text().splitlines()
+    times = [told["at"], *[line["at"] for line in (*lines, *map(json.loads, audit))]]
+    times += [line["at"] for line in logs.recent_failures(home_dir, 0)]
+
+    assert len(times) == 61
+    assert {len(str(at).partition(".")[2]) for at in times} <= {1, 2, 3}
+    assert {len(str(line["ms"]).partition(".")[2]) for line in lines} == {1}
+    assert (told["session_id"], told["window_tokens"]) == ("s1", 5)

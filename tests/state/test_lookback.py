@@ -389,3 +389,21 @@ def test_figures_stand_to_the_right_in_every_table(monkeypatch: pytest.MonkeyPat
         "2026-09-21 14:13Z  01234567  auto     150,000  9,000  10/12  1.5 min  $12.50",
         "2026-09-21 14:13Z  01234567  manual       900     10    1/1      5 s   $0.50",
     ]
+
+
+@pytest.mark.parametrize(
+    ("project", "shown"), [("/" + "p" * 199, "/" + "p" * 199), ("/" + "p" * 200, "/" + "p" * 198)]
+)
+def test_a_project_is_named_by_200_characters(project: str, shown: str) -> None:
+    """In the page of one session."""
+    unknown = "model window_tokens first_at last_at peak_occupancy_tokens"
+    saved = {"references": 0, "tokens_estimated": 0, "recalls": 0, "gateway_tokens": 0}
+    lists: dict[str, Any] = {
+        name: [] for name in ("occupancy_tokens", "turns", "messages", "blocks", "compactions")
+    }
+    document = dict.fromkeys(unknown.split()) | lists | {"session_id": "abc", "requests": 0}
+
+    text = lookback.text(document | {"project": project, "kept_out": saved})
+
+    line = next(line for line in text.split("\n") if line.strip().startswith("project"))
+    assert line.split()[1] == shown + ("" if shown == project else "…")

@@ -323,3 +323,17 @@ def test_an_event_is_looked_for_in_the_last_megabyte(
     assert state.last_spooled_row("PreCompact").get("trigger") == ("auto" if is_found else None)
     assert state.last_spooled_row("Padding")["text"] == "x" * (size // 10)
     assert state.last_spooled_row("Gateway") == {}
+
+
+@pytest.mark.parametrize(("more", "begun_at"), [(0, 5.0), (1, None)])
+def test_a_session_begins_with_a_line_of_64_kb_at_most(
+    home_dir: str, more: int, begun_at: float | None
+) -> None:
+    """What is longer is none of ours."""
+    state = SessionState(home_dir, "s1")
+    Path(state.folder).mkdir(parents=True)
+    line = '{"at":5.0,"event":"'
+    line += "x" * ((64 << 10) - len(line) - 2 + more) + '"}'
+    Path(state.folder, "spool.jsonl").write_text(line)
+
+    assert state.begun_at() == begun_at

@@ -107,3 +107,31 @@ def test_lines_are_asked_for_in_the_ways_that_people_and_models_write(row: dict[
     else:
         with pytest.raises(StoreError, match=row["wanted"]):
             contents.parse_range(row["asked"], 10)
+
+
+@pytest.mark.parametrize(("length", "shown"), [(40, 40), (41, 40)])
+def test_what_is_no_range_is_named_by_forty_characters(length: int, shown: int) -> None:
+    """Whoever wrote it."""
+    with pytest.raises(StoreError) as raised:
+        contents.parse_range("x" * length, 5)
+
+    told = f"{'x' * shown!r} is no range of lines: write A:B, A: or :B"
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize(
+    ("written", "span"),
+    [
+        ("999999999999:", None),
+        ("1:999999999999", (1, 5)),
+        ("1:9999999999999", None),
+        ("2@7:", (2, 5)),
+    ],
+)
+def test_a_line_number_has_up_to_twelve_digits(written: str, span: tuple[int, int] | None) -> None:
+    """What ends behind the last line ends with it."""
+    if span is None:
+        with pytest.raises(StoreError):
+            contents.parse_range(written, 5)
+    else:
+        assert contents.parse_range(written, 5)[:2] == span

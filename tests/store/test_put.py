@@ -296,3 +296,14 @@ from brimline.fast import io
 io.system = shelves.Disk(shelves.killed, int(sys.argv[2]))
 print(put.put(home, shelves.text(2), {"tool": "Bash"}))
 """
+
+
+@pytest.mark.parametrize("length", [3_999, 4_000, 4_001])
+def test_what_is_known_of_content_has_4_000_characters(home_dir: str, length: int) -> None:
+    """Of each text; figures stay as they are."""
+    key = put.put(home_dir, text(1), {"source": "s" * length, "tool": "t" * length, "exit": 1})
+
+    known = contents.read_sidecar(home_dir, key)
+
+    assert (known["source"], known["tool"]) == ("s" * min(length, 4_000), "t" * min(length, 4_000))
+    assert known["exit"] == 1

@@ -38,9 +38,10 @@ def test_a_forgotten_key_is_gone_whatever_its_pin(home_dir: str) -> None:
 
 
 def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None:
-    """Its blobs, its name in the trail, and the names of its transcripts."""
+    """Its blobs, its lines in the trail, and the names of its transcripts."""
     mine = stored(home_dir, text(1), session="session-one", source="cat secret")
-    other = stored(home_dir, text(2), session="session-two")
+    other = stored(home_dir, text(2), session="session-two", tool="Grep")
+    stored(home_dir, text(2), session="session-one", tool="mcp__secret", cwd="/secret/folder")
     transcript = Path(paths.client_config_dir(), "projects/p/session-one.jsonl")
     transcript.parent.mkdir(parents=True)
     transcript.write_text(mine)
@@ -54,7 +55,8 @@ def test_a_forgotten_session_leaves_no_trace_in_the_store(home_dir: str) -> None
     assert shelves.keys(home_dir) == {other}
     assert traces(home_dir, "session-one") == []
     assert traces(home_dir, "secret") == []
-    assert len(list(contents.store_event_rows(home_dir))) == 3
+    rows = [(row["event"], row["key"]) for row in contents.store_event_rows(home_dir)]
+    assert rows == [("put", other), ("forget", mine)]
 
 
 def test_content_that_another_session_stored_too_stays_with_that_one(home_dir: str) -> None:

@@ -179,7 +179,7 @@ def test_what_the_gateway_sends_a_key_of_stays(home_dir: str, projects: Path) ->
     sticky = Stickiness(home_dir, now)
     for key, at in zip(keys, (now, now - LONG_AGO), strict=False):
         stands = {key: StandIn(1, {"text": "x" * 9_000}, key, 1.0)}
-        sticky.keep_request("session/", Sent(key, 1, "p", None, 300, at), stands)
+        sticky.record_request("session/", Sent(key, 1, "p", None, 300, at), stands)
     for is_running in (True, False):
         before = sorted(os.listdir(f"{home_dir}/gateway"))
         found = prune(home_dir, GARBAGE, Pass(dry_run=True))
@@ -435,3 +435,39 @@ def test_a_pass_that_runs_out_of_time_goes_on_the_same_day(home_dir: str, projec
     done = [tidied(home_dir, until=0.0), tidied(home_dir)]
 
     assert [one and (one.finished, one.keys) for one in done] == [(False, []), (True, [key])]
+
+
+@pytest.mark.parametrize(("size", "is_put_away"), [(32 << 20, False), ((32 << 20) + 1, True)])
+def test_the_trail_is_put_away_beyond_32_mb(home_dir: str, size: int, is_put_away: bool) -> None:
+    """When the limits are enforced."""
+    stored(home_dir, text(1))
+    os.truncate(home_dir + layout.INDEX, size)
+
+    assert retention.tidy(home_dir, 500, 30, until=math.inf) is not None
+
+    assert os.path.exists(home_dir + layout.INDEX + ".old") is is_put_away
+
+
+@pytest.mark.parametrize(
+    ("mb", "days", "goes"), [(0.000_001, 30, True), (500, 30, False), (500, 0.5, True)]
+)
+def test_limits_of_housekeeping_are_megabytes_and_days(
+    home_dir: str, mb: float, days: float, goes: bool
+) -> None:
+    """Whichever is reached first."""
+    key = stored(home_dir, noise(1, 900), DAY_S)
+
+    done = retention.tidy(home_dir, mb, days, until=math.inf)
+
+    assert done is not None
+    assert done.keys == ([key] if goes else [])
+
+
+def test_what_a_prune_leaves_out_is_none_of_its_figures() -> None:
+    """It begins with nothing, and is finished unless told otherwise."""
+    done = retention.Outcome()
+
+    figures = (done.freed_bytes, done.left_bytes, done.shortfall_bytes, done.came_into_use)
+    assert (figures, done.swept, done.finished) == ((0, 0, 0, 0), 0, True)
+    with pytest.raises(AttributeError):
+        done.freed = 5  # type: ignore[attr-defined]

@@ -388,12 +388,11 @@ def test_a_sidecar_that_was_lost_is_written_again_and_one_that_is_there_is_not(
 
 
 def test_a_session_is_told_by_the_last_line_about_it_until_the_content_goes(home_dir: str) -> None:
-    """Removals of whatever kind end what was known; dashes are no session."""
+    """Removals of whatever kind end what was known."""
     Path(layout.store_folder(home_dir)).mkdir(parents=True)
     rows: list[dict[str, Any]] = [
         {"event": "put", "key": "k1", "session": "a", "at": 1},
         {"event": "put", "key": "k1", "session": "a", "at": 2},
-        {"event": "put", "key": "k1", "session": "----"},
         {"event": "put", "key": "k1", "session": None},
         {"event": "pin", "key": "k1", "session": "b"},
         {"event": "put", "key": 7, "session": "a"},
@@ -589,122 +588,3 @@ def test_a_session_is_known_by_its_sidecars_where_the_trail_is_lost(home_dir: st
 
     assert removal.sessions_in_store(home_dir) == {"one"}
     assert removal.keys_stored_by_session(home_dir, "one") == ([key], [])
-
-
-def test_a_file_of_the_store_is_one_whatever_others_may_do_with_it(home_dir: str) -> None:
-    """A copy from another disk may have come with any mode."""
-    key = stored(home_dir, text(1))
-    path = layout.stored_path(home_dir, key[7:])
-    Path(path).chmod(0o701)
-
-    assert contents.read_content(home_dir, key) == text(1)
-    assert layout.mark_as_used(home_dir, key[7:])
-
-
-@pytest.mark.parametrize("length", [3_999, 4_000, 4_001])
-def test_what_is_known_of_content_has_4_000_characters(home_dir: str, length: int) -> None:
-    """Of each text; figures stay as they are."""
-    key = put.put(home_dir, text(1), {"source": "s" * length, "tool": "t" * length, "exit": 1})
-
-    known = contents.read_sidecar(home_dir, key)
-
-    assert (known["source"], known["tool"]) == ("s" * min(length, 4_000), "t" * min(length, 4_000))
-    assert known["exit"] == 1
-
-
-@pytest.mark.parametrize(("size", "is_put_away"), [(32 << 20, False), ((32 << 20) + 1, True)])
-def test_the_trail_is_put_away_beyond_32_mb(home_dir: str, size: int, is_put_away: bool) -> None:
-    """When the limits are enforced."""
-    stored(home_dir, text(1))
-    os.truncate(home_dir + layout.INDEX, size)
-
-    assert retention.tidy(home_dir, 500, 30, until=math.inf) is not None
-
-    assert os.path.exists(home_dir + layout.INDEX + ".old") is is_put_away
-
-
-@pytest.mark.parametrize(("length", "shown"), [(40, 40), (41, 40)])
-def test_what_is_no_range_is_named_by_forty_characters(length: int, shown: int) -> None:
-    """Whoever wrote it."""
-    with pytest.raises(StoreError) as raised:
-        contents.parse_range("x" * length, 5)
-
-    told = f"{'x' * shown!r} is no range of lines: write A:B, A: or :B"
-    assert str(raised.value) == told
-
-
-@pytest.mark.parametrize(
-    ("written", "span"),
-    [
-        ("999999999999:", None),
-        ("1:999999999999", (1, 5)),
-        ("1:9999999999999", None),
-        ("2@7:", (2, 5)),
-    ],
-)
-def test_a_line_number_has_up_to_twelve_digits(written: str, span: tuple[int, int] | None) -> None:
-    """What ends behind the last line ends with it."""
-    if span is None:
-        with pytest.raises(StoreError):
-            contents.parse_range(written, 5)
-    else:
-        assert contents.parse_range(written, 5)[:2] == span
-
-
-@pytest.mark.parametrize(
-    ("mb", "days", "goes"), [(0.000_001, 30, True), (500, 30, False), (500, 0.5, True)]
-)
-def test_limits_of_housekeeping_are_megabytes_and_days(
-    home_dir: str, mb: float, days: float, goes: bool
-) -> None:
-    """Whichever is reached first."""
-    key = stored(home_dir, noise(1, 900), DAY_S)
-
-    done = retention.tidy(home_dir, mb, days, until=math.inf)
-
-    assert done is not None
-    assert done.keys == ([key] if goes else [])
-
-
-def test_what_a_prune_leaves_out_is_none_of_its_figures() -> None:
-    """It begins with nothing, and is finished unless told otherwise."""
-    done = retention.Outcome()
-
-    figures = (done.freed_bytes, done.left_bytes, done.shortfall_bytes, done.came_into_use)
-    assert (figures, done.swept, done.finished) == ((0, 0, 0, 0), 0, True)
-    with pytest.raises(AttributeError):
-        done.freed = 5  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("digits", "count"), [("1" * 18, int("1" * 18)), ("1" * 19, None), ("-12", -12), ("x", None)]
-)
-def test_a_figure_in_a_reference_has_up_to_eighteen_digits(digits: str, count: int | None) -> None:
-    """More are none that anybody counted."""
-    assert stub._count_or_none(digits) == count
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/fd"), reason="the system does not list them")
-def test_no_file_stays_open(home_dir: str, world: Path) -> None:
-    """A server puts and gets for days."""
-    key = stored(home_dir, text(1), LONG_AGO)
-    folder = world / "folder"
-    folder.mkdir()
-    open_before = len(os.listdir("/proc/self/fd"))
-
-    for number in range(3):
-        stored(home_dir, text(number + 2))
-        contents.read_content(home_dir, key)
-        contents.length_of_content(home_dir, key[7:])
-        pins.pin(home_dir, key)
-        pins.read_pin(home_dir, key[7:])
-        list(contents.store_event_rows(home_dir))
-        with pytest.raises(OSError, match="not a regular file"):
-            layout.read_store_file(str(folder))
-        transcript(f"{key}\n")
-        prune(home_dir, GARBAGE, Pass())
-        with pytest.raises(OSError, match="directory"):
-            layout.write_atomically(home_dir, str(folder), b"x")
-
-    assert len(os.listdir("/proc/self/fd")) == open_before
-    assert os.listdir(home_dir + layout.TMP) == []

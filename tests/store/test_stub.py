@@ -71,3 +71,11 @@ def test_every_older_form_is_read(row: dict[str, Any]) -> None:
 def test_blocks_that_nobody_closes_are_read_at_once() -> None:
     """Any program can print any number of them."""
     assert stub.parse_reference("[CCM_CACHED]\n" * 50_000) is None
+
+
+@pytest.mark.parametrize(
+    ("digits", "count"), [("1" * 18, int("1" * 18)), ("1" * 19, None), ("-12", -12), ("x", None)]
+)
+def test_a_figure_in_a_reference_has_up_to_eighteen_digits(digits: str, count: int | None) -> None:
+    """More are none that anybody counted."""
+    assert stub._count_or_none(digits) == count

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+import zlib
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from brimline.errors import TeamError
-from brimline.search import turns
-from brimline.team import place, points, qdrant, queue
+from brimline.search import turns, vectors
+from brimline.team import points
 from brimline.team.points import Item
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 HOME = {"home": "h1", "author": "mia"}
 PAYLOAD: dict[str, Any] = {
@@ -149,83 +149,84 @@ def test_of_a_teammates_point_only_what_we_would_write_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "node"),
+    ("remote", "label"),
     [
-        ("a.example", "https://a.example:6333"),
-        ("a.example:1", "https://a.example:1"),
-        ("a.example:65535", "https://a.example:65535"),
-        ("10.0.0.255", "https://10.0.0.255:6333"),
-        ("[::1]:80", "https://[::1]:80"),
-        ("a" * 63, f"https://{'a' * 63}:6333"),
+        ("git@Example.org:team/Shop.git", "example.org/team/shop"),
+        ("https://mia:secret@example.org:8443/team/shop/", "example.org/team/shop"),
+        ("ssh://git@example.org/~mia/shop", "clone"),
+        ("file:///srv/shop", "clone"),
+        ("/srv/shop", "clone"),
+        ("C:/shop", "clone"),
+        ("", "clone"),
     ],
 )
-def test_a_node_has_a_name_or_an_address_and_a_port(host: str, node: str) -> None:
-    """6333 where none is given."""
-    assert place.parse_place(f"qdrant+https://mia@{host}/team").hosts == (node,)
-
-
-@pytest.mark.parametrize(
-    "host",
-    ["a.example:0", "a.example:65536", "10.0.0.256", "[::g]", "-a", "a-", "a..b", "a" * 64, "a b"],
-)
-def test_what_can_be_no_node_is_refused(host: str) -> None:
-    """In one sentence that says the form."""
-    with pytest.raises(TeamError, match="has another form than"):
-        place.parse_place(f"qdrant+https://mia@{host}/team")
-
-
-def test_an_address_says_author_collection_and_replicas() -> None:
-    """One copy where it does not say; a name for people without the scheme."""
-    plain = place.parse_place("qdrant+http://a.example/team")
-    full = place.parse_place("qdrant+http://mi%20a@a.example,b.example:7/te-am?replication=3")
-
-    assert (plain.author, plain.replicas) == ("", 1)
-    assert (full.author, full.collection, full.replicas) == ("mi a", "te-am", 3)
-    assert full.hosts == ("http://a.example:6333", "http://b.example:7")
-    assert full.name == "a.example:6333/te-am"
-    with pytest.raises(TeamError, match="holds a key"):
-        place.parse_place("qdrant+https://mia:secret@a.example/team")
-
-
-@pytest.mark.parametrize(("status", "is_made"), [(409, True), (410, False), (400, False)])
-def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
-    status: int, is_made: bool
+def test_a_project_is_called_by_what_it_is_cloned_from(
+    tmp_path: Path, remote: str, label: str
 ) -> None:
-    """Any other refusal is told."""
-    ready = {
-        "config": {"params": points.points_schema(points.load_table())},
-        "payload_schema": {name: {} for name in points.INDEXED},
+    """Nothing of a disk and no login; else by its folder, whatever it was called before."""
+    folder = tmp_path / "clone"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("objects", "refs"):
+        (folder / ".git" / name).mkdir()
+    config = f'[remote "origin"]\n\turl = {remote}\n' if remote else ""
+    (folder / ".git" / "config").write_text(f"[core]\n\tbare = false\n{config}")
+
+    assert points.project_label(f"{folder}/", "before") == label
+
+
+def test_a_teammates_hit_has_a_number_that_none_here_has() -> None:
+    """A hundred thousand million and what its name makes of it; a score comes later."""
+    (other,) = points.read_search_answers(answered(0.5), "otter", None)
+
+    assert other.hit.number == 100_000_000_000 + zlib.crc32(b"p1")
+    assert other.hit == turns.Hit(
+        "p1",
+        "The otter plan.",
+        "s1",
+        1_767_225_600.0,
+        "user",
+        "example.com/shop",
+        other.hit.number,
+        0.0,
+        "mia",
+    )
+
+
+def test_figures_of_a_point_have_five_digits_behind_the_point() -> None:
+    """Of its vector and of its words."""
+    (point,) = points.to_points([item("otter beaver otter", "elk")], points.load_table(), HOME)
+    meaning = point["vector"][points.vector_name(points.load_table())]
+    figures = [*meaning, *point["vector"]["words"]["values"], *point["vector"]["pair"]["values"]]
+
+    assert figures == [round(figure, 5) for figure in figures]
+    assert figures != [round(figure, 4) for figure in figures]
+    assert points.points_schema(points.load_table())["sparse_vectors"] == {
+        "words": {"modifier": "idf"},
+        "pair": {"modifier": "idf"},
     }
-    coming: list[tuple[int, Any]] = [
-        (404, {}),
-        (status, {"status": {"error": "no"}}),
-        (200, {"result": ready}),
-    ]
 
-    class Handler(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            self.rfile.read(int(self.headers.get("content-length") or 0))
-            code, document = coming.pop(0)
-            body = json.dumps(document).encode()
-            self.send_response(code)
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
 
-        do_GET = do_PUT = _answer  # noqa: N815 - as the library has it
+def test_without_a_table_of_vectors_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said what is missing."""
+    monkeypatch.setattr(vectors, "load_table", lambda: None)
 
-        def log_message(self, *_: Any) -> None:
-            """Nobody is told."""
+    with pytest.raises(TeamError, match="a team's memory is searched by meaning: by words"):
+        points.load_table()
 
-    http = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=http.serve_forever, daemon=True).start()
-    server = qdrant.Server(place.parse_place(f"qdrant+http://127.0.0.1:{http.server_port}/team"))
-    try:
-        with contextlib.nullcontext() if is_made else pytest.raises(TeamError, match=str(status)):
-            queue.prepare_collection(server)
-    finally:
-        server.close()
-        http.shutdown()
-        http.server_close()
 
-    assert len(coming) == (0 if is_made else 1)
+@pytest.mark.parametrize("name", ["session", "project"])
+def test_labels_of_a_teammates_point_are_cut_at_a_hundred_characters(name: str) -> None:
+    """On one line."""
+    long = {name: "a\n" + "b" * 200}
+    (other,) = points.read_search_answers(answered(0.5, **long), "otter", None)
+
+    label = {"session": other.hit.group, "project": other.hit.project}[name]
+    assert label == "a " + "b" * 97 + "…"
+
+
+def test_a_folder_that_git_says_nothing_of_is_called_by_its_name_or_its_last_label() -> None:
+    """A folder of no repository has its own name."""
+    assert points.project_label("/gone/shop/", "example.com/shop") == "example.com/shop"
+    assert points.project_label("/gone/shop/") == "shop"
+    assert points.project_label("shop") == "shop"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import socket
+import ssl
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -188,3 +190,52 @@ def test_nothing_but_the_server_sees_the_key(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv("BRIMLINE_QDRANT_API_KEY", wrong)
         with pytest.raises(TeamError, match="BRIMLINE_QDRANT_API_KEY holds characters that no key"):
             qdrant.Server(where)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "mode"), [("https", ssl.CERT_REQUIRED), ("http", ssl.CERT_NONE)]
+)
+def test_a_node_that_speaks_tls_has_to_prove_who_it_is(scheme: str, mode: ssl.VerifyMode) -> None:
+    """Before it gets the key."""
+    where = place.parse_place(f"qdrant+{scheme}://mia@127.0.0.1:1/team")
+    with contextlib.closing(qdrant.Server(where)) as server:
+        transport: Any = server._client._transport
+
+    assert transport._pool._ssl_context.verify_mode == mode
+    assert qdrant.RefusedError("no").status == 0
+
+
+def test_nodes_that_say_nothing_are_named_and_the_next_question_is_asked_anew() -> None:
+    """Both were asked; whatever they still send, nobody reads it."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as first,
+        socket.create_server(("127.0.0.1", 0)) as second,
+    ):
+        hosts = [f"127.0.0.1:{one.getsockname()[1]}" for one in (first, second)]
+        where = place.parse_place(f"qdrant+http://mia@{','.join(hosts)}/team")
+        with contextlib.closing(qdrant.Server(where, 0.2, 0.1)) as server:
+            before = server._client
+            before.timeout = httpx2.Timeout(60.0)  # so that it is we who give up
+            told = refusal(server)
+            assert server._client is not before
+            assert before.is_closed
+            first.accept()[0].close()
+            second.accept()[0].close()
+
+    assert told == (f"{hosts[0]}, {hosts[1]} did not answer in time", 0)
+
+
+def test_a_node_that_is_silent_does_not_keep_the_others_from_answering(
+    answering: Callable[..., Answering],
+) -> None:
+    """It is asked first, and next time the one that answered."""
+    well = answering((200, {"result": "first"}), (200, {"result": "second"}))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        host = f"127.0.0.1:{silent.getsockname()[1]}"
+        where = place.parse_place(f"qdrant+http://mia@{host},{well.host}/team")
+        with contextlib.closing(qdrant.Server(where, 60.0, 0.1)) as server:
+            assert server.ask("GET", "/") == "first"
+        silent.settimeout(60)
+        silent.accept()[0].close()
+        with contextlib.closing(qdrant.Server(where, 60.0, 0.1)) as server:
+            assert server.ask("GET", "/") == "second"

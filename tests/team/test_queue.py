@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
+import threading
 import time
-from typing import TYPE_CHECKING, Any
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from tests.team.answers import DONE, READY, counted, listed, queue_for, say, states
 
-from brimline.errors import TeamError
+from brimline.errors import StoreError, TeamError
+from brimline.memory import hits
+from brimline.search.turns import Entry
 from brimline.team import place, points, qdrant, queue
+from brimline.team.queue import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -125,3 +132,291 @@ def test_a_home_has_one_id_that_lies_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("")
     with pytest.raises(TeamError, match="plain/memory/home cannot be used: Not a directory"):
         queue._home_id(str(tmp_path / "plain"))
+
+
+def test_what_is_new_is_sent_and_then_waits_no_more(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Each point with its home and author; progress is told by the batch."""
+    say(home_dir, "otter", "elk")
+    server = answering(DONE)
+    own = queue_for(home_dir, server)
+    waiting = own.find_waiting()
+    steps: list[int] = []
+
+    done = own.drain(waiting, progress=steps.append)
+
+    assert (waiting.total, len(waiting.sends), waiting.deletes) == (2, 2, [])
+    assert done == {"sent": 2, "deleted": 0, "waiting": 0, "unknown": 0}
+    assert steps == [2]
+    ((method, path, body, _),) = server.asked
+    assert (method, path) == ("PUT", "/collections/team/points?wait=true")
+    first, second = [point["payload"] for point in body["points"]]
+    assert (first["text"], first["project"], first["session"]) == ("otter", "shop", "s1")
+    assert (first["author"], first["home"], first["previous"]) == ("mia", own.home, "")
+    assert second["previous"] == body["points"][0]["id"]
+    assert own.find_waiting().total == 0
+    assert all(states(home_dir).values())
+    assert queue_for(home_dir, server, "ben").find_waiting().total == 2
+    labels = "SELECT name, value FROM facts WHERE name GLOB 'label:*'"
+    kept = hits.open_memory(home_dir).run_on_database(lambda base: base.execute(labels).fetchall())
+    assert kept == [("label:/gone/shop", "shop")]
+
+
+def test_what_is_not_confirmed_stays_in_the_queue(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """And is known to be there, perhaps."""
+    say(home_dir, "otter")
+    own = queue_for(home_dir, answering((200, {"result": {"status": "acknowledged"}})))
+
+    with pytest.raises(TeamError, match=r"/team did not confirm a change: it is sent again"):
+        own.drain(own.find_waiting())
+
+    assert list(states(home_dir).values()) == [""]
+    assert own.find_waiting().total == 1
+
+
+def test_what_is_gone_here_is_deleted_there_first(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """When the time is over, what is left waits."""
+    say(home_dir, "otter", "elk")
+    server = answering(DONE, DONE, DONE)
+    own = queue_for(home_dir, server)
+    own.drain(own.find_waiting())
+    hits.open_memory(home_dir).put_entries(
+        [Entry("/f/elk", "walrus", "s1", 5.0, "user", "/gone/shop")]
+    )
+    waiting = own.find_waiting()
+    late = own.drain(waiting._replace(unknown=7), until=0.0)
+    done = own.drain(waiting)
+
+    assert late == {"sent": 0, "deleted": 0, "waiting": 2, "unknown": 7}
+    assert done == {"sent": 1, "deleted": 1, "waiting": 0, "unknown": 0}
+    (_, path, body, _) = server.asked[1]
+    assert (path, body) == (
+        "/collections/team/points/delete?wait=true",
+        {"points": waiting.deletes},
+    )
+    assert len(states(home_dir)) == 2
+    assert not set(waiting.deletes) & states(home_dir).keys()
+
+
+@pytest.mark.parametrize(
+    ("there", "rebuild", "sent", "deleted", "unknown"),
+    [
+        ("all", False, 0, 0, 0),
+        ("all", True, 2, 0, 0),
+        ("none", False, 2, 0, 0),
+        ("one", False, 1, 0, 0),
+        ("more", False, 0, 0, 1),
+        ("more", True, 2, 1, 0),
+    ],
+)
+def test_where_the_server_has_another_number_it_is_asked_which(
+    home_dir: str,
+    answering: Callable[..., Answering],
+    there: str,
+    rebuild: bool,
+    sent: int,
+    deleted: int,
+    unknown: int,
+) -> None:
+    """What it lacks waits again; what nobody here knows stays, unless all is wanted anew."""
+    say(home_dir, "otter", "elk")
+    first = queue_for(home_dir, answering(DONE))
+    own = list(first.find_waiting().sends)
+    first.drain(first.find_waiting())
+    ids = {"all": own, "none": [], "one": own[:1], "more": [*own, "stranger"]}[there]
+    server = answering(READY, counted(len(ids)), listed(*ids))
+
+    waiting = queue_for(home_dir, server).compare_with_server(rebuild=rebuild)
+
+    assert (len(waiting.sends), len(waiting.deletes), waiting.unknown) == (sent, deleted, unknown)
+    asked = {"filter": {"must": [points.match_condition("home", first.home)]}}
+    assert server.asked[1][1:3] == ("/collections/team/points/count", asked | {"exact": True})
+    is_same = there == "all" and not rebuild
+    assert len(server.asked) == (2 if is_same else 3)
+    assert ("stranger" in states(home_dir)) is (there == "more" and rebuild)
+
+
+def test_what_is_gone_here_and_was_not_found_there_is_deleted_all_the_same(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """It may be on a node that did not answer."""
+    say(home_dir, "otter")
+    first = queue_for(home_dir, answering(DONE))
+    (own,) = first.find_waiting().sends
+    first.drain(first.find_waiting())
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+
+    waiting = queue_for(home_dir, answering(READY, counted(0), listed())).compare_with_server()
+
+    assert waiting == Waiting({}, [own])
+    assert list(states(home_dir)) == [own]
+
+
+def test_a_folder_that_is_gone_is_called_what_it_was_called(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """The path of a topic's file stays here, and a text is not endless."""
+    memory = hits.open_memory(home_dir)
+    memory.put_entries(
+        [Entry("/m/topic.md", "x" * 20_001, "/m/topic.md", 1.0, "topic", "/gone/shop")]
+    )
+    rule = "INSERT INTO facts VALUES ('label:/gone/shop', 'example.com/shop')"
+    memory.run_on_database(lambda base: base.execute(rule))
+    server = answering(DONE)
+    own = queue_for(home_dir, server)
+    own.drain(own.find_waiting())
+
+    (point,) = server.asked[0][2]["points"]
+    payload = point["payload"]
+    assert (payload["project"], payload["session"]) == ("example.com/shop", "topic")
+    assert len(payload["text"]) == 20_000
+    assert own.project_label("/gone/other") == "other"
+
+
+def test_the_list_is_written_whole_or_not_at_all(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """What fails in the middle leaves what was there; nothing to write makes no file."""
+    own = queue_for(home_dir, answering())
+    own._execute_for_rows("no SQL at all", [])
+    own._write_listed_states({"a": "1"})
+    broken: dict[str, Any] = {"a": "2", "b": None}
+
+    with pytest.raises(StoreError):
+        own._write_listed_states(broken)
+
+    assert states(home_dir) == {"a": "1"}
+    assert own.find_waiting().deletes == ["a"]
+
+
+@pytest.mark.parametrize(("status", "is_made"), [(409, True), (410, False), (400, False)])
+def test_a_collection_that_somebody_else_makes_at_the_same_time_is_used(
+    status: int, is_made: bool
+) -> None:
+    """Any other refusal is told."""
+    ready = {
+        "config": {"params": points.points_schema(points.load_table())},
+        "payload_schema": {name: {} for name in points.INDEXED},
+    }
+    coming: list[tuple[int, Any]] = [
+        (404, {}),
+        (status, {"status": {"error": "no"}}),
+        (200, {"result": ready}),
+    ]
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            code, document = coming.pop(0)
+            body = json.dumps(document).encode()
+            self.send_response(code)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PUT = _answer  # noqa: N815 - as the library has it
+
+        def log_message(self, *_: Any) -> None:
+            """Nobody is told."""
+
+    http = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=http.serve_forever, daemon=True).start()
+    server = qdrant.Server(place.parse_place(f"qdrant+http://127.0.0.1:{http.server_port}/team"))
+    try:
+        with contextlib.nullcontext() if is_made else pytest.raises(TeamError, match=str(status)):
+            queue.prepare_collection(server)
+    finally:
+        server.close()
+        http.shutdown()
+        http.server_close()
+
+    assert len(coming) == (0 if is_made else 1)
+
+
+class Endless:
+    """A server whose pages do not end."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    def ask_collection(self, *question: Any) -> dict[str, Any]:
+        """One point, and where the next one is."""
+        self.asked.append(question[2].get("offset"))
+        return {"points": [{"id": len(self.asked)}], "next_page_offset": len(self.asked)}
+
+
+def test_pages_without_an_end_are_not_read_for_ever() -> None:
+    """Of a thousand pages."""
+    server = Endless()
+
+    ids = queue._fetch_point_ids(cast("qdrant.Server", server), {})
+
+    assert len(ids) == len(server.asked) == 1_000
+    assert server.asked[:3] == [None, 1, 2]
+
+
+def test_a_model_with_a_long_name_is_named_by_its_beginning() -> None:
+    """A hundred characters of all that there are."""
+    there = made_with({"words": {}, "pair": {}}, "m" * 60, "n" * 60)
+
+    with pytest.raises(TeamError) as told:
+        queue.check_collection(there, PLACE)
+
+    assert f"({'m' * 60}, {'n' * 38}) than this brimline's (meaning-" in str(told.value)
+    assert str(told.value).endswith("name another collection in memory.url; nothing was written")
+
+
+def test_what_is_known_of_a_point_is_what_was_sent_beside_its_text(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """By sixteen digits: the entry before it and the author change them, another home does not."""
+    say(home_dir, "otter", "elk")
+    own = queue_for(home_dir, answering()).find_waiting().sends
+    others = queue_for(home_dir, answering(), "ben").find_waiting().sends
+
+    assert {len(state) for _, state in own.values()} == {16}
+    assert own.keys() == others.keys()
+    assert not {state for _, state in own.values()} & {state for _, state in others.values()}
+    assert len({state for _, state in own.values()}) == 2
+    assert sorted(number for number, _ in own.values()) == [1, 2]
+
+
+def test_more_than_one_batch_is_sent_and_counted(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Each is told of when it is done; what is deleted, too."""
+    say(home_dir, *[f"otter {number}" for number in range(65)])
+    own = queue_for(home_dir, answering(DONE, DONE, DONE, DONE))
+    steps: list[int] = []
+    sent = own.drain(own.find_waiting(), progress=steps.append)
+    hits.open_memory(home_dir).run_on_database(lambda base: base.execute("DELETE FROM entries"))
+    deleted = own.drain(own.find_waiting(), progress=steps.append)
+
+    assert (sent["sent"], sent["waiting"]) == (65, 0)
+    assert (deleted["deleted"], deleted["sent"], deleted["waiting"]) == (65, 0, 0)
+    assert steps == [64, 1, 64, 1]
+    assert states(home_dir) == {}
+
+
+def test_where_the_numbers_agree_nothing_more_is_asked(
+    home_dir: str, answering: Callable[..., Answering]
+) -> None:
+    """Unless all is wanted anew, what is there stays."""
+    say(home_dir, "otter", "elk")
+    first = queue_for(home_dir, answering(DONE))
+    first.drain(first.find_waiting())
+    server = answering(READY, counted(2))
+
+    waiting = queue_for(home_dir, server).compare_with_server()
+
+    assert waiting == Waiting({}, [], 0)
+    assert [path for _, path, _, _ in server.asked] == [
+        "/collections/team",
+        "/collections/team/points/count",
+    ]
+    assert len(states(home_dir)) == 2

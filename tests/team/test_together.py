@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.cli.conftest import PROGRAM
+from tests.team.answers import name_server, say
 from tests.team.conftest import KEY
 from tests.team.homes import SESSIONS
 from tests.team.servers import Node
 
 from brimline.mcp import tools
+from brimline.team import together
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+    from tests.team.conftest import Answering
     from tests.team.homes import Homes
 
 
@@ -195,3 +201,89 @@ def test_status_and_doctor_tell_how_it_is(team: Homes, node: Node, collection: s
         said = team(*command.split()).out
         assert told in " ".join(said.split())
         assert KEY not in said
+
+
+def test_a_search_asks_the_server_and_goes_on_without_it(
+    home_dir: str, project_dir: str, answering: Callable[..., Answering], patient: None
+) -> None:
+    """With what a teammate said, else with why that is missing."""
+    say(home_dir, "otter here")
+    payload = {"text": "otter there", "previous": "", "project": "shop", "session": "s2"}
+    payload |= {"source": "user", "author": "ben"}
+    point = {"id": "p1", "score": 0.9, "payload": payload | {"at": 5.0}}
+    found = [{"points": [point]}, {"points": []}, {"points": []}]
+    server = answering((200, {"result": found}), (403, {}))
+    name_server(home_dir, f"qdrant+http://mia@{server.host}/team")
+
+    def search() -> tuple[set[str], str]:
+        told = together.document(home_dir, project_dir, "otter", 5, everywhere=True)
+        return {hit["text"] for hit in told["hits"]}, told["problem"]
+
+    assert search() == ({"otter here", "otter there"}, "")
+    texts, problem = search()
+    assert texts == {"otter here"}
+    assert problem.endswith("says 403: it refuses the key: is BRIMLINE_QDRANT_API_KEY right?")
+    assert server.asked[0][1] == "/collections/team/points/query/batch"
+    name_server(home_dir, "qdrant+http://mia:key@a.example/team")
+    texts, problem = search()
+    assert texts == {"otter here"}
+    assert problem.startswith("memory.url holds a key")
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        ({}, "a.example/team, Qdrant 1.2: 7 points"),
+        ({"waiting": 0}, "a.example/team, Qdrant 1.2: 7 points; 0 waiting here"),
+        ({"waiting": 1_200}, "a.example/team, Qdrant 1.2: 7 points; 1,200 waiting here"),
+        ({"problem": "It is away"}, "It is away"),
+        ({"problem": "It is away", "waiting": 3}, "It is away; 3 waiting here"),
+    ],
+)
+def test_how_it_is_with_a_server_is_one_line(told: dict[str, Any], text: str) -> None:
+    """What is wrong, else what it has; and what waits for it, where that is known."""
+    usual = {"server": "a.example/team", "version": "1.2", "points": 7}
+
+    assert together.status_text({"waiting": None, "problem": ""} | usual | told) == text
+
+
+def test_where_no_server_is_named_nothing_is_asked(home_dir: str, project_dir: str) -> None:
+    """A setting without the beginning of an address names none; an empty one neither."""
+    assert together.status(home_dir, project_dir) is None
+    assert together.open_queue(home_dir, project_dir) is None
+    name_server(home_dir, "")
+    assert not together.is_server_named(home_dir)
+    name_server(home_dir, "qdrant+http://mia@127.0.0.1:1/team")
+    assert together.is_server_named(home_dir)
+    queue = together.open_queue(home_dir, project_dir)
+    assert queue
+    assert queue.place.name == "127.0.0.1:1/team"
+    say(home_dir, "otter")
+    told = together.status(home_dir, project_dir)
+    assert told
+    assert (told["server"], told["waiting"], told["points"]) == ("127.0.0.1:1/team", 1, None)
+    assert told["problem"] == "127.0.0.1:1 cannot be reached (ConnectError)"
+
+
+def test_an_answer_that_takes_too_long_is_told_and_the_rest_is_shown(
+    home_dir: str, project_dir: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is here is found all the same; only the project at hand, unless everywhere."""
+    monkeypatch.setattr(together, "WAIT_S", 0.0)
+    say(home_dir, "otter here")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        name_server(home_dir, f"qdrant+http://mia@127.0.0.1:{port}/team")
+        everywhere, here = [
+            together.document(home_dir, project_dir, "otter", 5, everywhere=is_all)
+            for is_all in (True, False)
+        ]
+        others = [one for one in threading.enumerate() if one is not threading.main_thread()]
+        together._shared_server.cache_clear()
+
+    # Whoever ends does not wait for an answer.
+    assert others
+    assert all(one.daemon for one in others)
+    assert [hit["text"] for hit in everywhere["hits"]] == ["otter here"]
+    assert here["hits"] == []
+    assert everywhere["problem"] == here["problem"] == "the team's server did not answer in time"

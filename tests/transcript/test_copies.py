@@ -71,7 +71,7 @@ def test_what_is_in_the_context_are_the_copies(told: Told, is_rebuilt: bool) -> 
     """Calls, replies and lines behind the boundary; nothing of what stands before it."""
     session = told(is_rebuilt)
     held: Counter[str] = Counter()
-    for entry in pieces.entries(session.path):
+    for entry in pieces.entries_of_file(session.path):
         if entry.is_boundary:
             held.clear()
         for piece in entry.pieces:
@@ -127,7 +127,7 @@ def test_a_compaction_by_handle_gets_its_anchors(told: Told, home_dir: str) -> N
     at = next(n for n, fields in enumerate(rows) if fields.get("subtype"))
     kept = rows[at]["compactMetadata"].pop("preservedMessages")
 
-    assert [fault.kind for fault in report.before.mendable] == ["undone_compaction"]
+    assert [fault.kind for fault in report.before.mendable_faults] == ["undone_compaction"]
     assert kept["anchorUuid"] == rows[at]["uuid"]
     assert kept["uuids"] == [fields["uuid"] for fields in rows[at + 1 :]]
     assert rows == old

@@ -26,10 +26,10 @@ def test_the_newest_session_of_a_project_is_found(project_dir: str) -> None:
         os.utime(folder / name, (1_000_000 - age, 1_000_000 - age))
     (folder / "folder.jsonl").mkdir()
 
-    assert find.newest(project_dir) == str(folder / "new.jsonl")
-    assert find.newest(project_dir + "/src/deep") == str(folder / "new.jsonl")
+    assert find.newest_transcript(project_dir) == str(folder / "new.jsonl")
+    assert find.newest_transcript(project_dir + "/src/deep") == str(folder / "new.jsonl")
     with pytest.raises(SessionError, match="no session in this folder yet"):
-        find.newest("/another/project")
+        find.newest_transcript("/another/project")
 
 
 def test_a_session_is_found_by_its_id_in_any_project() -> None:
@@ -88,12 +88,12 @@ def test_after_clear_it_is_the_latest_naming_the_first(
     build("first", 10, began_with="first")
     build("other", 20, began_with="other")
     build("old", 5, began_with="first")
-    assert find.latest_of_client("first") == "first"
+    assert find.latest_session_of_client("first") == "first"
     build("second", 20, began_with="first")
     build("third", 30, began_with="first")
     build("other", 40, began_with="other")
 
-    assert find.latest_of_client("first") == "third"
+    assert find.latest_session_of_client("first") == "third"
 
 
 def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]) -> None:
@@ -103,7 +103,7 @@ def test_torn_and_foreign_rows_name_nothing(build: Callable[..., SessionBuilder]
     other.raw('"session_id":"first"\n["session_id":"first"\n{"a":{"session_id":"first"}}\n{"sess')
     os.utime(other.path, (30, 30))
 
-    assert find.latest_of_client("first") == "first"
+    assert find.latest_session_of_client("first") == "first"
 
 
 def test_a_session_has_the_same_names_everywhere(
@@ -168,7 +168,7 @@ def test_what_was_heard_of_a_resumed_session_makes_it_the_newest(
     for name, at in (("spool.jsonl", 30), ("statusline.json", 40)):
         put(folder, "written.jsonl", at - 5)
         put(Path(paths.session_dir(paths.home(), "resumed")), name, at)
-        assert find.newest(project_dir) == resumed
+        assert find.newest_transcript(project_dir) == resumed
 
 
 def test_the_session_that_this_runs_in_is_meant_where_none_is_named(
@@ -220,8 +220,8 @@ def test_of_later_files_twenty_are_looked_into(
     for number in range(others):
         build(f"other{number}", 20 + number, began_with="other")
 
-    assert find.latest_of_client("first") == found
-    assert find.latest_of_client("unknown") == "unknown"
+    assert find.latest_session_of_client("first") == found
+    assert find.latest_session_of_client("unknown") == "unknown"
 
 
 @pytest.mark.parametrize(("size", "is_refused"), [((1 << 20) - 1, True), (1 << 20, False)])
@@ -270,7 +270,7 @@ def test_who_a_session_began_with_is_looked_for_in_its_last_4_mb(
     second.raw(b"x" * (filler - 1) + b"\n")
     os.utime(second.path, (20, 20))
 
-    assert find.latest_of_client("first") == found
+    assert find.latest_session_of_client("first") == found
 
 
 @pytest.mark.parametrize(("others", "is_found"), [(28, True), (29, False)])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brimline.transcript import pieces
-from brimline.transcript.pieces import Piece, entry_of
+from brimline.transcript.pieces import Piece, entry_of_row
 
 # Rows and parts of rows, each with its pieces.
 CASES = json.loads((Path(__file__).parent / "golden" / "pieces.json").read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def attached(kind: str, **fields: Any) -> dict[str, Any]:
 
 def found(row: Any) -> list[Piece]:
     """The pieces of a row."""
-    entry = entry_of(row)
+    entry = entry_of_row(row)
     return list(entry.pieces) if entry else []
 
 
@@ -45,7 +45,7 @@ def kinds(row: Any) -> list[tuple[str, int]]:
 @pytest.mark.parametrize(("text", "kind"), CASES["said"])
 def test_the_users_words_are_told_from_the_clients_in_their_name(text: str, kind: str) -> None:
     """Command output, notifications and reminders are the client's, as text and as block."""
-    meta = entry_of(user(text, isMeta=True))
+    meta = entry_of_row(user(text, isMeta=True))
     assert meta is not None
     assert (meta.prompt, [piece.kind for piece in meta.pieces]) == (None, ["client"])
     assert kinds(user(text)) == [(kind, len(text))]
@@ -55,7 +55,7 @@ def test_the_users_words_are_told_from_the_clients_in_their_name(text: str, kind
 @pytest.mark.parametrize(("content", "prompt"), CASES["prompts"])
 def test_a_prompt_is_what_the_user_typed(content: Any, prompt: str | None) -> None:
     """Slash commands read as they were typed; results and the client's words are no prompts."""
-    entry = entry_of(user(content))
+    entry = entry_of_row(user(content))
 
     assert entry is not None
     assert entry.prompt == prompt
@@ -136,7 +136,7 @@ def test_a_summary_counts_although_it_is_only_shown_in_the_transcript() -> None:
     """The client hides it from the screen, not from the model."""
     row = user("Summary.", isCompactSummary=True, isVisibleInTranscriptOnly=True)
 
-    entry = entry_of(row)
+    entry = entry_of_row(row)
 
     assert entry is not None
     assert (entry.is_boundary, entry.is_summary) == (True, True)
@@ -212,11 +212,11 @@ def test_a_result_of_ours_is_known_wherever_our_mark_stands() -> None:
 def test_an_entry_tells_usage_prompt_and_boundary() -> None:
     """Each of its own row; a reply that measures nothing still adds its pieces."""
     message = {"id": "m", "content": [], "usage": {"input_tokens": 5}, "stop_reason": "end_turn"}
-    measured = entry_of({"type": "assistant", "message": message})
-    open_reply = entry_of({"type": "assistant", "message": message | {"stop_reason": None}})
+    measured = entry_of_row({"type": "assistant", "message": message})
+    open_reply = entry_of_row({"type": "assistant", "message": message | {"stop_reason": None}})
     said, boundary = (
-        entry_of(user("hello")),
-        entry_of({"type": "system", "subtype": "compact_boundary"}),
+        entry_of_row(user("hello")),
+        entry_of_row({"type": "system", "subtype": "compact_boundary"}),
     )
 
     assert measured is not None
@@ -231,14 +231,14 @@ def test_an_entry_tells_usage_prompt_and_boundary() -> None:
     assert (measured.pieces, measured.prompt, measured.is_boundary) == ((), None, False)
     assert (said.prompt, said.usage, said.is_boundary) == ("hello", None, False)
     assert boundary == pieces.Entry(is_boundary=True)
-    assert entry_of({"type": "system"}) is None
+    assert entry_of_row({"type": "system"}) is None
 
 
 @pytest.mark.parametrize(("before", "is_found"), [(1_968, True), (1_969, False)])
 def test_a_command_is_looked_for_within_2000_characters(before: int, is_found: bool) -> None:
     """Beyond them a text is what it says."""
     text = "x" * before + "<command-name>/go</command-name>"
-    entry = entry_of(user(text))
+    entry = entry_of_row(user(text))
 
     assert entry is not None
     assert entry.prompt == ("/go" if is_found else text)

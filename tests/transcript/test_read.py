@@ -29,7 +29,7 @@ FILES = st.lists(LINE, max_size=6).flatmap(
 
 def lines(data: bytes, length: int | None = None) -> list[Line]:
     """Every line of some bytes."""
-    return list(read.lines(io.BytesIO(data), length))
+    return list(read.lines_of_stream(io.BytesIO(data), length))
 
 
 @given(st.binary(max_size=200) | FILES)
@@ -84,7 +84,7 @@ def test_a_line_that_is_too_long_passes_in_parts() -> None:
     tracemalloc.start()
 
     sizes = []
-    for line in read.lines(io.BytesIO(long + b'{"b":1}\n')):
+    for line in read.lines_of_stream(io.BytesIO(long + b'{"b":1}\n')):
         sizes.append((line.number, line.part, line.problem, len(line.raw)))
         assert line.offset == sum(size for *_, size in sizes[:-1])
     peak_bytes = tracemalloc.get_traced_memory()[1]
@@ -156,10 +156,41 @@ def test_a_line_is_long_beyond_the_limit_with_its_end(
     """Lines are numbered and placed from where the stream is."""
     stream = io.BytesIO(b"-" * 100 + b'{"a":1}\n{}\n')
     stream.seek(100)
-    found = list(read.lines(stream, longest=longest))
+    found = list(read.lines_of_stream(stream, longest=longest))
     whole = b"".join(line.raw for line in found)
 
     assert whole == b'{"a":1}\n{}\n'
     assert [line.part for line in found] == parts
     assert (found[-1].number, found[-1].offset) == (2, 108)
     assert (found[0].number, found[0].offset) == (1, 100)
+
+
+@pytest.mark.parametrize(("more", "parts"), [(0, [None]), (1, [0])])
+def test_a_line_of_8_mb_is_parsed(more: int, parts: list[int | None]) -> None:
+    """One byte more, and it passes unparsed."""
+    size = (8 << 20) + more
+    line = b'{"a":"' + b"x" * (size - 9) + b'"}\n'
+
+    found = list(read.lines_of_stream(io.BytesIO(line)))
+
+    assert [one.part for one in found] == parts
+    assert [one.problem for one in found] == [None if more == 0 else "too long"]
+    assert len(line) == size
+
+
+def test_of_a_line_that_is_too_long_the_parts_have_a_megabyte() -> None:
+    """Behind the first, which has one byte more than is parsed."""
+    long = b"x" * ((8 << 20) + 1 + (1 << 20) + 5)
+
+    sizes = [len(line.raw) for line in read.lines_of_stream(io.BytesIO(long))]
+
+    assert sizes == [(8 << 20) + 1, 1 << 20, 5]
+
+
+@pytest.mark.parametrize(("more", "rows"), [(0, 1), (1, 0)])
+def test_a_row_that_is_only_read_has_up_to_32_mb(tmp_path: Path, more: int, rows: int) -> None:
+    """Longer ones are passed over."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(b'{"a":"' + b"x" * ((32 << 20) - 9 + more) + b'"}\n')
+
+    assert len(list(read.rows_of_file(str(path)))) == rows

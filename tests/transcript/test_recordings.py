@@ -60,7 +60,7 @@ def _inspected(path: str, _home_dir: str) -> Any:
 
 
 def _told(path: str, home_dir: str) -> Any:
-    found = story.tell_story(path, home_dir)
+    found = story.read_story(path, home_dir)
     return (
         found.turns,
         found.title,
@@ -107,7 +107,7 @@ def test_what_is_in_the_context_is_what_was_sent(recordings: Path, name: str) ->
     last = sent(recordings, name)["last"]
     held: Counter[str] = Counter()
     carried: Counter[str] = Counter()
-    for entry in pieces.entries(path):
+    for entry in pieces.entries_of_file(path):
         if entry.is_boundary:
             held.clear()
         if entry.usage:
@@ -179,18 +179,18 @@ def test_inspect_says_what_a_resume_sends_after_a_purge(
     path = shutil.copy2(source, str(world / "session.jsonl"))
     options = purge.Options(1_000, strategies=frozenset({purge.OLD}))
     plan = purge.plan_purge(path, options, home_dir)
-    changed = session_documents.purged_results(plan)
+    changed = session_documents.purged_result_documents(plan)
     purge.purge(path, plan, home_dir, quiet_s=0.01)
 
     results, kept = _lost_characters(source, Path(path))
     assert len(changed) == plan.savings[purge.OLD].items == len(results) > 3
     whole = got["resumed"]["tokens"] - sum(results.values()) / 3
-    before = session_documents.inspection(path, home_dir)["resume_tokens_estimated"]
+    before = session_documents.inspection_document(path, home_dir)["resume_tokens_estimated"]
     assert before == pytest.approx(whole, rel=0.03)
 
     os.utime(path, (_LONG_AGO, _LONG_AGO))
     repair.repair(path, home_dir=home_dir, quiet_s=0.01)
-    after = session_documents.inspection(path, home_dir)["resume_tokens_estimated"]
+    after = session_documents.inspection_document(path, home_dir)["resume_tokens_estimated"]
     assert after == pytest.approx(got["repaired"]["tokens"] - sum(kept.values()) / 3, rel=0.03)
 
 

@@ -20,18 +20,24 @@ from .generated import rows as generated_rows
 CASES = json.loads((Path(__file__).parent / "golden" / "rows.json").read_text(encoding="utf-8"))
 # Questions to a row, or to whatever stands in its place; the others take what these answer.
 ANY_VALUE = (
-    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "sent_by_user"),
+    *("usage_of", "is_boundary", "content_blocks", "attachment_of", "text_sent_by_user"),
     *("queue_operation_and_text", "main_thread_calls", "main_thread_results", "has_final_usage"),
-    "describe_lost_thinking",
+    "lost_thinking_text",
     *("characters_model_is_sent", "content_characters", "text_characters"),
 )
 ANY_OBJECT = (
     *("is_summary", "is_sidechain", "is_meta", "is_message", "is_synthetic", "type_of"),
     *("timestamp_of", "uuid_of", "session_id_in", "cwd_of", "branch_of"),
-    *("message_id", "row_ids_referred_to", "envelope_of", "numbered_blocks", "any_thread_calls"),
+    *(
+        "message_id",
+        "row_ids_referred_to",
+        "envelope_fields_of",
+        "numbered_blocks",
+        "any_thread_calls",
+    ),
     *("answered_call_ids", "result_texts_with_paths"),
     *("compaction_figures", "preserved_row_ids", "cleared_call_ids", "clients_first_session_id"),
-    *("is_bookkeeping_attachment", "is_idle_compaction_notice", "holds_persons_words"),
+    *("is_bookkeeping_attachment", "is_idle_compaction_notice", "is_marked_with_persons_words"),
 )
 
 
@@ -51,7 +57,7 @@ def test_every_json_value_has_an_answer(value: Any) -> None:
     for one in values:
         for name in ANY_VALUE:
             _ask(name, one)
-        entry = pieces.entry_of(one)
+        entry = pieces.entry_of_row(one)
         assert all(piece.characters >= 0 for piece in (entry.pieces if entry else ()))
         for name in ANY_OBJECT if isinstance(one, dict) else ():
             _ask(name, one)
@@ -80,7 +86,7 @@ def test_text_nested_to_any_depth_is_counted() -> None:
 @pytest.mark.parametrize(("row", "expected"), CASES["typed"])
 def test_only_the_users_words_are_typed(row: Any, expected: str) -> None:
     """What the client adds, or writes in their place, is not theirs."""
-    assert (words.user_message(row) if row else "") == expected
+    assert (words.users_own_message(row) if row else "") == expected
 
 
 @pytest.mark.parametrize(("fields", "expected"), CASES["queued"])
@@ -88,7 +94,7 @@ def test_what_was_queued_is_the_users_where_typed(fields: dict[str, Any], expect
     """Other senders use the same row."""
     attachment = {"type": "queued_command"} | fields
 
-    assert shapes.sent_by_user({"type": "attachment", "attachment": attachment}) == expected
+    assert shapes.text_sent_by_user({"type": "attachment", "attachment": attachment}) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,7 @@ def test_a_row_tells_which_thoughts_are_not_sent_any_more(
     """And who left them out; the client keeps such rows for itself."""
     row = {"type": "attachment", "attachment": attachment}
 
-    assert shapes.describe_lost_thinking(row) == lost
+    assert shapes.lost_thinking_text(row) == lost
     assert shapes.is_bookkeeping_attachment(row) is bool(lost)
 
 

@@ -46,12 +46,12 @@ Row = dict[str, Any]
         (row.message_id, {"type": "assistant", "message": {}}, None),
         (row.row_ids_referred_to, {"parentUuid": "a", "logicalParentUuid": None}, ["a"]),
         (row.row_ids_referred_to, {"parentUuid": None}, []),
-        (row.timestamp_mark, {"timestamp": "t"}, b'"timestamp":"t"'),
+        (row.timestamp_as_on_line, {"timestamp": "t"}, b'"timestamp":"t"'),
         (row.clients_first_session_mark, "s", b'"session_id":"s"'),
-        (row.subagent_of, {}, ""),
-        (row.subagent_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
-        (row.subagent_of, {"isSidechain": True}, "sidechain"),
-        (row.subagent_of, {"isSidechain": False, "agentId": "a1"}, ""),
+        (row.subagent_id_of, {}, ""),
+        (row.subagent_id_of, {"isSidechain": True, "agentId": "a1"}, "a1"),
+        (row.subagent_id_of, {"isSidechain": True}, "sidechain"),
+        (row.subagent_id_of, {"isSidechain": False, "agentId": "a1"}, ""),
         (row.type_with_subtype, {"type": "system", "subtype": "init"}, "system/init"),
         (row.type_with_subtype, {"type": "user"}, "user"),
         (row.type_with_subtype, {}, "without a type"),
@@ -66,10 +66,10 @@ Row = dict[str, Any]
         ),
         (row.queue_operation_and_text, {"type": "user", "operation": "enqueue"}, ("", "")),
         (row.queue_operation_and_text, None, ("", "")),
-        (row.holds_persons_words, {"holdsPersonsWords": True}, True),
-        (row.holds_persons_words, {"holdsPersonsWords": 1}, False),
-        (row.holds_persons_words, {"userFeedback": "no"}, True),
-        (row.holds_persons_words, {}, False),
+        (row.is_marked_with_persons_words, {"holdsPersonsWords": True}, True),
+        (row.is_marked_with_persons_words, {"holdsPersonsWords": 1}, False),
+        (row.is_marked_with_persons_words, {"userFeedback": "no"}, True),
+        (row.is_marked_with_persons_words, {}, False),
         (row.compaction_figures, {}, (None, None, None)),
         (
             row.compaction_figures,
@@ -207,8 +207,8 @@ def test_a_reply_can_be_made_larger_and_a_compaction_be_told() -> None:
         "cache_creation_input_tokens": 0,
         "output_tokens": 7,
     }
-    assert usage.is_boundary(row.make_auto_boundary(500))
-    assert row.compaction_figures(row.make_auto_boundary(500)) == ("auto", 500, None)
+    assert usage.is_boundary(row.make_auto_boundary_row(500))
+    assert row.compaction_figures(row.make_auto_boundary_row(500)) == ("auto", 500, None)
 
 
 @pytest.mark.parametrize(
@@ -309,34 +309,37 @@ def test_a_failed_answer_is_written_as_the_client_would() -> None:
     """With the names of the reply that it answers, a subagent's too."""
     reply = {"uuid": "u1", "sessionId": "s", "cwd": "/a", "type": "assistant", "agentId": "g"}
 
-    made = row.make_failed_answer(reply, ["t1"], "gone", "u2")
+    made = row.make_failed_answer_row(reply, ["t1"], "gone", "u2")
 
     assert (made["type"], made["uuid"], made["parentUuid"]) == ("user", "u2", "u1")
     assert (made["sourceToolAssistantUUID"], made["toolUseResult"]) == ("u1", "Error: gone")
     assert (made["agentId"], made["cwd"]) == ("g", "/a")
     (block,) = made["message"]["content"]
     assert (block["tool_use_id"], block["content"], block["is_error"]) == ("t1", "gone", True)
-    assert "agentId" not in row.make_failed_answer({"uuid": "u1"}, [], "gone", "u2")
+    assert "agentId" not in row.make_failed_answer_row({"uuid": "u1"}, [], "gone", "u2")
 
 
 def test_thinking_that_is_not_sent_again_is_marked_as_the_client_does() -> None:
     """From a message on; who reads it back finds that message."""
-    made = row.make_thinking_stripped({"sessionId": "s"}, "u2", "u1", "m7")
+    made = row.make_thinking_stripped_row({"sessionId": "s"}, "u2", "u1", "m7")
 
     assert made["attachment"]["from"] == {"messageId": "m7", "thinkingIndex": 0}
     assert (made["uuid"], made["parentUuid"], made["type"]) == ("u2", "u1", "attachment")
-    assert row.thinking_stripped_from(made) == "m7"
+    assert row.first_message_without_thinking(made) == "m7"
     everything = {"type": "attachment", "attachment": {"type": "thinking_stripped"}}
-    assert row.thinking_stripped_from(everything) == ""
-    assert row.thinking_stripped_from({"type": "attachment", "attachment": {"type": "x"}}) is None
+    assert row.first_message_without_thinking(everything) == ""
+    assert (
+        row.first_message_without_thinking({"type": "attachment", "attachment": {"type": "x"}})
+        is None
+    )
 
 
 def test_a_rebuilt_reply_is_taken_as_it_was_said() -> None:
     """Without the model that it never had."""
     fields = {"message": {"model": "<synthetic>", "content": "x"}}
-    assert row.without_model(fields) == {"message": {"content": "x"}}
+    assert row.without_synthetic_model(fields) == {"message": {"content": "x"}}
     plain = {"message": {"model": "m", "content": "x"}}
-    assert row.without_model(plain) is plain
+    assert row.without_synthetic_model(plain) is plain
 
 
 def test_a_compaction_names_what_stays() -> None:
@@ -400,7 +403,7 @@ def test_a_message_is_the_users_unless_somebody_else_sent_it(change: Row, expect
     """Agents, channels and the client itself send too."""
     fields = {"type": "user", "message": {"content": "hello"}} | change
 
-    assert row.sent_by_user(fields) == expected
+    assert row.text_sent_by_user(fields) == expected
 
 
 @pytest.mark.parametrize(
@@ -462,7 +465,7 @@ def test_a_reply_is_billed_whatever_it_took(field: str) -> None:
 )
 def test_thinking_that_is_lost_is_told_with_who_left_it_out(attachment: Row, told: str) -> None:
     """How much of it and why, so far as that is known."""
-    assert row.describe_lost_thinking({"type": "attachment", "attachment": attachment}) == told
+    assert row.lost_thinking_text({"type": "attachment", "attachment": attachment}) == told
 
 
 @pytest.mark.parametrize(
@@ -530,7 +533,7 @@ def test_a_message_that_was_queued_is_the_users_too(change: Row, expected: str) 
     """Unless it was queued by somebody else, or is no message."""
     attachment = {"type": "queued_command", "prompt": "later"} | change
 
-    assert row.sent_by_user({"type": "attachment", "attachment": attachment}) == expected
+    assert row.text_sent_by_user({"type": "attachment", "attachment": attachment}) == expected
 
 
 @pytest.mark.parametrize(("mark", "expected"), [({}, ""), ({"holdsPersonsWords": True}, "yes, do")])
@@ -541,4 +544,4 @@ def test_words_beside_a_result_are_the_users_where_the_client_says_so(
     blocks = [{"type": "tool_result", "content": "x"}, {"type": "text", "text": "yes, do"}]
     fields = {"type": "user", "message": {"content": blocks}} | mark
 
-    assert row.sent_by_user(fields) == expected
+    assert row.text_sent_by_user(fields) == expected

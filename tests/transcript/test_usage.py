@@ -334,3 +334,16 @@ def _file(folder: Path, data: bytes) -> str:
     path = folder / "transcript.jsonl"
     path.write_bytes(data)
     return str(path)
+
+
+@pytest.mark.parametrize(("asked", "history"), [((), 4), ((2,), 2), ((9,), 6)])
+def test_a_tail_goes_back_four_requests_unless_told_otherwise(
+    session: SessionBuilder, asked: tuple[int, ...], history: int
+) -> None:
+    """As many as there are, the newest first."""
+    for tokens in range(1_000, 7_000, 1_000):
+        session.reply(tokens)
+
+    tail = read_tail(session.path, *asked)
+
+    assert tail.history == list(range(6_000, 0, -1_000))[:history]

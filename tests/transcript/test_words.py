@@ -145,16 +145,16 @@ def test_an_answer_is_what_the_user_chose_or_wrote(text: str, record: object, sa
 )
 def test_what_stands_around_the_users_words_goes(text: str, own: str) -> None:
     """A command of theirs is taken with what it was given, one of the client's is not."""
-    assert words.without_added_text(text) == own
+    assert words.users_part_of_prompt(text) == own
     fields = {"type": "user", "message": {"role": "user", "content": text}}
-    assert words.user_message(fields) == own
+    assert words.users_own_message(fields) == own
 
 
 def test_a_prompt_is_what_was_typed_directives_too() -> None:
     """Not what the client's own commands print."""
     for text, typed in ((" /brim:off ", "/brim:off"), ("<command-name>/x</command-name>", "")):
         fields = {"type": "user", "message": {"role": "user", "content": text}}
-        assert words.user_prompt(fields) == typed
+        assert words.users_typed_prompt(fields) == typed
 
 
 @pytest.mark.parametrize(("fill", "holds"), [(586, True), (587, False)])
@@ -172,10 +172,10 @@ def test_what_the_client_put_around_the_users_words_goes() -> None:
         ("<ide_b>x<ide_b>y</ide_b>c", "c"),
         ("</ide_b>d<ide_c>", "</ide_b>d<ide_c>"),
     ):
-        assert words.without_added_text(text) == own
+        assert words.users_part_of_prompt(text) == own
 
 
 @pytest.mark.timeout(30)
 def test_tags_that_nobody_closes_are_read_at_once() -> None:
     """A command that the user ran may print any number of them."""
-    assert words.without_added_text(f"<bash-stdout>{'<ide_a>' * 100_000}</bash-stdout>") == ""
+    assert words.users_part_of_prompt(f"<bash-stdout>{'<ide_a>' * 100_000}</bash-stdout>") == ""

@@ -196,7 +196,8 @@ def _nearly_full_ones(place: Place, names: Iterable[str] = items.SHARES) -> list
 def _measured_tokens_by_part(session_id: str) -> dict[str, int]:
     """What the session's window really consists of, in tokens; empty where nobody knows."""
     try:
-        found = composition.composition_of(pieces.entries(find.transcript_with_id(session_id)))
+        transcript = find.transcript_with_id(session_id)
+        found = composition.composition_of(pieces.entries_of_file(transcript))
     except (SessionError, OSError):
         return {}
     return {composition.NAMES[kind]: tokens for kind, tokens in found.parts.most_common() if tokens}

@@ -94,7 +94,7 @@ def fold_new_rows(
         if most_bytes is not None and size - start > most_bytes:
             start = _skip_noting_unread_bytes(file, ledger, start, size - most_bytes)
         file.seek(start)
-        end = _fold_lines_until(ledger, read.lines(file, size - start), start, until)
+        end = _fold_lines_until(ledger, read.lines_of_stream(file, size - start), start, until)
         ledger.cursor = {"offset": end, "print": _hash_of_bytes_before(file, end)}
     return True
 
@@ -174,7 +174,7 @@ def _keep_calls_until_answered(ledger: Ledger, fields: dict[str, Any], _at: str 
 
 
 def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message_and_notes(ledger, words.user_message(fields), at)
+    _keep_message_and_notes(ledger, words.users_own_message(fields), at)
     for result in row.main_thread_results(fields):
         call = ledger.calls.pop(result.call_id, None)
         if call is not None:
@@ -182,7 +182,7 @@ def _fold_user_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> No
 
 
 def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
-    _keep_message_and_notes(ledger, words.user_message(fields), at)
+    _keep_message_and_notes(ledger, words.users_own_message(fields), at)
     _update_tasks(ledger, row.reminded_tasks(fields))
     ledger.plan = clean(row.plan_file_of(fields)) or ledger.plan
 
@@ -190,7 +190,7 @@ def _fold_attachment(ledger: Ledger, fields: dict[str, Any], at: str | None) -> 
 def _fold_queue_row(ledger: Ledger, fields: dict[str, Any], at: str | None) -> None:
     """What the user typed while the assistant worked; what was taken back was not said."""
     operation, text = row.queue_operation_and_text(fields)
-    said = words.without_added_text(text)
+    said = words.users_part_of_prompt(text)
     if operation == "enqueue" and not said.startswith("/"):
         kept = _keep_message_and_notes(ledger, said, at, "queued")
         ledger.queued = [*ledger.queued, kept][-_MOST_QUEUED:]

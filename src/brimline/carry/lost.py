@@ -99,7 +99,7 @@ class _Reader:
         self._boundary, self._requests_since = "", 0
 
     def _note_messages_outputs_and_calls(self, fields: dict[str, Any]) -> None:
-        if message := words.user_message(fields):
+        if message := words.users_own_message(fields):
             put_last_and_drop_oldest(self._messages, message, None, _MOST_KEPT)
         for result in row.main_thread_results(fields):
             is_preview = result.text.startswith(stub.BEGINNINGS)

@@ -164,7 +164,7 @@ class Player:
             note, instead = self._play_step(step)
             state = SessionState(self.home_dir, self.session.session_id)
             rules = policy.load(self.home_dir, self.session.cwd)
-            found = reading.measure_session(self.session.path, state, rules, requests=40)
+            found = reading.measure_session(self.session.path, state, rules)
             self.moments.append(Moment(step, found, note, instead))
             yield self.moments[-1]
 

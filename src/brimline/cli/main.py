@@ -29,8 +29,7 @@ def main() -> None:
         code = _INTERRUPTED
     except BrokenPipeError:
         # The reader (`head`, a pager) has seen enough; Python must not complain while it ends.
-        sys.stderr.close()
-        code = _READER_GONE
+        os._exit(_READER_GONE)
     sys.exit(code)
 
 

@@ -72,8 +72,8 @@ def inspect_command(file: str | None, session_id: str | None, as_json: bool) -> 
     """
     path = _find_and_recover_session_file(file, session_id)
     with _make_reading_progress(path) as bar:
-        document = session_documents.inspection(path, paths.home(), bar.update)
-    output.answer(document, session_text.inspection, as_json=as_json)
+        document = session_documents.inspection_document(path, paths.home(), bar.update)
+    output.answer(document, session_text.inspection_text, as_json=as_json)
 
 
 @output.command("purge", epilog=_EXIT_CODES)
@@ -110,7 +110,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
       brimline session purge --strategy old --strategy copies
     """
     path = _find_and_recover_session_file(file, session_id)
-    if restore.is_backup(path):
+    if restore.has_backup_name(path):
         raise RewriteError(f"{path} is a backup, which stays as it is: copy it and purge the copy")
     path, home_dir = os.path.realpath(path), paths.home()
     strategies = frozenset(flags["strategy"]) or purge.DEFAULT
@@ -119,18 +119,19 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
     gc.disable()
     with _make_reading_progress(path) as bar:
         planned = purge.plan_purge(path, options, home_dir, bar.update)
-    report = session_documents.purge(path, planned) | {"applied": False}
+    report = session_documents.purge_document(path, planned) | {"applied": False}
     if not planned.changes:
-        output.answer(report, f"{session_text.purge(report)}\nNothing to purge.", as_json=as_json)
+        text = f"{session_text.purge_plan_text(report)}\nNothing to purge."
+        output.answer(report, text, as_json=as_json)
         return
     if flags["dry_run"]:
-        report["changes"] = session_documents.purged_results(planned)
+        report["changes"] = session_documents.purged_result_documents(planned)
         command = ["brimline", *[word for word in sys.argv[1:] if word != "--dry-run"]]
-        text = "" if as_json else session_text.purge_preview(report, command)
+        text = "" if as_json else session_text.purge_preview_text(report, command)
         output.answer(report, text, as_json=as_json)
         return
     if not as_json:
-        output.say(session_text.purge(report))
+        output.say(session_text.purge_plan_text(report))
     in_use.require_idle(path)
     name = os.path.basename(path)
     question = f"Rewrite {name}? A backup is kept, and `brimline session restore` undoes it."
@@ -144,7 +145,7 @@ def purge_command(file: str | None, session_id: str | None, as_json: bool, **fla
         "appended_lines": done.late_lines,
         "is_still_written": not done.is_over,
     }
-    output.answer(report, session_text.purge_done, as_json=as_json)
+    output.answer(report, session_text.purge_done_text, as_json=as_json)
 
 
 @output.command("repair", epilog=_EXIT_CODES)
@@ -168,16 +169,17 @@ def repair_command(
     path, home_dir = _find_and_recover_session_file(file, session_id), paths.home()
     with _make_reading_progress(path) as bar:
         report = repair.Report(os.path.realpath(path), repair.examine(path, bar.update))
-    if report.before.mendable and not dry_run:
+    mendable = report.before.mendable_faults
+    if mendable and not dry_run:
         in_use.require_idle(report.path)
         if not yes:
-            preview = session_documents.repair(report, dry_run=True)
+            preview = session_documents.repair_document(report, dry_run=True)
             output.say("\n".join(session_text.found_fault_lines(preview)), err=True)
-        output.ask_consent(f"Mend {output.counted(len(report.before.mendable), 'fault')}?", yes=yes)
+        output.ask_consent(f"Mend {output.counted(len(mendable), 'fault')}?", yes=yes)
         with output.Progress("Mending", 2 * os.path.getsize(path)) as bar:
             report = repair.repair(path, home_dir=home_dir, progress=bar.update)
-    document = session_documents.repair(report, dry_run=dry_run)
-    output.answer(document, session_text.repair_done, as_json=as_json)
+    document = session_documents.repair_document(report, dry_run=dry_run)
+    output.answer(document, session_text.repair_text, as_json=as_json)
 
 
 @output.command("restore", epilog=_EXIT_CODES)
@@ -221,7 +223,7 @@ def restore_command(
         "applied": False,
     }
     if not as_json:
-        output.say(session_text.restoration(plan))
+        output.say(session_text.restore_plan_sentence(plan))
         for problem in plan.problems:
             output.note(f"an older rewrite stays as it is: {problem}")
     done = ""
@@ -278,11 +280,12 @@ def backups_command(
     """
     backups = _choose_backups(file, session_id)
     if prune is None:
-        output.answer(session_documents.backups(backups), session_text.backups, as_json=as_json)
+        document = session_documents.backups_document(backups)
+        output.answer(document, session_text.backups_text, as_json=as_json)
         return
     limit = time.time() - prune * _DAY_S
     going = [backup for backup in backups if backup.made_at <= limit]
-    document = session_documents.backups(going)
+    document = session_documents.backups_document(going)
     amount = f"{output.counted(len(going), 'backup')} ({output.size(document['size_bytes'])})"
     output.ask_consent(f"Delete {amount} for good?", yes=yes or not going)
     for backup in going:

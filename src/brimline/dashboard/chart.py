@@ -98,7 +98,7 @@ class Plot:
         return round(18 + room * (1 - min(1.0, max(0.0, value / self.top))), 1)
 
 
-def fullest_moments(moments: Sequence[Moment]) -> list[Moment]:
+def fullest_moment_per_column(moments: Sequence[Moment]) -> list[Moment]:
     """The requests that are drawn: all of them, or the fullest of each group of neighbours."""
     count = min(len(moments), MOST_COLUMNS)
     edges = [len(moments) * at // count for at in range(count + 1)] if count else []
@@ -112,11 +112,11 @@ def occupancy_plot(story: Story, shown: Sequence[Moment], size: Size) -> Plot:
     brims = [moment.reading.compaction.tokens for moment in shown]
     near = [brim for brim in brims if brim <= FAR * peak]
     plot = _plot_with_ticks(size, len(shown), max([peak, *near]))
-    _add_part_bands(plot, shown)
+    _add_composition_bands(plot, shown)
     if near:
         plot.shapes.append(Shape(_step_path(plot, brims), "line brim", "the brim"))
-    _mark_compactions(plot, shown)
-    _mark_announced_tiers(plot, story, shown)
+    _add_compaction_marks(plot, shown)
+    _add_marks_of_announced_tiers(plot, story, shown)
     for at in range(0, plot.count, max(1, plot.count // 6)):
         if plot.x_of_column(at) < plot.size.width - 30:
             plot.below.append((plot.x_of_column(at), f"{shown[at].number}"))
@@ -129,14 +129,14 @@ def forecast_plot(shown: Sequence[Moment], size: Size) -> Plot:
     middles = [each.outlook.ops if each.outlook else None for each in shown]
     lows, highs = [low for low, _ in bounds], [high for _, high in bounds]
     plot = _plot_with_ticks(size, len(shown), max([*highs, 1]))
-    came = _requests_until_compaction(shown)
+    came = _actual_requests_left_per_moment(shown)
     plot.shapes.append(Shape(_band_path(plot, lows, highs), "fill band", "forecast, 4 of 5 within"))
     plot.shapes.append(Shape(_step_path(plot, middles), "line middle", "forecast, middle"))
     plot.shapes.append(Shape(_step_path(plot, came), "line came", "as it came"))
     return plot
 
 
-def _requests_until_compaction(shown: Sequence[Moment]) -> list[int | None]:
+def _actual_requests_left_per_moment(shown: Sequence[Moment]) -> list[int | None]:
     """How many requests came before the next compaction; of the last stretch nobody knows yet."""
     ends = {moment.segment: moment.number for moment in shown}
     return [
@@ -168,12 +168,12 @@ def daily_bar_plots(
         plot = _plot_with_ticks(size, max(len(days), _LEAST_DAYS), max([*tops, _LEAST_TOP]), unit)
         for at, (name, values) in enumerate(series):
             _add_band(plot, values, f"fill s{min(at, _COLOURS - 1)}", name)
-        _label_days(plot, days)
+        _add_date_labels(plot, days)
         plots.append(plot)
     return plots
 
 
-def _label_days(plot: Plot, days: Sequence[str]) -> None:
+def _add_date_labels(plot: Plot, days: Sequence[str]) -> None:
     """Dates below the bars, as many as there is room for, without the year."""
     room = _WIDE_DATES if plot.size.style == "wide" else _NARROW_DATES
     for at in range(0, len(days), max(1, -(-len(days) // room))):
@@ -181,7 +181,7 @@ def _label_days(plot: Plot, days: Sequence[str]) -> None:
             plot.below.append((plot.x_of_column(at), days[at][5:]))
 
 
-def small_curve_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
+def curve_svg_path(values: Sequence[int], top: int, width: int = 120, height: int = 28) -> str:
     """A small curve without labels, for a list."""
     whole = max(top, *values, 1)
     steps = [
@@ -217,30 +217,30 @@ def _add_band(plot: Plot, values: Sequence[float], style: str, name: str) -> Non
         plot.shapes.append(Shape(_band_path(plot, floors, plot.piled), style, name))
 
 
-def _scaled_parts(one: Moment) -> dict[str, float]:
+def _parts_scaled_to_used_tokens(one: Moment) -> dict[str, float]:
     """The parts so that they add up: what was dropped, of whatever, comes off all alike."""
     parts = {kind: tokens for kind, tokens in one.parts.items() if tokens > 0}
     scale = min(1.0, one.tokens / max(1, sum(parts.values())))
     return {kind: tokens * scale for kind, tokens in parts.items()}
 
 
-def _add_part_bands(plot: Plot, shown: Sequence[Moment]) -> None:
-    parts = [_scaled_parts(moment) for moment in shown]
+def _add_composition_bands(plot: Plot, shown: Sequence[Moment]) -> None:
+    parts = [_parts_scaled_to_used_tokens(moment) for moment in shown]
     for kind, name in NAMES.items():
         _add_band(plot, [each.get(kind, 0.0) for each in parts], f"fill {kind}", name)
 
 
-def _mark_compactions(plot: Plot, shown: Sequence[Moment]) -> None:
+def _add_compaction_marks(plot: Plot, shown: Sequence[Moment]) -> None:
     for at, (before, moment) in enumerate(itertools.pairwise(shown), 1):
         if before.segment != moment.segment:
             name = f"compacted before request {moment.number}"
             plot.marks.append(Mark(plot.x_of_column(at), "compaction", "", name))
 
 
-def _mark_announced_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
+def _add_marks_of_announced_tiers(plot: Plot, story: Story, shown: Sequence[Moment]) -> None:
     numbers = [moment.number for moment in shown]
     for notice in story.figures.messages:
-        number = story.requests_answered_by(notice.at)
+        number = story.count_answered_until(notice.at)
         place = bisect_left(numbers, number)
         if number and place < len(numbers):
             name = f"request {number}: L{notice.tier} announced"

@@ -70,31 +70,31 @@ class Index:
 
     def refresh(self) -> None:
         """Read the sessions that have changed, the newest first; drop those that are gone."""
-        with self._open() as base:
-            stale = self._drop_gone_list_stale(base)
-            done, self.total = 0, sum(map(_stamped_size, stale.values()))
-            same = story.policy_by_project(self.home_dir), history.lines_by_session(self.home_dir)
+        with self._open_database() as base:
+            stale = self._drop_gone_and_return_stale(base)
+            done, self.total = 0, sum(map(_transcript_bytes_in_stamp, stale.values()))
+            same = story.policy_lookup(self.home_dir), history.lines_by_session(self.home_dir)
             with output.Progress("Reading sessions", self.total) as bar:
                 for path, now in stale.items():
                     self.busy = None if self.is_current else (done, self.total)
                     with contextlib.suppress(BrimlineError, OSError):
-                        row = index_row_of(story.story_without_readings(path, self.home_dir, *same))
+                        row = index_row(story.story_without_readings(path, self.home_dir, *same))
                         # The name of a file need not be text.
-                        told = _storable_name(json.dumps(row, ensure_ascii=False))
+                        told = _with_surrogates_replaced(json.dumps(row, ensure_ascii=False))
                         values = (os.fsencode(path), now, told)
                         base.execute("REPLACE INTO sessions VALUES (?, ?, ?)", values)
-                    done += _stamped_size(now)
-                    bar.update(_stamped_size(now))
+                    done += _transcript_bytes_in_stamp(now)
+                    bar.update(_transcript_bytes_in_stamp(now))
                     base.commit()
         self.is_current, self.busy = True, None
 
-    def _drop_gone_list_stale(self, base: sqlite3.Connection) -> dict[str, str]:
+    def _drop_gone_and_return_stale(self, base: sqlite3.Connection) -> dict[str, str]:
         """Drop the sessions that are gone; those to read with their stamps, the newest first."""
         forgot = forgotten.line_by_session(self.home_dir)
         files = [
             path for path in find.all_transcripts() if not forgotten.is_forgotten_file(forgot, path)
         ]
-        stamps = {path: session_stamp(self.home_dir, path) for path in files}
+        stamps = {path: change_stamp_of_session(self.home_dir, path) for path in files}
         rows = base.execute("SELECT path, stamp FROM sessions").fetchall()
         indexed = {os.fsdecode(path): then for path, then in rows}
         gone = [(os.fsencode(path),) for path in indexed.keys() - stamps.keys()]
@@ -123,41 +123,41 @@ class Index:
         copies = "(SELECT count(*) FROM sessions AS other WHERE other.id = sessions.id)"
         # Only a name of ours is put into this; what was typed comes as a value.
         order = f"ORDER BY {SORTS.get(wanted.sort, 'last_at')} DESC LIMIT :size OFFSET :start"
-        with self._open() as base:
+        with self._open_database() as base:
             base.create_function("cost", 1, costs.get)
             (count,) = base.execute(f"SELECT count(*) {chosen}", values).fetchone()
             rows = base.execute(f"SELECT document, {copies} {chosen} {order}", values).fetchall()
         return [json.loads(document) | {"copies": copies} for document, copies in rows], count
 
-    def filter_choices(self, column: str) -> list[str]:
+    def values_of_column(self, column: str) -> list[str]:
         """What can be filtered by: every `project` or `model` that occurs."""
         asked = f"SELECT DISTINCT {column} FROM sessions WHERE {column} != '' ORDER BY 1"  # noqa: S608
-        with self._open() as base:
+        with self._open_database() as base:
             return [value for (value,) in base.execute(asked)]
 
-    def transcript_of(self, session_id: str, folder: str = "") -> str:
+    def transcript_path_of_session(self, session_id: str, folder: str = "") -> str:
         """The file of a session, where several projects have one of this id that in `folder`.
 
         Raises:
             SessionError: there is none.
         """
         query = "SELECT path FROM sessions WHERE id = ? ORDER BY last_at DESC"
-        with self._open() as base:
+        with self._open_database() as base:
             paths = [os.fsdecode(path) for (path,) in base.execute(query, (session_id,))]
-        inside = [path for path in paths if not folder or client_folder_name(path) == folder]
+        inside = [path for path in paths if not folder or name_of_transcript_folder(path) == folder]
         if inside and os.path.isfile(inside[0]):
             return inside[0]
         if folder:
             raise SessionError(f"no session {session_id} is in {folder}")
         return find.transcript_with_id(session_id)
 
-    def all_rows(self) -> list[dict[str, Any]]:
+    def rows_of_all_sessions(self) -> list[dict[str, Any]]:
         """What is known of every session."""
-        with self._open() as base:
+        with self._open_database() as base:
             return [json.loads(one) for (one,) in base.execute("SELECT document FROM sessions")]
 
     @contextlib.contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
+    def _open_database(self) -> Iterator[sqlite3.Connection]:
         """A connection of one's own; a file that is damaged or of another version is made anew."""
         path = f"{self.home_dir}/{paths.DASHBOARD_INDEX}"
         try:
@@ -169,9 +169,9 @@ class Index:
             raise BrimlineError(f"{told}: {getattr(error, 'strerror', error)}") from error
         try:
             base.execute("PRAGMA synchronous = OFF")  # what a power cut damages is made again
-            if _stored_format(base) != _FORMAT:
+            if _format_number_of_database(base) != _FORMAT:
                 base.execute("BEGIN IMMEDIATE")  # others may be about to make it, too
-                for statement in _TABLE if _stored_format(base) != _FORMAT else ():
+                for statement in _TABLE if _format_number_of_database(base) != _FORMAT else ():
                     base.execute(statement)
                 base.commit()
             yield base
@@ -186,27 +186,27 @@ class Index:
             base.close()
 
 
-def _stored_format(base: sqlite3.Connection) -> int:
+def _format_number_of_database(base: sqlite3.Connection) -> int:
     found: int = base.execute("PRAGMA user_version").fetchone()[0]
     return found
 
 
-def _storable_name(name: str) -> str:
+def _with_surrogates_replaced(name: str) -> str:
     """A name with a mark in the place of what is no text."""
     return name.encode("utf-8", "replace").decode()
 
 
-def client_folder_name(path: str) -> str:
+def name_of_transcript_folder(path: str) -> str:
     """The folder of a project among those of the client."""
-    return _storable_name(os.path.basename(os.path.dirname(path)))
+    return _with_surrogates_replaced(os.path.basename(os.path.dirname(path)))
 
 
-def index_row_of(session: story.Story) -> dict[str, Any]:
+def index_row(session: story.Story) -> dict[str, Any]:
     """What a list shows of a session, and what it adds to the whole."""
     return {
         "id": session.session_id,
         "title": output.one_line(session.title, _TITLE_CHARACTERS),
-        "folder": client_folder_name(session.path),
+        "folder": name_of_transcript_folder(session.path),
         "project": session.project or "",
         "model": session.most_used_model,
         "last_at": session.last_at,
@@ -227,7 +227,7 @@ def index_row_of(session: story.Story) -> dict[str, Any]:
     }
 
 
-def session_stamp(home_dir: str, path: str) -> str:
+def change_stamp_of_session(home_dir: str, path: str) -> str:
     """What tells whether a session has changed."""
     own = paths.session_dir(home_dir, find.session_id_of(path))
     files = (path, f"{own}/statusline.json")
@@ -235,5 +235,5 @@ def session_stamp(home_dir: str, path: str) -> str:
     return " ".join([*parts, *map(str, history.spool_stamp(own))])
 
 
-def _stamped_size(stamp: str) -> int:
+def _transcript_bytes_in_stamp(stamp: str) -> int:
     return int(stamp.partition(":")[0])

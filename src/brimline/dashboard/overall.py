@@ -72,19 +72,19 @@ class Period:
         """What hooks and the client added."""
         return sum(row["injected_tokens"] for row in self.rows)
 
-    def share_of_brought_in(self, tokens: int) -> float:
+    def share_of_tokens_brought_in(self, tokens: int) -> float:
         """Tokens as a share of what tools, hooks and the client brought in."""
         return tokens / max(1, self.injected_tokens + self.tools.total())
 
 
-def period_figures(
+def overall_page_values(
     spendings: Sequence[Spending],
     rows: Sequence[dict[str, Any]],
     user_models: Sequence[dict[str, Any]],
     span: int,
 ) -> dict[str, Any]:
     """All that the page shows of the last days, counted from the last request."""
-    bins = _bar_of_each_day(spendings, span)
+    bins = _first_day_of_bar_by_day(spendings, span)
     since = time.mktime(date.fromisoformat(min(bins)).timetuple())
     compacted = [each for each in distinct_compactions(rows) if str(_local_day(each["at"])) in bins]
     aftermath.fill_in_dollars(compacted, user_models)
@@ -106,11 +106,11 @@ def period_figures(
         "plots": _period_plots(daily, compacted, bins),
         "projects": sorted(projects, key=lambda row: -(row["dollars"] or 0.0))[:_TOP],
         "tools": period.tools.most_common(_TOP),
-        "advice": advice(period),
+        "advice": advice_with_largest_shares(period),
     }
 
 
-def advice(period: Period) -> list[Advice]:
+def advice_with_largest_shares(period: Period) -> list[Advice]:
     """The sentences that the figures call for, the one with the largest share first."""
     given = [adviser(period) for adviser in _ADVISERS]
     return sorted(filter(None, given), reverse=True)[:_MOST_ADVICE]
@@ -141,7 +141,7 @@ def _advise_on_compactions(period: Period) -> Advice | None:
 
 def _advise_on_tools(period: Period) -> Advice | None:
     for tool, tokens in period.tools.most_common(1):
-        share = period.share_of_brought_in(tokens)
+        share = period.share_of_tokens_brought_in(tokens)
         if share > _MUCH_OF_ONE_TOOL:
             text = f"Results of {output.one_line(tool, 40)} are {share:.0%} of what came in: "
             largest = max(period.rows, key=lambda row: row["tools"].get(tool, 0))
@@ -151,7 +151,7 @@ def _advise_on_tools(period: Period) -> Advice | None:
 
 
 def _advise_on_injections(period: Period) -> Advice | None:
-    share = period.share_of_brought_in(period.injected_tokens)
+    share = period.share_of_tokens_brought_in(period.injected_tokens)
     if share <= _MUCH_INJECTED:
         return None
     text = f"Hooks and the client added {share:.0%} of what came in."
@@ -168,11 +168,11 @@ def session_and_subagent_costs(
     own = [each for each in spendings if each.session_id == session_id and each.requests]
     rows = bill.bill_rows_by_group(own, ("session",), user_models)
     cost = bill.row_dollars_text(rows[0]) if rows else None
-    subagents = [_subagent_row(each, user_models) for each in own if each.is_subagent]
+    subagents = [_cost_row_of_subagent(each, user_models) for each in own if each.is_subagent]
     return {"cost": cost, "subagents": sorted(subagents, key=operator.itemgetter("at"))}
 
 
-def _subagent_row(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _cost_row_of_subagent(own: Spending, user_models: Sequence[dict[str, Any]]) -> dict[str, Any]:
     (row,) = bill.bill_rows_by_group([own], ("session",), user_models)
     return row | {
         "name": find.session_id_of(own.path),
@@ -193,7 +193,7 @@ def distinct_compactions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]
     return sorted(distinct.values(), key=lambda each: each["at"])
 
 
-def _bar_of_each_day(spendings: Sequence[Spending], span: int) -> dict[str, str]:
+def _first_day_of_bar_by_day(spendings: Sequence[Spending], span: int) -> dict[str, str]:
     """The days up to the last request, each with the first day of its bar."""
     times = [request.at for spending in spendings for request in spending.requests]
     last = _local_day(max(times, default=0.0))
@@ -221,13 +221,13 @@ def _period_plots(
     bars = list(dict.fromkeys(bins.values()))
     shares = [100 * read[bar] / sent[bar] if sent[bar] else 0.0 for bar in bars]
 
-    def stacked(amounts: Mapping[tuple[str, str], float]) -> list[tuple[str, list[float]]]:
+    def amounts_by_model(amounts: Mapping[tuple[str, str], float]) -> list[tuple[str, list[float]]]:
         largest = by_model.most_common()
         return [(model, [amounts[model, bar] for bar in bars]) for model, _ in largest]
 
     return {
-        "dollars": chart.daily_bar_plots(bars, stacked(spent), "$"),
-        "tokens": chart.daily_bar_plots(bars, stacked(used)),
+        "dollars": chart.daily_bar_plots(bars, amounts_by_model(spent), "$"),
+        "tokens": chart.daily_bar_plots(bars, amounts_by_model(used)),
         "cache": chart.daily_bar_plots(bars, [("read from the cache, %", shares)]),
         "compactions": chart.daily_bar_plots(bars, [("compactions", [times[bar] for bar in bars])]),
     }

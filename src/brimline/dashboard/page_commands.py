@@ -54,7 +54,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     port = listener.getsockname()[1]
     keys = [secrets.token_urlsafe(24) for _ in range(2)]
     enter = f"http://127.0.0.1:{port}/enter"
-    file = _write_entrance(enter, keys[0])
+    file = _write_login_page(enter, keys[0])
     link = f"{enter}?key={keys[1]}"
     warning = "It works once; whoever opens it can read your sessions. Ctrl-C stops all of it."
     document = {"url": link, "port": port, "file": file}
@@ -64,7 +64,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     if not no_open and sys.stdout.isatty():
         webbrowser.open(f"file://{quote(file)}")
     settings = uvicorn.Config(
-        pages.app(port, keys),
+        pages.make_asgi_app(port, keys),
         http=Impatient,
         log_level="error",
         access_log=False,
@@ -85,7 +85,7 @@ def dashboard(port: int, no_open: bool, as_json: bool) -> None:
     os._exit(0)
 
 
-def _write_entrance(address: str, key: str) -> str:
+def _write_login_page(address: str, key: str) -> str:
     """Write the file that the browser opens: others see the arguments of a process, not this.
 
     Raises:
@@ -117,15 +117,15 @@ def report(
       brimline report
       brimline report 1f0c2d3e -o session.html --full
     """
-    from brimline.dashboard.report import single_page, write_page
-    from brimline.dashboard.story import tell_story
+    from brimline.dashboard.report import self_contained_page_html, write_report_file
+    from brimline.dashboard.story import read_story
 
     path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
     with output.Progress("Reading", os.path.getsize(path)) as bar:
-        session_story = tell_story(path, paths.home(), bar.update)
-    made = single_page(session_story, paths.home(), redacted=redact)
+        session_story = read_story(path, paths.home(), bar.update)
+    made = self_contained_page_html(session_story, paths.home(), redacted=redact)
     target = target or f"brimline-{session_story.session_id[:8]}.html"
-    write_page(target, made)
+    write_report_file(target, made)
     document = {
         "session_id": session_story.session_id,
         "file": os.path.abspath(target),
@@ -158,8 +158,8 @@ def replay(
       brimline session replay 1f0c2d3e --preset haios-80
       brimline session replay last --set offload.inline_bytes=4000
     """
-    from brimline.dashboard.replay import replay_session, table_text
+    from brimline.dashboard.replay import replay_session, replay_text
 
     path = find.require_transcript(find.wanted_transcript(output.named_session(file, session_id)))
     found = {"session_id": find.session_id_of(path)} | replay_session(path, preset, list(chosen))
-    output.answer(found, table_text, as_json=as_json)
+    output.answer(found, replay_text, as_json=as_json)

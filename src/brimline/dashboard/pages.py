@@ -16,7 +16,7 @@ from brimline import clienttools, clock, output, shell
 from brimline.carry import card, lost
 from brimline.cost import aftermath, bill
 from brimline.dashboard import chart, overall
-from brimline.dashboard.story import EVENTS, hook_milliseconds
+from brimline.dashboard.story import EVENTS, hook_milliseconds_by_event
 from brimline.gauge import wording
 from brimline.gauge.composition import NAMES
 from brimline.state import figures, lookback
@@ -69,9 +69,9 @@ def template_environment() -> Environment:
     made.filters |= {
         "n": lambda value: "–" if value is None else f"{value:,}",
         "short": wording.short_token_count_text,
-        "percent": _percent_of_whole,
-        "when": pass_context(_time_filter),
-        "hunks": _diff_lines,
+        "percent": _percent_text,
+        "when": pass_context(_time_text_for_template),
+        "hunks": _styled_diff_lines,
         "unmarked": lambda text: _MARKS.sub("", str(text)),
         "line": lambda text, most=_CELL_CHARACTERS: output.one_line(text, most),
         "size": output.size,
@@ -80,26 +80,26 @@ def template_environment() -> Environment:
         ),
         "money": lambda dollars: "–" if dollars is None else bill.format_dollars(dollars),
         "folder": lambda path: os.path.basename((path or "unknown").rstrip("/")) or "/",
-        "curve": chart.small_curve_path,
+        "curve": chart.curve_svg_path,
         "duration": output.duration_text,
         "reference": stub.parse_reference,
     }
-    made.globals |= {"item_text": item_text, "redacted_name": redacted_name, "names": NAMES}
+    made.globals |= {"label_of_item": label_of_item, "redacted_name": redacted_name, "names": NAMES}
     made.globals["loss_text"] = lost.loss_lines
     made.globals["most_characters"] = MOST_CHARACTERS
     return made
 
 
-def _percent_of_whole(part: float | None, whole: float | None) -> str:
+def _percent_text(part: float | None, whole: float | None) -> str:
     """A share, in which nothing is as little as less than nothing."""
     return f"{round(part / whole, 2) + 0:.0%}" if whole and part is not None else "–"
 
 
-def _time_filter(context: Any, at: float | None) -> str:
-    return _minute_text(at, single=context.get("single", False))
+def _time_text_for_template(context: Any, at: float | None) -> str:
+    return _local_or_utc_time_text(at, single=context.get("single", False))
 
 
-def _minute_text(at: float | None, *, single: bool) -> str:
+def _local_or_utc_time_text(at: float | None, *, single: bool) -> str:
     """A time of this machine, to the minute; a report, which others read elsewhere, has UTC."""
     if not at:
         return "unknown"
@@ -108,7 +108,7 @@ def _minute_text(at: float | None, *, single: bool) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
 
 
-def _diff_lines(text: str) -> list[tuple[str, str]]:
+def _styled_diff_lines(text: str) -> list[tuple[str, str]]:
     """The lines of a diff, each with its style; none where the text is no diff."""
     if not _PLACE.search(text):
         return []
@@ -134,7 +134,7 @@ def session_page_values(
     single: bool = False,
 ) -> dict[str, Any]:
     """All that the page of a session shows; a single file may be read anywhere, in UTC."""
-    shown, model = chart.fullest_moments(story.moments), story.most_used_model
+    shown, model = chart.fullest_moment_per_column(story.moments), story.most_used_model
     costs = overall.session_and_subagent_costs(spendings, story.session_id, user_models)
     return {
         "story": story,
@@ -142,21 +142,21 @@ def session_page_values(
         "model": model if not redacted or _MODEL.fullmatch(model) else "",
         "redacted": redacted,
         "single": single,
-        "headline": headline(story),
-        **_shown_costs(story, costs, redacted=redacted),
+        "headline": headline_sentence_of_story(story),
+        **_page_costs(story, costs, redacted=redacted),
         "plots": _session_plots(story, shown),
-        "columns": [[one.number, request_label(one, single=single)] for one in shown],
-        "largest": largest_items(story, _TOP),
+        "columns": [[one.number, summary_line_of_request(one, single=single)] for one in shown],
+        "largest": largest_items_and_their_requests(story, _TOP),
         "notices": _announcements_and_refusals(story),
         "offloads": [one for one in story.events if one["event"] in ("Offloaded", "Recalled")],
-        "hooks": hook_milliseconds(story.events),
+        "hooks": hook_milliseconds_by_event(story.events),
         "gateway": figures.gateway_saved_and_rewritten(story.events),
-        "cards": [] if redacted else _cards_given(story),
-        "compactions": _priced_compactions(story, user_models, redacted=redacted),
+        "cards": [] if redacted else _cards_after_compactions(story),
+        "compactions": _compactions_with_costs_and_losses(story, user_models, redacted=redacted),
     }
 
 
-def _shown_costs(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
+def _page_costs(story: Story, costs: dict[str, Any], *, redacted: bool) -> dict[str, Any]:
     """What it cost, `at least` that where the client recorded only the beginning of replies."""
     for number, subagent in enumerate(costs["subagents"] if redacted else (), 1):
         subagent["name"] = str(number)
@@ -174,7 +174,7 @@ def _session_plots(story: Story, shown: list[Moment]) -> dict[str, list[chart.Pl
     }
 
 
-def _priced_compactions(
+def _compactions_with_costs_and_losses(
     story: Story, user_models: Sequence[dict[str, Any]], *, redacted: bool
 ) -> list[dict[str, Any]]:
     """The session's compactions with what each cost and, unless texts are to stay out, lost."""
@@ -190,15 +190,15 @@ def _priced_compactions(
     return compactions
 
 
-def headline(story: Story) -> str:
+def headline_sentence_of_story(story: Story) -> str:
     """Where it stands, in a sentence."""
     document = story.now.document()
     return wording.status_sentence(document) if story.is_running else wording.end_sentence(document)
 
 
-def request_label(moment: Moment, *, single: bool = False) -> str:
+def summary_line_of_request(moment: Moment, *, single: bool = False) -> str:
     """One request in a line, for who points at it."""
-    when = _minute_text(moment.at, single=single)
+    when = _local_or_utc_time_text(moment.at, single=single)
     text = f"Request {moment.number}, {when}: {moment.tokens:,} tokens"
     text += f", {moment.tokens / moment.reading.window.tokens:.0%} of the window"
     text += f"; L{moment.reading.tier}" if moment.reading.tier else ""
@@ -208,7 +208,7 @@ def request_label(moment: Moment, *, single: bool = False) -> str:
     return text + (f"; cache lost: {moment.broke.cause}" if moment.broke else "")
 
 
-def new_items_with_texts(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
+def new_items_and_text_by_row(story: Story, moment: Moment) -> list[tuple[list[Item], str]]:
     """What a request was the first to carry, with the texts, as they stand in the file.
 
     Raises:
@@ -226,7 +226,7 @@ def new_items_with_texts(story: Story, moment: Moment) -> list[tuple[list[Item],
 def row_text_at(file: BinaryIO, offset: int) -> str:
     """What the row that stands there says."""
     file.seek(offset)
-    line = next(read.lines(file), None)
+    line = next(read.lines_of_stream(file), None)
     records = line.records if line else ()
     return "\n\n".join([text for record in records for text in _texts_of_row(record.value)])
 
@@ -236,11 +236,11 @@ def _texts_of_row(value: dict[str, Any]) -> list[str]:
     if attached := row.attachment_of(value):
         return row.all_texts_in(row.rendered_attachment(value) or attached)
     said = [*row.thinking_texts(value), *row.content_texts(row.content_blocks(value))]
-    said += [_call_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
+    said += [_arguments_text(call.name, call.arguments) for call in row.main_thread_calls(value)]
     return [*said, *[one.text for one in row.main_thread_results(value)]]
 
 
-def _call_text(tool: str, arguments: dict[str, Any]) -> str:
+def _arguments_text(tool: str, arguments: dict[str, Any]) -> str:
     """The arguments of a call; of an edit, what it changes."""
     edits = arguments.get("edits") if tool == "MultiEdit" else [arguments]
     if tool not in ("Edit", "MultiEdit") or not isinstance(edits, list):
@@ -253,7 +253,7 @@ def _call_text(tool: str, arguments: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def item_text(item: Item, *, redacted: bool) -> str:
+def label_of_item(item: Item, *, redacted: bool) -> str:
     """What an item is about: of a shared one the ending of a file or a common program, no more."""
     name, subject = item.name, item.subject
     if redacted:
@@ -278,7 +278,7 @@ def redacted_name(kind: str, name: str) -> str:
     return name if name in _TOOLS or name in EVENTS else "another tool"
 
 
-def _cards_given(story: Story) -> list[tuple[int, str]]:
+def _cards_after_compactions(story: Story) -> list[tuple[int, str]]:
     """The first request after each compaction, with the card that it got."""
     firsts = {moment.segment: moment for moment in reversed(story.moments) if moment.segment}
     cards = []
@@ -292,7 +292,7 @@ def _cards_given(story: Story) -> list[tuple[int, str]]:
     return cards
 
 
-def largest_items(story: Story, most: int) -> list[tuple[int, Item]]:
+def largest_items_and_their_requests(story: Story, most: int) -> list[tuple[int, Item]]:
     """The largest items of all requests, each with the number of its request."""
     every = [(one.number, item) for one in story.moments for item in one.items]
     return sorted(every, key=lambda row: -row[1].tokens)[:most]

@@ -24,7 +24,7 @@ _TEXTS = 40
 _START = b"<!doctype html>"
 
 
-def write_page(file: str, text: str) -> None:
+def write_report_file(file: str, text: str) -> None:
     """Put a page where it was asked for, over an earlier one if need be, but over nothing else.
 
     Raises:
@@ -41,28 +41,28 @@ def write_page(file: str, text: str) -> None:
         raise BrimlineError(f"{file} cannot be written: {error.strerror or error}") from error
 
 
-def single_page(found: Story, home_dir: str, *, redacted: bool) -> str:
+def self_contained_page_html(found: Story, home_dir: str, *, redacted: bool) -> str:
     """The page with its style and script inside, which nothing else in it may run."""
     files = resources.files("brimline.dashboard").joinpath("static")
     style, script = (files.joinpath(name).read_text("utf-8") for name in ("page.css", "page.js"))
     own, spendings = config.user_models(home_dir), spending.read_session_spendings(found.path)
     values = pages.session_page_values(found, own, spendings, redacted=redacted, single=True)
-    values["texts"] = [] if redacted else _largest_texts(found)
+    values["texts"] = [] if redacted else _largest_items_with_texts(found)
     # Ours, and the same in every report.
     trusted = {"style": Markup(style), "script": Markup(script)}  # noqa: S704
-    hashes = {"style_hash": _policy_hash(style), "script_hash": _policy_hash(script)}
+    hashes = {"style_hash": _csp_hash(style), "script_hash": _csp_hash(script)}
     return pages.render_page("report.html", **values, **trusted, **hashes)
 
 
-def _policy_hash(text: str) -> str:
+def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _largest_texts(found: Story) -> list[tuple[int, Item, str]]:
+def _largest_items_with_texts(found: Story) -> list[tuple[int, Item, str]]:
     """The largest items, each with its request and its text."""
     with read.open_regular_file(found.path) as file:
         return [
             (number, item, pages.row_text_at(file, item.offset))
-            for number, item in pages.largest_items(found, _TEXTS)
+            for number, item in pages.largest_items_and_their_requests(found, _TEXTS)
             if item.offset >= 0
         ]

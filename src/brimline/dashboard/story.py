@@ -152,21 +152,21 @@ class Story:
             for name in ("input", "cache read", "cache written", "output")
         }
 
-    def requests_answered_by(self, at: float) -> int:
+    def count_answered_until(self, at: float) -> int:
         """How many requests were answered by then."""
         return bisect_right(self.moments, at, key=lambda one: one.at)
 
 
-def tell_story(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
+def read_story(path: str, home_dir: str, progress: Callable[[int], None] | None = None) -> Story:
     """Read a session and all that is kept of it, with a reading for every request.
 
     Raises:
         SessionError: its file cannot be read.
     """
-    policy_of = policy_by_project(home_dir)
+    policy_of = policy_lookup(home_dir)
     story = story_without_readings(path, home_dir, policy_of, progress=progress)
     _add_readings_to_moments(story, SessionState(home_dir, story.kept_as), policy_of(story.project))
-    _add_gateway_edits(story)
+    _add_gateway_edits_to_moments(story)
     story.is_running = _is_running(path)
     failed = logs.recent_failures(home_dir, 0.0)
     story.failures = [failure for failure in failed if failure.get("session") == story.kept_as]
@@ -180,7 +180,7 @@ def _is_running(path: str) -> bool:
         return False  # it went away meanwhile
 
 
-def policy_by_project(home_dir: str) -> Callable[[str | None], Policy]:
+def policy_lookup(home_dir: str) -> Callable[[str | None], Policy]:
     """The settings that hold in a project now, read once for each."""
     return cache(lambda project: config.current_policy(home_dir, project or os.getcwd()))
 
@@ -225,14 +225,16 @@ def story_without_readings(
     name = story.kept_as = state.session_id
     story.figures = history.read_session(home_dir, name, [path], lines).figures
     story.saved = savings.saved_by_session(home_dir, name)
-    story.events = [_sound_fields(line) for line in history.read_spooled_events(home_dir, name)]
+    story.events = [
+        _fields_of_expected_type(line) for line in history.read_spooled_events(home_dir, name)
+    ]
     story.now = reading.make_reading_of_scan(last, story.scan, state, policy_of(story.project))
     if snapshot := state.snapshot():
         story.cost_usd = snapshot.cost_usd
     return story
 
 
-def _sound_fields(line: dict[str, Any]) -> dict[str, Any]:
+def _fields_of_expected_type(line: dict[str, Any]) -> dict[str, Any]:
     """The fields of a line that are of their kind."""
     return {name: one for name, one in line.items() if isinstance(one, _KINDS.get(name, object))}
 
@@ -242,7 +244,7 @@ class _Reader:
 
     def __init__(self, path: str, edits: dict[float, str]) -> None:
         self.story = Story(path, find.session_id_of(path), find.session_id_of(path))
-        self.context = ContextReader(self._settle_moment)
+        self.context = ContextReader(self._finish_open_moment)
         self.open: Moment | None = None
         self.history: list[int] = []
         self.calls: dict[str, tuple[str, str]] = {}
@@ -258,7 +260,7 @@ class _Reader:
         for call in row.main_thread_calls(value):
             subject = clienttools.subject_of_call(call.arguments, _SUBJECT_CHARACTERS)
             self.calls[call.id] = (call.name, subject)
-        if lost := row.describe_lost_thinking(value):
+        if lost := row.lost_thinking_text(value):
             number = len(story.moments) + bool(self.open)
             story.lost_thinking.append(f"after request {number:,}: {lost}")
         entry = self.context.read_row(value)
@@ -294,7 +296,7 @@ class _Reader:
         last.output_tokens = max(last.output_tokens, usage.output_tokens)
         last.history = self.history[-HISTORY_REQUESTS:][::-1]
 
-    def _settle_moment(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
+    def _finish_open_moment(self, usage: Usage, shares: list[Share], parts: Counter[str]) -> None:
         now, story = self.open, self.story
         if now is None:
             return
@@ -335,13 +337,13 @@ def _add_readings_to_moments(story: Story, state: SessionState, policy: Policy) 
         moment.outlook = moment.reading.forecast()
 
 
-def _add_gateway_edits(story: Story) -> None:
+def _add_gateway_edits_to_moments(story: Story) -> None:
     """Find the request of each line that a gateway left: one is written when the answer ended."""
     for line in story.events:
         if line["event"] != "Gateway" or line.get("agent"):
             continue
         at, prompt = line["at"], line.get("prompt")
-        first, end = (story.requests_answered_by(at + slack) for slack in (-_SLACK_S, _SLACK_S))
+        first, end = (story.count_answered_until(at + slack) for slack in (-_SLACK_S, _SLACK_S))
         near = story.moments[max(0, first - 1) : end]
         if near:
             _, _, number = min(
@@ -349,16 +351,16 @@ def _add_gateway_edits(story: Story) -> None:
             )
             moment = story.moments[number - 1]
             moment.shorter_by = line.get("saved", 0)
-            moment.replaced += filter(_is_sound_replacement, line.get("fresh", ()))
+            moment.replaced += filter(_is_well_formed_replacement, line.get("fresh", ()))
 
 
-def _is_sound_replacement(each: Any) -> bool:
+def _is_well_formed_replacement(each: Any) -> bool:
     """Whether a piece of a line is as the gateway writes it."""
     kinds = [type(one) for one in each] if isinstance(each, list) else []
     return kinds == [int, str, int] and layout.is_digest(each[1].removeprefix(layout.PREFIX))
 
 
-def hook_milliseconds(events: list[dict[str, Any]]) -> dict[str, list[float]]:
+def hook_milliseconds_by_event(events: list[dict[str, Any]]) -> dict[str, list[float]]:
     """How many milliseconds hooks took, by event, each list in order of size."""
     found: dict[str, list[float]] = {}
     for event in events:

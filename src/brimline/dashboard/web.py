@@ -26,7 +26,7 @@ from starlette.staticfiles import StaticFiles
 
 from brimline.cost import bill, spending
 from brimline.dashboard import overall, pages, story
-from brimline.dashboard.index import SORTS, Filter, Index, session_stamp
+from brimline.dashboard.index import SORTS, Filter, Index, change_stamp_of_session
 from brimline.errors import BrimlineError
 from brimline.gauge import composition
 from brimline.install import doctor
@@ -75,7 +75,7 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer it."""
 
-        async def guarded(message: Message) -> None:
+        async def send_with_security_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
@@ -83,29 +83,31 @@ class Gate:
         connection = HTTPConnection(scope)
         answer: ASGIApp
         if connection.headers.get("host", "") not in self.hosts:
-            answer = _refusal("This page answers to its own address only.", 421)
+            answer = _error_reply("This page answers to its own address only.", 421)
         elif scope["path"] == "/enter":
-            answer = self._enter(connection, await _submitted_key(Request(scope, receive)))
+            answer = self._log_in(connection, await _key_in_login_request(Request(scope, receive)))
         else:
-            answer = self._refuse_stranger(connection) or self.app
-        await answer(scope, receive, guarded)
+            answer = self._refusal_if_stranger(connection) or self.app
+        await answer(scope, receive, send_with_security_headers)
 
-    def _refuse_stranger(self, connection: HTTPConnection) -> Response | None:
+    def _refusal_if_stranger(self, connection: HTTPConnection) -> Response | None:
         origin = connection.headers.get("origin")
         if origin is not None and origin != f"http://{connection.headers['host']}":
-            return _refusal("This came from another page, and was refused.")
+            return _error_reply("This came from another page, and was refused.")
         if origin is None and connection.scope["method"] not in ("GET", "HEAD"):
-            return _refusal("This came from no page of ours, and was refused.")
-        if not self._has_entered(connection):
-            return _refusal("Open the address that `brimline dashboard` printed: it has the key.")
+            return _error_reply("This came from no page of ours, and was refused.")
+        if not self._has_valid_cookie(connection):
+            return _error_reply(
+                "Open the address that `brimline dashboard` printed: it has the key."
+            )
         return None
 
-    def _enter(self, connection: HTTPConnection, key: str) -> Response:
+    def _log_in(self, connection: HTTPConnection, key: str) -> Response:
         """Turn a key into a cookie; it was in an address or a file, so that it enters once."""
         valid = [one for one in self.keys if _equals_secret(key, one)]
-        if not valid and not self._has_entered(connection):
+        if not valid and not self._has_valid_cookie(connection):
             told = "This key was used, or is of an earlier start: start `brimline dashboard` again."
-            return _refusal(told)
+            return _error_reply(told)
         # A page that leads on, not a redirect: those keep a strict cookie back after a click.
         answer = HTMLResponse(pages.render_page("enter.html"))
         if valid:
@@ -113,11 +115,11 @@ class Gate:
             answer.set_cookie(self.cookie, self.secret, httponly=True, samesite="strict")
         return answer
 
-    def _has_entered(self, connection: HTTPConnection) -> bool:
+    def _has_valid_cookie(self, connection: HTTPConnection) -> bool:
         return _equals_secret(connection.cookies.get(self.cookie, ""), self.secret)
 
 
-async def _submitted_key(request: Request) -> str:
+async def _key_in_login_request(request: Request) -> str:
     """The key in an address, or in the form of the file that opens the browser.
 
     The body of a form that is longer than ours is not read.
@@ -131,7 +133,7 @@ async def _submitted_key(request: Request) -> str:
     return dict(form).get("key", "")
 
 
-def _refusal(text: str, status: int = 403) -> Response:
+def _error_reply(text: str, status: int = 403) -> Response:
     return Response(text + "\n", status, media_type="text/plain")
 
 
@@ -148,22 +150,22 @@ class Dashboard:
         self.spendings: list[Spending] = []
         """What the requests of every session used."""
         self.costs: dict[str, float | None] = {}
-        self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.tell_story(path, home_dir))
+        self._tell = lru_cache(_KEPT_STORIES)(lambda path, _stamp: story.read_story(path, home_dir))
         self._lock = threading.Lock()
 
-    def app(self, port: int, keys: list[str]) -> ASGIApp:
+    def make_asgi_app(self, port: int, keys: list[str]) -> ASGIApp:
         """All of it behind the gate, which takes each key once."""
         routes = [
-            Route("/", self.sessions),
-            Route("/session/{name}", self.session),
-            Route("/session/{name}/request/{number:int}", self.request),
-            Route("/overall", self.overall),
-            Route("/stored", self.stored),
-            Route("/stored/{digest}", self.output),
-            Route("/memory", self.memory),
-            Route("/memory/{key}", self.entry),
-            Route("/rules", self.rules),
-            Route("/health", self.doctor),
+            Route("/", self.sessions_page),
+            Route("/session/{name}", self.session_page),
+            Route("/session/{name}/request/{number}", self.request_page),
+            Route("/overall", self.overall_page),
+            Route("/stored", self.stored_outputs_page),
+            Route("/stored/{digest}", self.output_page),
+            Route("/memory", self.memory_page),
+            Route("/memory/{key}", self.memory_entry_page),
+            Route("/rules", self.rules_page),
+            Route("/health", self.health_page),
             Mount("/static", StaticFiles(packages=[("brimline.dashboard", "static")])),
         ]
         known = (HTTPException, BrimlineError, OSError, sqlite3.Error)
@@ -185,9 +187,9 @@ class Dashboard:
             time.sleep(_REFRESH_S)
             self.wanted.wait()
 
-    def sessions(self, request: Request) -> Response:
+    def sessions_page(self, request: Request) -> Response:
         """The list, filtered."""
-        wanted = _read_filter(request)
+        wanted = _parse_filter_query(request)
         rows, count = self.index.page_of_sessions(wanted, _PAGE_SIZE, self.costs)
         last = -(-count // _PAGE_SIZE)
         asked = request.query_params.items()
@@ -199,14 +201,14 @@ class Dashboard:
             self.wanted.set()
             return Response(status_code=204)
         values: dict[str, Any] = {"rows": rows, "count": count, "wanted": wanted, "pages": last}
-        values |= {f"{name}s": self.index.filter_choices(name) for name in ("project", "model")}
+        values |= {f"{name}s": self.index.values_of_column(name) for name in ("project", "model")}
         values |= {"live": live, "query": urlencode(more), "sorts": SORTS, "costs": self.costs}
         return self._render("sessions.html", "Sessions", **values)
 
-    def session(self, request: Request) -> Response:
+    def session_page(self, request: Request) -> Response:
         """One session; nothing where it is as the browser has it."""
-        path, within = self._requested_transcript(request)
-        now = session_stamp(self.home_dir, path)
+        path, within = self._requested_path_and_link_query(request)
+        now = change_stamp_of_session(self.home_dir, path)
         if request.headers.get("x-stamp") == now:
             return Response(status_code=204)
         found = self._cached_story(path, now)
@@ -215,11 +217,11 @@ class Dashboard:
         values["within"] = within
         return self._render("session.html", f"Session {found.session_id[:8]}", live=now, **values)
 
-    def request(self, request: Request) -> Response:
+    def request_page(self, request: Request) -> Response:
         """What came in with one request, word for word."""
-        path, within = self._requested_transcript(request)
-        record = self._cached_story(path, session_stamp(self.home_dir, path))
-        number = request.path_params["number"]
+        path, within = self._requested_path_and_link_query(request)
+        record = self._cached_story(path, change_stamp_of_session(self.home_dir, path))
+        number = _number_or_zero(request.path_params["number"])
         if not 1 <= number <= len(record.moments):
             raise HTTPException(404, f"the session has {len(record.moments):,} requests")
         moment = record.moments[number - 1]
@@ -229,27 +231,27 @@ class Dashboard:
             story=record,
             within=within,
             moment=moment,
-            label=pages.request_label(moment),
-            rows=pages.new_items_with_texts(record, moment),
+            label=pages.summary_line_of_request(moment),
+            rows=pages.new_items_and_text_by_row(record, moment),
             replaced=[
                 (*one, contents.read_sidecar(self.home_dir, one[1])) for one in moment.replaced
             ],
         )
 
-    def overall(self, request: Request) -> Response:
+    def overall_page(self, request: Request) -> Response:
         """How it went lately, over all sessions."""
         asked = _number_or_zero(request.query_params.get("days", ""))
         span = asked if asked in overall.SPANS else overall.SPANS[0]
-        rows, own = self.index.all_rows(), config.user_models(self.home_dir)
-        values = overall.period_figures(self.spendings, rows, own, span)
+        rows, own = self.index.rows_of_all_sessions(), config.user_models(self.home_dir)
+        values = overall.overall_page_values(self.spendings, rows, own, span)
         return self._render("overall.html", "Overall", **values)
 
-    def stored(self, _request: Request) -> Response:
+    def stored_outputs_page(self, _request: Request) -> Response:
         """What was kept out of windows."""
         document = listing.document(self.home_dir, _STORED_ROWS)
         return self._render("stored.html", "Kept out", **document)
 
-    def output(self, request: Request) -> Response:
+    def output_page(self, request: Request) -> Response:
         """One stored output."""
         key = contents.resolve_key(self.home_dir, request.path_params["digest"])
         data = contents.read_content(self.home_dir, key, touch=False)
@@ -260,10 +262,10 @@ class Dashboard:
         values["is_pinned"] = os.path.exists(pin)
         return self._render("output.html", f"Output {key[7:15]}", **values)
 
-    def memory(self, request: Request) -> Response:
+    def memory_page(self, request: Request) -> Response:
         """Topics of a project, and the search over all that was said."""
         query = request.query_params.get("q", "").strip()[:200]
-        place = self._chosen_project(request)
+        place = self._chosen_and_other_projects(request)
         here = place["project"]
         folder = hot.memory_folder(here)
         topics = overview.topics_document(folder)
@@ -272,45 +274,45 @@ class Dashboard:
         if query:
             rows = together.document(self.home_dir, here, query, _HITS, everywhere=True)["hits"]
         for hit in rows:
-            hit["session"] = self._session_if_present(hit["group"])
+            hit["session"] = self._session_id_if_present(hit["group"])
         unread = hits.reading_progress_if_unfinished(self.home_dir)
         values = {"query": query, "hits": rows, "reading": unread and hits.progress_text(unread)}
         return self._render("memory.html", "Memory", **values, **topics, **place)
 
-    def entry(self, request: Request) -> Response:
+    def memory_entry_page(self, request: Request) -> Response:
         """One entry of memory, with what came before and after it."""
         document = hits.entry_with_neighbours(self.home_dir, request.path_params["key"])
         own = next(hit for hit in document["entries"] if hit["key"] == document["key"])
-        session = self._session_if_present(own["group"])
+        session = self._session_id_if_present(own["group"])
         return self._render("entry.html", "Said before", own=own, session=session, **document)
 
-    def _session_if_present(self, group: str) -> str:
+    def _session_id_if_present(self, group: str) -> str:
         """The id of the session that an entry is from, where that is still there."""
         name = group.partition("/")[0]
         try:
-            return name if name and self.index.transcript_of(name) else ""
+            return name if name and self.index.transcript_path_of_session(name) else ""
         except BrimlineError:
             return ""
 
-    def rules(self, request: Request) -> Response:
+    def rules_page(self, request: Request) -> Response:
         """The instruction files of a project."""
-        place = self._chosen_project(request)
+        place = self._chosen_and_other_projects(request)
         here = place["project"]
         file = config.load(self.home_dir, here).values["rules.organisation_file"]
         document = loading.project_document(here, file, composition.estimate_text_tokens)
         return self._render("rules.html", "Rules", found=document, **place)
 
-    def doctor(self, request: Request) -> Response:
+    def health_page(self, request: Request) -> Response:
         """Whether all is well in a project."""
-        place = self._chosen_project(request)
+        place = self._chosen_and_other_projects(request)
         document = doctor.findings_document(self.home_dir, place["project"])
         summary = doctor.summary_text(document)
         return self._render("health.html", "Health", found=document, summary=summary, **place)
 
-    def _requested_transcript(self, request: Request) -> tuple[str, str]:
+    def _requested_path_and_link_query(self, request: Request) -> tuple[str, str]:
         """The file of the session that is meant, and what leads to it again in its links."""
         folder = request.query_params.get("in", "")
-        path = self.index.transcript_of(request.path_params["name"], folder)
+        path = self.index.transcript_path_of_session(request.path_params["name"], folder)
         return path, f"?{urlencode({'in': folder})}" if folder else ""
 
     def _render(self, template: str, title: str, **values: Any) -> HTMLResponse:
@@ -331,11 +333,11 @@ class Dashboard:
         with self._lock:
             return self._tell(path, now)
 
-    def _chosen_project(self, request: Request) -> dict[str, Any]:
+    def _chosen_and_other_projects(self, request: Request) -> dict[str, Any]:
         """The folder that is asked for, where there was a session in it, else where this runs."""
         projects = []
         with contextlib.suppress(BrimlineError):  # what is asked for needs no index
-            projects = list(filter(os.path.isdir, self.index.filter_choices("project")))
+            projects = list(filter(os.path.isdir, self.index.values_of_column("project")))
         asked, here = request.query_params.get("project", ""), os.getcwd()
         return {
             "projects": sorted({*projects, here}),
@@ -343,7 +345,7 @@ class Dashboard:
         }
 
 
-def _read_filter(request: Request) -> Filter:
+def _parse_filter_query(request: Request) -> Filter:
     asked = request.query_params
     return Filter(
         project=asked.get("project", ""),

@@ -141,25 +141,28 @@ def parse_lines(raw: bytes) -> tuple[list[dict[str, Any]], int]:
     return lines, damaged + bool(text[end:].strip())
 
 
-def blank_out_value(path: str, name: str, value: str) -> None:
-    """Make a value unreadable in every line of a file, to which others may append meanwhile.
+def blank_out_lines(path: str, name: str, value: str) -> None:
+    """Blank the lines of a file that hold a value; others may append to it meanwhile.
 
     Raises:
         OSError: it cannot be written.
     """
-    start, said = f'"{name}":'.encode(), dumps(value).encode()
-    dashes = b'"' + b"-" * (len(said) - 2) + b'"'
+    said = f'"{name}":{dumps(value)}'.encode()
     try:
         data = io.read_file(path)
     except FileNotFoundError:
         return
-    at = data.find(start + said)
+    at = data.find(said)
     if at >= 0:
         with open(path, "r+b", buffering=0) as file:
             while at >= 0:
-                file.seek(at + len(start))
-                file.write(dashes)
-                at = data.find(start + said, at + 1)
+                line = data.rfind(b"\n", 0, at) + 1
+                start = max(line, data.rfind(_LINE_START.encode(), line, at))
+                end = data.find(b"\n", at)
+                end = end if end >= 0 else len(data)
+                file.seek(start)
+                file.write(b" " * (end - start))
+                at = data.find(said, end)
 
 
 def dumps(value: Any) -> str:

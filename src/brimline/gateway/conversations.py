@@ -99,11 +99,11 @@ class Conversations:
         self._bound = stickiness.models_binding_thinking()
         self._lock = threading.Lock()
 
-    def prepare(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
+    def prepare_request(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> Passing:
         """A request with what the layers say."""
-        with self._logging_failures():
+        with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
-            self._prepare(passing, headers, now)
+            self._fill_passing(passing, headers, now)
             return passing
         return Passing(raw, raw)
 
@@ -114,8 +114,8 @@ class Conversations:
             return False
         passing.was_refused = True
 
-        def shorten(state: State) -> Outcome | None:
-            find = partial(self._stickiness.find_or_adopt, conversation=passing.name)
+        def shorter_outcome(state: State) -> Outcome | None:
+            find = partial(self._stickiness.adopt_stand_ins, conversation=passing.name)
             text = answer.decode("utf-8", "replace")
             outcome = compactor.compact_harder(passing.body, state, settings, text, find)
             if outcome and before:  # all of it is new in this request
@@ -123,7 +123,7 @@ class Conversations:
                 outcome.originals = before.originals | outcome.originals
             return outcome
 
-        return self._replace_refused(passing, shorten)
+        return self._replace_refused(passing, shorter_outcome)
 
     def replace_refused_without_thinking(self, passing: Passing, *, all_of_it: bool) -> bool:
         """After a refusal of thinking: whether there is a form without it, now in its place.
@@ -135,20 +135,20 @@ class Conversations:
         if before is None:
             return False
 
-        def leave_out(state: State) -> Outcome | None:
+        def outcome_without_thinking(state: State) -> Outcome | None:
             self._note_model_binds_thinking(passing.model)
             return compactor.outcome_without_thinking(
                 passing.body, passing.found, state, before, all_of_it=all_of_it
             )
 
-        return self._replace_refused(passing, leave_out)
+        return self._replace_refused(passing, outcome_without_thinking)
 
     def _replace_refused(self, passing: Passing, make: Callable[[State], Outcome | None]) -> bool:
         """Put another form in the place of a refused one, where there is any."""
         known = passing.known
         if known is None:
             return False
-        with self._logging_failures(), known.lock:
+        with self._log_and_swallow_failures(), known.lock:
             outcome = make(known.state)
             if outcome is not None:
                 passing.fresh = []
@@ -162,21 +162,21 @@ class Conversations:
             with passing.known.lock:
                 compactor.note_second_refusal(passing.known.state, passing.body)
 
-    def prepare_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
+    def body_to_count(self, raw: bytes, headers: Mapping[bytes, bytes], now: float) -> bytes:
         """A request whose tokens are to be counted, as it would be sent; nothing is kept of it."""
-        with self._logging_failures():
+        with self._log_and_swallow_failures():
             passing = Passing(raw, raw)
             if not self._identify_conversation(passing, headers):
                 return raw
             with self._lock:
                 known = self._known.get(passing.name)
             if known is None:
-                state = self._initial_state(passing)
+                state = self._initial_conversation_state(passing)
             else:
                 with known.lock:
                     state = copy.deepcopy(known.state)
             outcome = self._apply_layers(passing, state, now, is_sent=False)
-            return _encode_body(outcome.body) if outcome.is_changed else raw
+            return _json_bytes_of_body(outcome.body) if outcome.is_changed else raw
         return raw
 
     def note_answer(
@@ -185,7 +185,7 @@ class Conversations:
         """What became of a request: learn from it, and leave a line in the session's spool."""
         if passing.known is None or passing.outcome is None:
             return
-        with self._logging_failures():
+        with self._log_and_swallow_failures():
             if dropped_thinking:
                 self._note_model_binds_thinking(passing.model)
             if usage and passing.outcome.report.kind == "conversation":
@@ -195,7 +195,7 @@ class Conversations:
                 self._spool_outcome(passing, passing.outcome, usage or {})
 
     @contextlib.contextmanager
-    def _logging_failures(self) -> Iterator[None]:
+    def _log_and_swallow_failures(self) -> Iterator[None]:
         """Whatever fails becomes a line in the error log, and the session goes on."""
         try:
             yield
@@ -213,20 +213,20 @@ class Conversations:
             self._bound.add(model)
             self._stickiness.keep_model_binding_thinking(model)
 
-    def _prepare(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
+    def _fill_passing(self, passing: Passing, headers: Mapping[bytes, bytes], now: float) -> None:
         if not self._identify_conversation(passing, headers):
             return
         for _ in range(_MOST_ATTEMPTS):
             known = passing.known = self._load_known_conversation(passing)
             with known.lock:
-                if self._decide_and_keep(passing, known, now):
+                if self._decide_on_request_and_keep_it(passing, known, now):
                     return
         with known.lock:
             self._use_known_stand_ins_only(passing, known.state)
 
     def _identify_conversation(self, passing: Passing, headers: Mapping[bytes, bytes]) -> bool:
         """Whether a request is of a conversation, and of which."""
-        body = json.loads(passing.raw, parse_float=_parse_exact_float)
+        body = json.loads(passing.raw, parse_float=_parse_float_if_exact)
         if not isinstance(body, dict) or blocks.is_request_outside_conversation(body):
             return False
         passing.body, passing.found = body, blocks.read_blocks(body) or []
@@ -240,10 +240,11 @@ class Conversations:
         passing.name = self._find_conversation_name(passing)
         return True
 
-    def _decide_and_keep(self, passing: Passing, known: _Known, now: float) -> bool:
+    def _decide_on_request_and_keep_it(self, passing: Passing, known: _Known, now: float) -> bool:
         """Decide on a request and keep that; False where another gateway has been faster."""
         state = known.state
-        outcome = self._repeat_sent(passing, state, now) or self._apply_layers(passing, state, now)
+        made = self._resent_outcome(passing, state, now)
+        outcome = made or self._apply_layers(passing, state, now)
         try:
             if self._commit_outcome(passing, known, outcome):
                 return True
@@ -262,9 +263,9 @@ class Conversations:
             passing.body, passing.found, state.standing, None
         )
         if passing.outcome.is_changed:
-            passing.raw = _encode_body(passing.outcome.body)
+            passing.raw = _json_bytes_of_body(passing.outcome.body)
 
-    def _repeat_sent(self, passing: Passing, state: State, now: float) -> Outcome | None:
+    def _resent_outcome(self, passing: Passing, state: State, now: float) -> Outcome | None:
         """The bytes that were sent for the same request: after a restart, or asked once more."""
         before = _find_identical_request(passing.requests, passing.original)[1]
         if before is None:
@@ -278,13 +279,13 @@ class Conversations:
         self, passing: Passing, state: State, now: float, *, is_sent: bool = True
     ) -> Outcome:
         """What the layers make of a request that was not sent before."""
-        find = partial(self._stickiness.find_or_adopt, conversation=passing.name, is_sent=is_sent)
+        find = partial(self._stickiness.adopt_stand_ins, conversation=passing.name, is_sent=is_sent)
         passing.settings = self._layer_settings_for(passing, state)
         outcome = compactor.compact(
             passing.body, state, passing.settings, now=now, lookup=find, found=passing.found
         )
         if outcome.report.kind in ("conversation", "compaction"):
-            told, line = _hash(passing.original), state.sent or []
+            told, line = _hash_bytes(passing.original), state.sent or []
             passing.sent = Sent(told, len(line), _hash_names(line), None, state.lifetime_s, now)
         return outcome
 
@@ -340,16 +341,16 @@ class Conversations:
         with self._lock:
             known = self._known.pop(passing.name, None)
             if known is None or last is None:  # new here, or forgotten meanwhile
-                known = _Known(self._initial_state(passing))
+                known = _Known(self._initial_conversation_state(passing))
             elif last.number != known.number:
-                self._take_over_last_request(passing, known.state, last)
+                self._restore_state_from_last_request(passing, known.state, last)
             known.number = last.number if last else None
             self._known[passing.name] = known
             while len(self._known) > _MOST_CONVERSATIONS:
                 self._known.popitem(last=False)
             return known
 
-    def _initial_state(self, passing: Passing) -> State:
+    def _initial_conversation_state(self, passing: Passing) -> State:
         """What is on disk of a conversation, or is known of those that it may have parted from."""
         last = dict(reversed(passing.requests))
         others = [self._known[name].state for name in last if name in self._known]
@@ -359,10 +360,10 @@ class Conversations:
         state = compactor.State()
         if passing.requests:
             newest = passing.requests[0][1]
-            self._take_over_last_request(passing, state, last.get(passing.name, newest))
+            self._restore_state_from_last_request(passing, state, last.get(passing.name, newest))
         return state
 
-    def _take_over_last_request(self, passing: Passing, state: State, last: Sent) -> None:
+    def _restore_state_from_last_request(self, passing: Passing, state: State, last: Sent) -> None:
         """Take over what a conversation has sent, and with what in the place of which."""
         names = passing.names[: last.blocks]
         state.at, state.lifetime_s = last.at, last.lifetime_s
@@ -378,11 +379,11 @@ class Conversations:
         """
         try:
             for block in outcome.originals.values():
-                self._store_original(block, passing)
+                self._store_original_block(block, passing)
             if passing.sent:
                 sent = passing.sent._replace(marked=outcome.marked)
                 after = known.number
-                number = self._stickiness.keep_request(passing.name, sent, outcome.fresh, after)
+                number = self._stickiness.record_request(passing.name, sent, outcome.fresh, after)
                 if number is None:
                     return False
                 passing.sent = sent._replace(number=number)
@@ -398,10 +399,10 @@ class Conversations:
             if one.key in outcome.originals  # else noted before this request was refused
         ]
         if outcome.is_changed:
-            passing.raw = _encode_body(outcome.body)
+            passing.raw = _json_bytes_of_body(outcome.body)
         return True
 
-    def _store_original(self, block: blocks.Block, passing: Passing) -> None:
+    def _store_original_block(self, block: blocks.Block, passing: Passing) -> None:
         meta = {
             "tool": block.tool or block.kind,
             "source": stand_ins.subject_of_block(block) or None,
@@ -430,7 +431,7 @@ class Conversations:
 
 def _find_identical_request(requests: _Requests, raw: bytes) -> tuple[str, Sent | None]:
     """The same request as it was sent before, and its conversation."""
-    told = _hash(raw)
+    told = _hash_bytes(raw)
     return next(((name, sent) for name, sent in requests if sent.hash == told), ("", None))
 
 
@@ -457,14 +458,14 @@ def _cache_price_ratios(model: models.Model, prompt_tokens: int) -> timing.Price
 
 
 def _hash_names(names: list[str]) -> str:
-    return _hash("".join(names).encode())
+    return _hash_bytes("".join(names).encode())
 
 
-def _hash(raw: bytes) -> str:
+def _hash_bytes(raw: bytes) -> str:
     return hashlib.blake2b(raw, digest_size=16).hexdigest()
 
 
-def _parse_exact_float(text: str) -> float:
+def _parse_float_if_exact(text: str) -> float:
     """A number that is sent as it came.
 
     Raises:
@@ -476,7 +477,7 @@ def _parse_exact_float(text: str) -> float:
     return found
 
 
-def _encode_body(body: Any) -> bytes:
+def _json_bytes_of_body(body: Any) -> bytes:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     try:
         return text.encode()

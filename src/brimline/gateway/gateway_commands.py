@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 import click
 
@@ -18,7 +17,7 @@ _HOW_TO_USE = (
 )
 
 
-def _to_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, ...]:
+def _parse_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, ...]:
     if text == "off":
         return ()
     known = {str(layer.number) for layer in LAYERS}
@@ -43,7 +42,11 @@ def _to_layers(_context: object, _parameter: object, text: str) -> tuple[Layer, 
 )
 @click.option("--path", "secret", metavar="SECRET", help="First part of its path (default: new).")
 @click.option(
-    "--layers", default="1,2,4,5", callback=_to_layers, metavar="LIST", help="Which apply, or off."
+    "--layers",
+    default="1,2,4,5",
+    callback=_parse_layers,
+    metavar="LIST",
+    help="Which apply, or off.",
 )
 @click.option("--test-clock", is_flag=True, hidden=True)  # the time is x-replay-time
 @click.option("--inherited", nargs=2, type=int, hidden=True)
@@ -66,24 +69,23 @@ def gateway(
       brimline gateway --port 9100
       ANTHROPIC_BASE_URL=<that line> claude
     """
-    secret = _check_or_make_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
+    secret = _checked_or_fresh_secret(secret or os.environ.pop("BRIMLINE_GATEWAY_PATH", None))
     descriptor, lifeline = inherited or (None, None)
-    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
     source = "--upstream" if upstream else serving.BASE_URL
-    service = serving.check_service(upstream or os.environ.get(source) or serving.SERVICE, source)
+    service = serving.checked_url(upstream or os.environ.get(source) or serving.SERVICE, source)
     plan = serving.Plan(service, secret, layers, test_clock, lifeline)
+    listening = serving.listen(port) if descriptor is None else serving.inherited_socket(descriptor)
 
-    def tell() -> None:
+    def print_base_url() -> None:
         url = serving.base_url(listening, secret)
         text = url if inherited else f"{url}\n{_HOW_TO_USE}"
         output.answer({"base_url": url}, text, as_json=as_json)
-        sys.stdout.flush()
 
     with listening:
-        serving.serve(plan, listening, tell)
+        serving.serve(plan, listening, print_base_url)
 
 
-def _check_or_make_secret(secret: str | None) -> str:
+def _checked_or_fresh_secret(secret: str | None) -> str:
     if secret and not all(c.isascii() and (c.isalnum() or c in "-_.~") for c in secret):
         raise BrimlineError("--path takes letters, digits and - _ . ~ only")
     return secret or serving.fresh_secret()
@@ -110,4 +112,4 @@ def run(compact_pct: int | None, arguments: tuple[str, ...]) -> None:
     """
     from brimline.gateway import launching
 
-    raise SystemExit(launching.run(list(arguments), compact_pct))
+    raise SystemExit(launching.run_client_behind_gateway(list(arguments), compact_pct))

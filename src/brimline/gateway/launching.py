@@ -74,7 +74,7 @@ _GONE = (
 )
 
 
-def run(arguments: list[str], compact_pct: int | None) -> int:
+def run_client_behind_gateway(arguments: list[str], compact_pct: int | None) -> int:
     """Run a client to its end; returns its exit code.
 
     Raises:
@@ -91,7 +91,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
     secret = serving.fresh_secret()
     with serving.listen(0) as listening:
         own_env, url = settings.get("env"), serving.base_url(listening, secret)
-        compaction = _compaction_variables(env, rest, compact_pct)
+        compaction = _variables_for_compaction_point(env, rest, compact_pct)
         variables = {serving.BASE_URL: url} | _no_proxy_variables(env) | compaction
         settings["env"] = (own_env if isinstance(own_env, dict) else {}) | variables
         own = {name: value for name, value in (env | compaction).items() if name in _HANDED_ON}
@@ -99,7 +99,7 @@ def run(arguments: list[str], compact_pct: int | None) -> int:
         gateway = _Gateway(listening, own)
         try:
             gateway.start("" if _PRINTS & {*rest} else _HERE)
-            with _settings_file(settings) as path:
+            with _temporary_settings_file(settings) as path:
                 return _run_in_foreground([client, "--settings", path, *rest])
         finally:
             gateway.stop()
@@ -124,7 +124,7 @@ def _parse_client_arguments(arguments: list[str]) -> tuple[dict[str, Any], str |
     return _read_settings_argument(told) if told else {}, sources, rest
 
 
-def _compaction_variables(
+def _variables_for_compaction_point(
     env: Mapping[str, str], arguments: list[str], compact_pct: int | None
 ) -> dict[str, str]:
     """Where the client is to compact; its own flag as a variable, which gateway and hooks read."""
@@ -171,7 +171,8 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     wanted = set(files if sources is None else ("managed", *map(str.strip, sources.split(","))))
     if not clientsettings.is_trusted_folder(folder):
         doubtful = [files[scope] for scope in _OF_A_PROJECT if scope in wanted]
-        if any(_env_in(clientsettings.read_file(path)).keys() & _NETWORK for path in doubtful):
+        found = map(clientsettings.read_file, doubtful)
+        if any(_settings_env(document).keys() & _NETWORK for document in found):
             output.complain(_NOT_TRUSTED)
         wanted -= {*_OF_A_PROJECT}
     documents = [clientsettings.read_file(files[scope]) for scope in files if scope in wanted]
@@ -179,25 +180,25 @@ def _client_env(settings: dict[str, Any], sources: str | None) -> dict[str, str]
     documents.insert(-1, settings)
     env = dict(os.environ)
     for document in documents:
-        env |= _env_in(document)
+        env |= _settings_env(document)
     return env
 
 
-def _env_in(settings: dict[str, Any]) -> dict[str, str]:
+def _settings_env(settings: dict[str, Any]) -> dict[str, str]:
     own = settings.get("env")
     return {name: str(value) for name, value in own.items()} if isinstance(own, dict) else {}
 
 
 def _no_proxy_variables(env: Mapping[str, str]) -> dict[str, str]:
     """The way to us is not by a proxy, which would read all that is sent."""
-    told = serving.direct_hosts(env)
+    told = serving.no_proxy_hosts(env)
     if not any(map(env.get, serving.PROXIES)) or "*" in told:
         return {}
     return dict.fromkeys(serving.NO_PROXIES, ",".join(dict.fromkeys((*told, *_OURS))))
 
 
 @contextlib.contextmanager
-def _settings_file(settings: dict[str, Any]) -> Iterator[str]:
+def _temporary_settings_file(settings: dict[str, Any]) -> Iterator[str]:
     """The settings in a file that only the user can read: arguments are for everybody to see.
 
     It is locked while we live. One that is not was left by a run that was killed, and goes.
@@ -230,7 +231,7 @@ def _upstream_url(env: Mapping[str, str]) -> str:
                 f"{name} is set: the gateway does not speak {service}'s protocol; "
                 f"start `{CLIENT}` without it"
             )
-    return serving.check_service(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
+    return serving.checked_url(env.get(serving.BASE_URL) or serving.SERVICE, serving.BASE_URL)
 
 
 def _run_in_foreground(command: list[str]) -> int:
@@ -238,8 +239,8 @@ def _run_in_foreground(command: list[str]) -> int:
     process: subprocess.Popen[bytes] | None = None
     early: list[int] = []
 
-    def pass_on(number: int, _frame: object = None) -> None:
-        if number in (signal.SIGINT, signal.SIGQUIT) and _do_keys_reach_the_client():
+    def pass_signal_on(number: int, _frame: object = None) -> None:
+        if number in (signal.SIGINT, signal.SIGQUIT) and _does_terminal_send_key_signals():
             return  # it reached the client by itself
         if process is None:
             early.append(number)  # it is being started
@@ -248,11 +249,11 @@ def _run_in_foreground(command: list[str]) -> int:
                 process.send_signal(number)
 
     numbers = [getattr(signal, name) for name in _PASSED_ON]
-    before = {number: signal.signal(number, pass_on) for number in numbers}
+    before = {number: signal.signal(number, pass_signal_on) for number in numbers}
     try:
         process = subprocess.Popen(command)
         for missed in early:
-            pass_on(missed)
+            pass_signal_on(missed)
         code = process.wait()
     finally:
         for number, handler in before.items():
@@ -260,7 +261,7 @@ def _run_in_foreground(command: list[str]) -> int:
     return code if code >= 0 else _KILLED_EXIT - code
 
 
-def _do_keys_reach_the_client() -> bool:
+def _does_terminal_send_key_signals() -> bool:
     """Whether a terminal makes signals of keys, for all that are in its foreground as we are."""
     try:
         with open("/dev/tty", "rb", buffering=0) as terminal:
@@ -344,12 +345,12 @@ class _Gateway:
             is_short = time.monotonic() - since < _SHORT_LIFE_S
             short_lives = short_lives + 1 if is_short else 0
             if short_lives >= _MOST_SHORT_LIVES:
-                _answer_all(self._listening, _GONE.format(said and f" ({said})"), self._ending)
+                _refuse_requests(self._listening, _GONE.format(said and f" ({said})"), self._ending)
                 return
             _, said = self._spawn_and_await_serving()
 
 
-def _answer_all(listening: socket.socket, message: str, ending: threading.Event) -> None:
+def _refuse_requests(listening: socket.socket, message: str, ending: threading.Event) -> None:
     """Answer every request with a sentence for the person."""
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
     body = json.dumps(error).encode()

@@ -78,13 +78,13 @@ class Proxy:
         path = scope["raw_path"].lstrip(b"/")
         secret, slash, rest = path.partition(b"/")
         if (host[0] or host[2]) not in _HOSTS:
-            await _refuse(send, _FORBIDDEN, "this is no host of the gateway")
+            await _send_error(send, _FORBIDDEN, "this is no host of the gateway")
         elif not hmac.compare_digest(secret, self._secret):
-            await _refuse(send, _NOT_FOUND, "not found")
+            await _send_error(send, _NOT_FOUND, "not found")
         elif b".." in unquote_to_bytes(rest).replace(b"\\", b"/").split(b"/"):
-            await _refuse(send, 400, "no path of a service")
+            await _send_error(send, 400, "no path of a service")
         elif self._asked >= MOST_CONNECTIONS:
-            await _refuse(send, 503, f"more than {MOST_CONNECTIONS} requests at once")
+            await _send_error(send, 503, f"more than {MOST_CONNECTIONS} requests at once")
         else:
             length = headers.get(b"content-length", b"")
             too_large = length.isdigit() and int(length) > LARGEST_BODY_BYTES
@@ -92,58 +92,59 @@ class Proxy:
             try:
                 raw = None if too_large else await _read_body(receive)
                 if raw is None:
-                    await _refuse(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
+                    await _send_error(send, 413, f"more than {LARGEST_BODY_BYTES:,} bytes")
                 else:
-                    work = self._hand_on(scope, headers, slash + rest, raw, send)
-                    await _do_while_connected(work, receive)
+                    work = self._forward_request(scope, headers, slash + rest, raw, send)
+                    await _run_while_client_is_connected(work, receive)
             finally:
                 self._asked -= 1
 
-    async def _hand_on(
+    async def _forward_request(
         self, scope: Scope, headers: dict[bytes, bytes], path: bytes, raw: bytes, send: Send
     ) -> None:
         talks, is_post = self._conversations, scope["method"] == "POST"
+        now = self._now(headers)
         passing: Passing | None = None
         if talks and is_post and path.endswith(_COUNT):
-            raw = await asyncio.to_thread(talks.prepare_to_count, raw, headers, self._now(headers))
+            raw = await asyncio.to_thread(talks.body_to_count, raw, headers, now)
         elif talks and is_post and path.endswith(_MESSAGES):
             if _is_thread_continuation(raw):
-                await _refuse(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
+                await _send_error(send, _BAD_REQUEST, _NO_THREADS, "invalid_request_error")
                 return
-            passing = await asyncio.to_thread(talks.prepare, raw, headers, self._now(headers))
-            raw, scope = passing.raw, _accept_readable_encodings(scope, headers)
+            passing = await asyncio.to_thread(talks.prepare_request, raw, headers, now)
+            raw, scope = passing.raw, _scope_with_readable_encodings(scope, headers)
         query = scope["query_string"]
         target = (self._base + path or b"/") + (b"?" + query if query else b"")
         try:
-            answer = await self._ask_service(scope, target, raw, passing)
+            answer = await self._ask_service_and_retry_refused(scope, target, raw, passing)
         except httpx2.RequestError as error:
             host = self._upstream.host
             message = f"the gateway cannot reach {host} ({type(error).__name__}): {error}"
-            await _refuse(send, 502, message.rstrip(": "), "api_error")
+            await _send_error(send, 502, message.rstrip(": "), "api_error")
             return
-        await self._hand_back(answer, passing, send)
+        await self._stream_back(answer, passing, send)
 
-    async def _ask_service(
+    async def _ask_service_and_retry_refused(
         self, scope: Scope, target: bytes, raw: bytes, passing: Passing | None
     ) -> _Answer:
         """The answer to a request, or to another form of it where that one was refused."""
-        answer = _Answer(await self._send(scope, target, raw))
+        answer = _Answer(await self._send_to_upstream(scope, target, raw))
         if passing is None or answer.response.status_code != _BAD_REQUEST:
             return answer
-        again = await self._retry_refused(scope, target, passing, answer)
+        again = await self._send_other_forms_of_refused(scope, target, passing, answer)
         if again is None:
             return answer
         await answer.response.aclose()
         return _Answer(again)
 
-    async def _hand_back(self, answer: _Answer, passing: Passing | None, send: Send) -> None:
+    async def _stream_back(self, answer: _Answer, passing: Passing | None, send: Send) -> None:
         """Give every chunk as it comes; learn what it says of the request before that."""
         response, usage = answer.response, _Usage(answer.response)
         try:
             await _send_head(send, response.status_code, _end_to_end_headers(response.headers.raw))
-            async for chunk in answer.all_chunks():
+            async for chunk in answer.chunks_from_first_on():
                 # A client that has read it may send its next request at once.
-                if passing and usage.feed(chunk):
+                if passing and usage.add_chunk(chunk):
                     await asyncio.to_thread(self._note_answer, passing, usage)
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
@@ -159,11 +160,11 @@ class Proxy:
             dropped = usage.has_dropped_thinking
             self._conversations.note_answer(passing, usage.tokens, dropped_thinking=dropped)
 
-    async def _retry_refused(
+    async def _send_other_forms_of_refused(
         self, scope: Scope, target: bytes, passing: Passing, refusal: _Answer
     ) -> httpx2.Response | None:
         """Send other forms of a refused request; None where none was answered."""
-        talks, message = self._conversations, await refusal.read_ahead()
+        talks, message = self._conversations, await refusal.read_start_of_body()
         if talks is None:
             return None
         forms = {
@@ -177,21 +178,21 @@ class Proxy:
         while attempts := next((forms[reason] for reason in forms if reason in message), []):
             if not await asyncio.to_thread(attempts.pop(0)):
                 continue
-            again, is_sent = await self._send(scope, target, passing.raw), True
+            again, is_sent = await self._send_to_upstream(scope, target, passing.raw), True
             if again.status_code != _BAD_REQUEST:
                 return again
-            message = await _Answer(again).read_ahead()
+            message = await _Answer(again).read_start_of_body()
             await again.aclose()
         if _TOO_LONG in message and is_sent:
             await asyncio.to_thread(talks.note_second_refusal, passing)
         return None
 
-    async def _send(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
+    async def _send_to_upstream(self, scope: Scope, target: bytes, raw: bytes) -> httpx2.Response:
         passed_on = _end_to_end_headers(scope["headers"])
         headers = [item for item in passed_on if item[0] not in (b"host", b"content-length")]
         connected: list[str] = []
 
-        async def note(event: str, _: object) -> None:
+        async def note_connect_event(event: str, _: object) -> None:
             if event.endswith("connect_tcp.started"):
                 connected.append(event)
 
@@ -200,7 +201,7 @@ class Proxy:
             self._upstream,
             headers=headers,
             content=raw or None,
-            extensions={"target": target, "trace": note},
+            extensions={"target": target, "trace": note_connect_event},
         )
         try:
             return await self._client.send(request, stream=True)
@@ -221,7 +222,8 @@ def _make_http_client(upstream: str) -> httpx2.AsyncClient:
     name = next(filter(env.get, serving.PROXIES), None)
     try:
         host = httpx2.URL(upstream).netloc.decode("ascii")
-        if name and not proxy_bypass_environment(host, {"no": ",".join(serving.direct_hosts(env))}):
+        direct = ",".join(serving.no_proxy_hosts(env))
+        if name and not proxy_bypass_environment(host, {"no": direct}):
             proxy = env[name] if "://" in env[name] else f"http://{env[name]}"
         doubtful = "SSL_CERT_FILE or SSL_CERT_DIR"
         context = httpx2.create_ssl_context()
@@ -257,7 +259,7 @@ async def _read_body(receive: Receive) -> bytes | None:
             return b"".join(parts)
 
 
-def _accept_readable_encodings(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
+def _scope_with_readable_encodings(scope: Scope, headers: dict[bytes, bytes]) -> Scope:
     """A request whose answer can be read here: a refusal, the usage."""
     encodings = b"gzip" if b"gzip" in headers.get(b"accept-encoding", b"") else b"identity"
     own = [(n, encodings if n == b"accept-encoding" else v) for n, v in scope["headers"]]
@@ -275,7 +277,7 @@ def _is_thread_continuation(raw: bytes) -> bool:
     return isinstance(thread, dict) and thread.get("type") == "continue"
 
 
-async def _do_while_connected(task: Coroutine[Any, Any, None], receive: Receive) -> None:
+async def _run_while_client_is_connected(task: Coroutine[Any, Any, None], receive: Receive) -> None:
     """Work for as long as somebody waits for the answer."""
     work = asyncio.ensure_future(task)
     gone = asyncio.ensure_future(_await_disconnect(receive))
@@ -301,7 +303,7 @@ class _Answer:
         self._coming = response.aiter_raw()
         self._ahead: list[bytes] = []
 
-    async def read_ahead(self) -> bytes:
+    async def read_start_of_body(self) -> bytes:
         """Read ahead as much as a refusal can be long, decoded."""
         size = 0
         while size < _LARGEST_REFUSAL_BYTES and (chunk := await anext(self._coming, None)):
@@ -309,7 +311,7 @@ class _Answer:
             size += len(chunk)
         return _decode_body(self.response, b"".join(self._ahead))
 
-    async def all_chunks(self) -> AsyncIterator[bytes]:
+    async def chunks_from_first_on(self) -> AsyncIterator[bytes]:
         """Everything, from the first byte on."""
         for chunk in self._ahead:
             yield chunk
@@ -321,14 +323,14 @@ async def _send_head(send: Send, status: int, headers: list[tuple[bytes, bytes]]
     await send({"type": "http.response.start", "status": status, "headers": headers})
 
 
-async def _refuse(send: Send, status: int, message: str, kind: str = "permission_error") -> None:
+async def _send_error(send: Send, code: int, message: str, kind: str = "permission_error") -> None:
     """An error in the shape that clients of the service show to people."""
     error = {"type": "error", "error": {"type": kind, "message": f"brimline: {message}"}}
     body = json.dumps(error).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    if status in (_FORBIDDEN, _NOT_FOUND):
+    if code in (_FORBIDDEN, _NOT_FOUND):
         headers.append((b"connection", b"close"))  # a stranger's
-    await _send_head(send, status, headers)
+    await _send_head(send, code, headers)
     await send({"type": "http.response.body", "body": body})
 
 
@@ -362,20 +364,20 @@ class _Usage:
         self.has_dropped_thinking = False
         """Whether the service left out thinking because something before it changed."""
 
-    def feed(self, chunk: bytes) -> bool:
+    def add_chunk(self, chunk: bytes) -> bool:
         """Hear one more piece; True where it completes what is said about the usage."""
         if self.tokens is not None or self._left <= 0:
             return False
         self._left -= len(chunk)
         self._parts.append(chunk)
         data = _decode_body(self._response, b"".join(self._parts))
-        self.tokens = self._find_usage(data)
+        self.tokens = self._usage_in_answer(data)
         self.has_dropped_thinking = (
             b'"thinking_dropped"' in data and b'"prefix_binding_mismatch"' in data
         )
         return self.tokens is not None
 
-    def _find_usage(self, data: bytes) -> dict[str, Any] | None:
+    def _usage_in_answer(self, data: bytes) -> dict[str, Any] | None:
         for line in data.split(b"\n") if self._is_stream else [data]:
             text = line.removeprefix(b"data:") if self._is_stream else line
             if b'"usage"' not in text:

@@ -89,7 +89,7 @@ def base_url(listening: socket.socket, secret: str) -> str:
     return f"http://{HOST}:{listening.getsockname()[1]}/{secret}"
 
 
-def check_service(url: str, source: str) -> str:
+def checked_url(url: str, source: str) -> str:
     """The URL of a service.
 
     Raises:
@@ -106,7 +106,7 @@ def check_service(url: str, source: str) -> str:
     return url
 
 
-def direct_hosts(env: Mapping[str, str]) -> list[str]:
+def no_proxy_hosts(env: Mapping[str, str]) -> list[str]:
     """The hosts that are reached without a proxy."""
     told = ",".join(env.get(name, "") for name in NO_PROXIES)
     return told.replace(",", " ").split()
@@ -138,7 +138,7 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     from brimline.gateway.stickiness import Stickiness
 
     loop = asyncio.get_running_loop()
-    loop.set_exception_handler(_drop_accept_failures)
+    loop.set_exception_handler(_ignore_accept_errors)
     home_dir = paths.home()
     stickiness = known = None
     if plan.layers:
@@ -152,10 +152,11 @@ async def _serve(plan: Plan, listening: socket.socket, ready: Callable[[], None]
     server_log = logging.getLogger("uvicorn")
     server_log.addHandler(_Failures(home_dir))
     server_log.propagate = False
-    app = Proxy(plan.upstream, plan.secret, known, _replayed_time if plan.has_test_clock else _now)
+    now = _time_in_replay_header if plan.has_test_clock else _time_ignoring_headers
+    app = Proxy(plan.upstream, plan.secret, known, now)
     server = _make_server(app)
     if plan.lifeline is not None:
-        loop.add_reader(plan.lifeline, _stop_at_lifeline_end, server, plan.lifeline)
+        loop.add_reader(plan.lifeline, _stop_server_at_lifeline_end, server, plan.lifeline)
     # The server's own way would end the process before its files are closed.
     server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign,assignment]
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -190,7 +191,7 @@ def _make_server(app: Proxy) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def _drop_accept_failures(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _ignore_accept_errors(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """While too many connections are open the loop would say so again and again."""
     if "accept" not in str(context.get("message")):
         loop.default_exception_handler(context)
@@ -218,16 +219,16 @@ def _layer_settings(plan: Plan, policy: Policy) -> Settings:
     return Settings(layers=layers, rules=rules)
 
 
-def _stop_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
+def _stop_server_at_lifeline_end(server: uvicorn.Server, lifeline: int) -> None:
     asyncio.get_running_loop().remove_reader(lifeline)
     server.should_exit = True
 
 
-def _now(_headers: dict[bytes, bytes]) -> float:
+def _time_ignoring_headers(_headers: dict[bytes, bytes]) -> float:
     return clock.now_s()
 
 
-def _replayed_time(headers: dict[bytes, bytes]) -> float:
+def _time_in_replay_header(headers: dict[bytes, bytes]) -> float:
     """The moment that a replayed request was recorded in."""
     try:
         return float(headers[_REPLAYED])

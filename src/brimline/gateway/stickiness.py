@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from brimline.compaction.stand_ins import StandIn
 from brimline.fast import io, paths
-from brimline.gateway.traces import SENT_FOR_S, is_damaged, remove_database
+from brimline.gateway.traces import SENT_FOR_S, means_damage, remove_database
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,13 +79,13 @@ class Stickiness:
         try:
             self._database = _open_database(path, now)
         except sqlite3.Error as error:
-            if not is_damaged(error):
+            if not means_damage(error):
                 raise
             # What stands in is lost, which costs a cache once, and not for ever.
             remove_database(path)
             self._database = _open_database(path, now)
 
-    def find_or_adopt(
+    def adopt_stand_ins(
         self, names: list[str], conversation: str, *, is_sent: bool = True
     ) -> dict[str, StandIn]:
         """What stands in for blocks that a conversation has not sent before; once sent, its own."""
@@ -134,7 +134,7 @@ class Stickiness:
             ).fetchall()
         return [(name, Sent(*row)) for name, *row in rows]
 
-    def keep_request(
+    def record_request(
         self, conversation: str, sent: Sent, fresh: Mapping[str, StandIn], after: int | None = None
     ) -> int | None:
         """A request is about to be sent with these stand-ins: all is kept, or an error and none.

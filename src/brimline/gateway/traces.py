@@ -43,9 +43,9 @@ def promised_keys(home: str, but: str) -> set[str]:
         with contextlib.closing(connected) as database:
             return {key for (key,) in database.execute(asked, (since, f"{but}/"))}
     except sqlite3.Error as error:
-        if but and is_damaged(error):
+        if but and means_damage(error):
             return set()
-        remedy = "; delete it, and the next gateway begins anew" if is_damaged(error) else ""
+        remedy = "; delete it, and the next gateway begins anew" if means_damage(error) else ""
         raise StoreError(f"nothing was removed: {path} cannot be read: {error}{remedy}") from error
 
 
@@ -69,13 +69,13 @@ def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
                     database.executemany(statement, [(f"{name}/",) for name in asked.sessions])
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     except sqlite3.Error as error:
-        if not is_damaged(error):
+        if not means_damage(error):
             raise StateError(f"{path} could not be cleared: {error}") from error
         remove_database(path)
     return {}
 
 
-def is_damaged(error: sqlite3.Error) -> bool:
+def means_damage(error: sqlite3.Error) -> bool:
     """Whether a failure says that the file is damaged; else it may be whole, and in use."""
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(
         error, sqlite3.OperationalError

@@ -31,7 +31,7 @@ def document(path: str, progress: Callable[[int], None] | None = None) -> dict[s
         OSError: its file cannot be read.
     """
     last = usage.read_tail(path, requests=1)
-    composed = composition.composition_of(pieces.entries(path, progress))
+    composed = composition.composition_of(pieces.entries_of_file(path, progress))
     recorded = last.usage.session_id if last.usage else None
     return {
         "session_id": recorded or find.session_id_of(path),

@@ -76,7 +76,7 @@ class Rehearsal:
             if result.call_id in self.calls:
                 event = self.calls.pop(result.call_id) | {"tool_response": result.copy}
                 happenings += self._ask_rooms("PostToolUse", event)
-        prompt = words.user_prompt(value) if row.type_of(value) == "user" else ""
+        prompt = words.users_typed_prompt(value) if row.type_of(value) == "user" else ""
         if prompt:
             # Only its length counts: no command in it is to be done again.
             happenings += self._ask_rooms("UserPromptSubmit", {"prompt": "x" * len(prompt)})
@@ -98,7 +98,7 @@ class Rehearsal:
         is_more = self.is_chosen or self.shift > 0
         if is_new and compacts and is_more and tokens >= self.brim:
             happenings.append(self._happening("compacted", f"at the brim of {self.brim:,}", tokens))
-            self._play_compaction(row.make_auto_boundary(tokens))
+            self._play_compaction(row.make_auto_boundary_row(tokens))
             tokens = min(self._usual_tokens_after_compaction(), tokens)
             self.shift = tokens - recorded
         if is_new:

@@ -92,14 +92,14 @@ class Stored:
     def _collect_rewritten_sessions(self) -> dict[str, bool]:
         """The sessions that were rewritten, and whether each is still somewhere."""
         noted: dict[str, bool] = {}
-        for name in restore.noted_sessions(self.home_dir):
+        for name in restore.sessions_with_notes(self.home_dir):
             notes, damaged = restore.read_notes(self.home_dir, name)
             self.problems += [str(problem) for problem in damaged]
             for note in notes:
-                places = note.session_files()
+                places = note.existing_session_files()
                 noted[note.path] = bool(places)
                 for path in places:
-                    self._keys.setdefault(path, set()).update(note.keys)
+                    self._keys.setdefault(path, set()).update(note.store_keys)
         return noted
 
     def lines_on_what_deleting_means(self) -> list[str]:

@@ -37,4 +37,6 @@ def answer(home_dir: str, project_dir: str, arguments: dict[str, Any]) -> str:
 def _find_session(project_dir: str) -> str:
     """The session that the client is in, else the project's newest."""
     first = io.env("CLAUDE_CODE_SESSION_ID")
-    return find.latest_of_client(first) if first else find.session_id_of(find.newest(project_dir))
+    if first:
+        return find.latest_session_of_client(first)
+    return find.session_id_of(find.newest_transcript(project_dir))

@@ -140,7 +140,7 @@ def _is_of_project(home_dir: str, key: str, known: dict[str, Any], project_dir: 
         name == io.env("CLAUDE_CODE_SESSION_ID")
         or any(os.path.exists(f"{f}/{paths.safe_session_id(name)}.jsonl") for f in folders)
         for name in sessions
-        if contents.is_session_id(name)
+        if name
     )
 
 

@@ -17,11 +17,11 @@ def answer(home_dir: str, project_dir: str) -> str:
     """
     first = io.env("CLAUDE_CODE_SESSION_ID")
     if first:
-        session, which = find.latest_of_client(first), "this session"
+        session, which = find.latest_session_of_client(first), "this session"
         path = next(iter(find.files_beginning_with(f"{session}.jsonl")), None)
     else:
         try:
-            path = find.newest(project_dir)
+            path = find.newest_transcript(project_dir)
         except SessionError:
             return "[brimline context_status] Unknown: this project has no session yet."
         session, which = find.session_id_of(path), "the newest session of this project"

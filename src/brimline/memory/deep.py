@@ -200,7 +200,7 @@ class _Speech:
         elif row.is_summary(fields):
             text = row.content_text(row.content_blocks(fields))
             yield offset, Entry(uuid, text, "", at, SUMMARY)
-        elif text := words.user_message(fields):
+        elif text := words.users_own_message(fields):
             self._queued.pop(text, None)  # it was sent now
             yield from self.entries_at_end_of_turn()
             self._turn_at = offset
@@ -224,7 +224,7 @@ class _Speech:
     def _note_queued_message(self, fields: dict[str, Any], at: float) -> None:
         """A message that was typed while the assistant worked; what is taken back was not said."""
         operation, whole = row.queue_operation_and_text(fields)
-        text = words.without_added_text(whole)
+        text = words.users_part_of_prompt(whole)
         if operation == "enqueue" and text and not text.startswith("/"):
             ref = f"queued:{row.session_id_in(fields)}:{row.timestamp_of(fields)}"
             self._queued[text] = (self._turn_at, Entry(ref, text, "", at, USER))
@@ -390,7 +390,7 @@ def _new_session_entries(path: str, start: int, until: float) -> tuple[list[Entr
             start = 0  # it was rewritten
         file.seek(start)
         offset = start
-        rows = _rows_that_may_hold_speech(read.lines(file))
+        rows = _rows_that_may_hold_speech(read.lines_of_stream(file))
         goes_on = start == 0 and find.transcript_it_went_on_from(path) is not None
         for begun, entry in entries_of_what_was_said(rows, goes_on=goes_on):
             if begun > offset and time.monotonic() > until and made:

@@ -20,6 +20,7 @@ let gate = null // none: ask at the next call
 let results = 0 // since the program was asked last
 let sent = 0 // tokens of the last request
 let written = null // the file and the figure that is in it
+let writing = null // what is on its way there
 let tail = 0 // tokens that came behind it, about
 let steps = [] // growth from request to request
 let earlier = Promise.resolve() // what was asked without waiting
@@ -39,8 +40,8 @@ export function answerCalls(on) {
   })
   on("classic.PostToolUse", async ($, e, next) => {
     if (e.agent_id !== undefined) return next(e)
-    await measure($) // first, for a hook that the client itself may start
-    const below = await next(e)
+    if (!isOurs) await measure($) // first, for a hook that the client itself starts
+    const [below] = await Promise.all([next(e), look($)])
     const added = isOurs ? await answerCall($, e, below) : {}
     if (here.isInteractive) answered($)
     return { ...below, ...added }
@@ -64,9 +65,12 @@ export const askAgain = () => { gate = null }
 
 // Leave word of how full the window is, once for each request. The client knows it before the calls of a reply begin;
 // the session's file may not hold that reply yet when a hook reads it.
-export async function measure($) {
+export const measure = async $ => { await look($); await writing }
+
+// The same, without waiting for the file. Every question costs its way to the client and back, so two go at once.
+const look = async $ => {
   try {
-    const { tokens } = (await $.session.usage()).context
+    const [{ context: { tokens } }, model] = await Promise.all([$.session.usage(), $.session.model()])
     if (!tokens) return
     if (tokens !== sent) {
       if (sent) steps = [...steps, tokens - sent].slice(-VELOCITY_REQUESTS)
@@ -75,12 +79,10 @@ export async function measure($) {
     }
     const figure = `${here.folder} ${tokens}`
     if (!here.folder || figure === written) return
-    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model: await $.session.model() }
-    await $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading))
+    const reading = { v: 1, at: Date.now() / 1000, occupancy_tokens: tokens, source: "client", model }
     written = figure
-  } catch (problem) {
-    report($, "reading", problem)
-  }
+    writing = $.fs.write(`${here.folder}/mod-reading`, JSON.stringify(reading)).catch(problem => report($, "reading", problem))
+  } catch (problem) { report($, "reading", problem) }
 }
 
 export const isOwn = (hook, own) => [hook.command, ...(hook.args ?? [])].join(" ").includes(own)
@@ -149,6 +151,7 @@ const handOn = async ($, event, isLater) => {
 
 const startHook = async ($, event) => {
   const { hook } = await setup($)
+  await writing
   const env = { CLAUDE_PROJECT_DIR: await $.session.root() }
   const done = await $.process.run([...hook, event.hook_event_name], { stdin: JSON.stringify(event), timeoutMs: LIMIT_MS, env })
   if (done.exitCode !== 0) doubt(`exit code ${done.exitCode}`)

@@ -83,7 +83,7 @@ def is_former_file_name(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def locked(session: str) -> Iterator[None]:
+def hold_session_lock(session: str) -> Iterator[None]:
     """Hold a session's lock; that of a process that died is free again.
 
     Raises:
@@ -94,7 +94,7 @@ def locked(session: str) -> Iterator[None]:
     for _ in range(100):
         descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "r+b", buffering=0) as file:
-            _lock(descriptor, session)
+            _take_lock(descriptor, session)
             # The owner before us may have removed the file that we just opened.
             if inode_and_size(name)[0] != os.fstat(descriptor).st_ino:
                 continue
@@ -109,7 +109,7 @@ def locked(session: str) -> Iterator[None]:
     raise BusyError(f"{session} is being rewritten by other brimline commands: try again later")
 
 
-def _lock(descriptor: int, session: str) -> None:
+def _take_lock(descriptor: int, session: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
@@ -166,7 +166,7 @@ class Draft(RawIOBase):
         return len(data)
 
 
-def put_file(path: str, temporary: str, data: bytes) -> None:
+def write_file_atomically(path: str, temporary: str, data: bytes) -> None:
     """Put a small file on the disk in one step.
 
     Raises:
@@ -210,7 +210,7 @@ def read_blocks(descriptor: int, start: int, end: int) -> Iterator[bytes]:
         start += len(block)
 
 
-def copy_range(source: int, start: int, end: int, target: Draft) -> int:
+def copy_lines(source: int, start: int, end: int, target: Draft) -> int:
     """Add a range of a file to a draft; returns how many line breaks it has.
 
     Raises:
@@ -234,7 +234,7 @@ def fingerprint_of(descriptor: int, length: int) -> Fingerprint:
     return Fingerprint(count, hashed.hexdigest())
 
 
-def after_last_line_break(descriptor: int, start: int, end: int) -> int:
+def last_line_end_offset(descriptor: int, start: int, end: int) -> int:
     """Where the last complete line of a range ends; `start` where it holds none."""
     while end > start:
         begin = max(start, end - _LOOK_BYTES)
@@ -245,7 +245,7 @@ def after_last_line_break(descriptor: int, start: int, end: int) -> int:
     return start
 
 
-def sync_folder(path: str) -> None:
+def sync_folder_of(path: str) -> None:
     """See that the names in a file's folder are on the disk, where the system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_CLOEXEC)
@@ -255,7 +255,7 @@ def sync_folder(path: str) -> None:
             os.close(descriptor)
 
 
-def link_if_possible(path: str, second: str) -> None:
+def hard_link_if_possible(path: str, second: str) -> None:
     """Give a file a second name, unless the file system knows none."""
     try:
         system.link(path, second)

@@ -27,7 +27,7 @@ from brimline.transcript.row import (
     message_of,
     numbered_blocks,
     preserved_row_ids,
-    subagent_of,
+    subagent_id_of,
     type_of,
     uuid_of,
 )
@@ -126,17 +126,17 @@ class Findings:
     copies: dict[Place, list[Place]] = field(default_factory=dict)  # where a row stands again
 
     @property
-    def mendable(self) -> list[Fault]:
+    def mendable_faults(self) -> list[Fault]:
         """Those with exactly one mend."""
         return [fault for fault in self.faults if fault.mend]
 
     @property
-    def left_alone(self) -> list[Fault]:
+    def faults_left_alone(self) -> list[Fault]:
         """Those where a mend would be a guess."""
         return [fault for fault in self.faults if not fault.mend]
 
 
-def find(lines: Iterable[Line]) -> Findings:
+def find_faults(lines: Iterable[Line]) -> Findings:
     """Look at a whole session."""
     finder = Finder()
     for line in lines:
@@ -280,7 +280,7 @@ class Finder:
         data = line.raw[record.start : record.end]
         row = _Row(kind, name, place, len(self._rows), hash(data))
         row.parent_id = _id_if_valid(value.get(PARENT_FIELD))
-        row.thread, row.message_id = subagent_of(value), _id_if_valid(message_id(value))
+        row.thread, row.message_id = subagent_id_of(value), _id_if_valid(message_id(value))
         if kind == "user":
             row.results = tuple(_block_ids(value, "tool_result", "tool_use_id"))
         row.is_answer = 0 < len(row.results) == len(message_of(value).get("content", ()))
@@ -290,8 +290,8 @@ class Finder:
         self._rows.append(row)
         thread = self._threads.setdefault(row.thread, _Thread())
         row.continues = row.message_id is not None and row.message_id == thread.reply_id
-        self._check_link(row, thread, is_boundary=is_boundary(value))
-        self._check_pairs(row, thread, calls)
+        self._note_root_or_lost_parent(row, thread, is_boundary=is_boundary(value))
+        self._pair_calls_with_results(row, thread, calls)
         self.links.read_row(value)
         if is_boundary(value):
             self._note_boundary(value, thread, row)
@@ -312,7 +312,7 @@ class Finder:
         row.is_contested = earlier.is_contested = True
         return False
 
-    def _check_link(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
+    def _note_root_or_lost_parent(self, row: _Row, thread: _Thread, *, is_boundary: bool) -> None:
         if row.parent_id is None:
             if row.thread == _MAIN and not is_boundary and thread.recent:
                 self._roots.append(row)
@@ -322,7 +322,7 @@ class Finder:
             row.certain = next(iter([*asked, *same_reply]), None)
             row.before = tuple(thread.recent)
 
-    def _check_pairs(self, row: _Row, thread: _Thread, calls: list[str]) -> None:
+    def _pair_calls_with_results(self, row: _Row, thread: _Thread, calls: list[str]) -> None:
         starts_new = row.kind == "assistant" and not row.continues
         if starts_new or (row.kind == "user" and not row.is_answer):
             thread.open_calls.clear()
@@ -404,7 +404,7 @@ class Finder:
         found: dict[int, list[Place]] = {}
         for row in self._rows:
             parent = row.parent
-            if parent and parent.number in numbers and row.is_exact and _is_after_call(row, parent):
+            if parent and parent.number in numbers and _must_follow_answer(row, parent):
                 found.setdefault(parent.number, []).append(row.place)
         return found
 
@@ -413,21 +413,21 @@ class Finder:
         for row in self._rows:
             if row.parent_id is None or row.parent:
                 continue
-            if doubt := _why_unchangeable(row):
+            if doubt := _why_row_unchangeable(row):
                 self._add_fault(DANGLING, row.place, doubt)
                 continue
             parent = row.parent = self._row_in_place_of_parent(row)
             if parent is None:
                 self._add_fault(DANGLING, row.place, "nothing stands before it", Mend(RELINK))
                 continue
-            is_behind_answer = parent.number in answers and _is_after_call(row, parent)
+            is_behind_answer = parent.number in answers and _must_follow_answer(row, parent)
             name = answers[parent.number] if is_behind_answer else parent.uuid
             detail = f"follows line {parent.place.line}"
             self._add_fault(DANGLING, row.place, detail, Mend(RELINK, name))
 
     def _row_in_place_of_parent(self, lost: _Row) -> _Row | None:
         """The row that takes the place of a missing parent."""
-        before = [lost.certain, *[_early_child_or_row(row, lost.before) for row in lost.before]]
+        before = [lost.certain, *[_earlier_child_or_row(row, lost.before) for row in lost.before]]
         has_early = CHILD_FIRST in self._found.notes  # then it may be below the lost one
         fits = (row for row in before if row and not (has_early and lost in _row_and_parents(row)))
         return next(fits, None)
@@ -438,7 +438,7 @@ class Finder:
             by_row.setdefault(row.number, []).append(call)
         for number, calls in by_row.items():
             row = self._rows[number]
-            doubt = _why_unchangeable(row)
+            doubt = _why_row_unchangeable(row)
             detail = ", ".join(calls) + (f": {doubt}" if doubt else "")
             mend = None if doubt else Mend(STUB, calls=tuple(calls))
             self._add_fault(ORPHAN, row.place, detail, mend)
@@ -472,20 +472,20 @@ def _block_ids(value: dict[str, Any], kind: str, field: str) -> Iterator[str]:
             yield found
 
 
-def _why_unchangeable(row: _Row) -> str | None:
+def _why_row_unchangeable(row: _Row) -> str | None:
     """Why a row cannot be changed."""
     if row.is_contested:
         return "another row has its id too"
     return None if row.is_exact else "the line is not valid UTF-8"
 
 
-def _is_after_call(row: _Row, parent: _Row) -> bool:
-    """Whether a row is what came after a call, and no part or report of it."""
+def _must_follow_answer(row: _Row, call: _Row) -> bool:
+    """Whether a row is what came after a call, and no part or report of it, and may be moved."""
     is_apart = row.continues or row.is_answer or row.kind == PROGRESS
-    return not is_apart and not row.is_contested and row.thread == parent.thread
+    return not is_apart and not _why_row_unchangeable(row) and row.thread == call.thread
 
 
-def _early_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
+def _earlier_child_or_row(nearest: _Row, before: tuple[_Row, ...]) -> _Row:
     """The row that already follows the nearest one: results may be written before their call."""
     late = [one for one in before if one.parent is nearest and one.number < nearest.number]
     return late[0] if late else nearest

@@ -50,7 +50,7 @@ def require_idle(session: str) -> None:
 
 def why_in_use(session: str) -> str | None:
     """The reason why a session counts as in use; None where it is idle."""
-    ids, folders = _session_ids(session), _registry_folders(session)
+    ids, folders = _session_ids_of_file(session), _registry_folders(session)
     clients = [client for client in _clients_registered_in(folders) if client.session_id in ids]
     for client in clients:
         if _is_running(client):
@@ -63,7 +63,7 @@ def why_in_use(session: str) -> str | None:
     return None
 
 
-def _session_ids(session: str) -> list[str]:
+def _session_ids_of_file(session: str) -> list[str]:
     """The session that a file belongs to; a subagent's belongs to that of its folder."""
     folder, name = os.path.split(session)
     ids = [name.removesuffix(".jsonl")]

@@ -147,14 +147,14 @@ class _Inspector:
         found.occupancies = [request.tokens for request in self.scan.requests]
         found.models.update(request.model or "unknown" for request in self.scan.requests)
         found.turns, found.context = self.context.turns, self.context.close()
-        found.largest = self.results.largest(self.context.segment)
+        found.largest = self.results.largest_results(self.context.segment)
         found.disk_bytes = +found.disk_bytes
         return found
 
     def _read_record(self, record: Record) -> None:
         value, found = record.value, self.found
         found.types[row.type_with_subtype(value)] += 1
-        for kind, size_bytes in _bytes_by_kind(value, record.end - record.start):
+        for kind, size_bytes in _row_bytes_by_kind(value, record.end - record.start):
             found.disk_bytes[kind] += size_bytes
         moment = row.timestamp_of(value)
         if moment:
@@ -166,7 +166,7 @@ class _Inspector:
             found.measured_at = found.last_at
         requests = len(self.scan.requests)
         self.results.read_row(value, requests, self.context.segment)
-        if lost := row.describe_lost_thinking(value):
+        if lost := row.lost_thinking_text(value):
             found.lost_thinking.append((requests, lost))
 
 
@@ -195,7 +195,7 @@ class _ResultReader:
                 is_less = size_bytes < known.size_bytes
                 self._results[call_id] = known._replace(segment=segment, moved_out=is_less)
 
-    def largest(self, current_segment: int) -> list[LargeResult]:
+    def largest_results(self, current_segment: int) -> list[LargeResult]:
         """The largest first, each with what the last compaction has made of it."""
         results = []
         by_size = sorted(self._results.values(), key=lambda result: -result.size_bytes)
@@ -206,23 +206,23 @@ class _ResultReader:
         return results
 
 
-def _bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
+def _row_bytes_by_kind(value: dict[str, Any], size_bytes: int) -> Iterator[tuple[str, int]]:
     """The kinds of bytes in a row, and how many of each; they add up to its size on the line."""
     kind = value.get("type")
-    if row.subagent_of(value):
+    if row.subagent_id_of(value):
         yield "sidechain", size_bytes
     elif kind not in ("user", "assistant", "attachment") or row.is_bookkeeping_attachment(value):
         yield _WHOLE_ROWS.get(str(kind), "bookkeeping"), size_bytes
     else:
         left = size_bytes
-        for part, inner in _parts_of_message(value):
-            taken = min(left, _value_bytes(inner))
+        for part, inner in _message_parts_by_kind(value):
+            taken = min(left, _count_encoded_bytes(inner))
             left -= taken
             yield part, taken
         yield ENVELOPE, left
 
 
-def _parts_of_message(value: dict[str, Any]) -> list[tuple[str, Any]]:
+def _message_parts_by_kind(value: dict[str, Any]) -> list[tuple[str, Any]]:
     """What a message or an attachment consists of."""
     speaker = str(value.get("type"))
     if speaker == "attachment":
@@ -239,7 +239,7 @@ def _parts_of_message(value: dict[str, Any]) -> list[tuple[str, Any]]:
     return found
 
 
-def _value_bytes(value: Any) -> int:
+def _count_encoded_bytes(value: Any) -> int:
     if value is None:
         return 0
     try:

@@ -47,13 +47,13 @@ def put_back_into_store(home_dir: str, text: str) -> bool:
         if time.monotonic() > until:
             return False
         if find.file_contains(path, mark) and any(
-            _store_text_from(home_dir, place, digits) for place in _session_and_origins(path)
+            _find_and_store(home_dir, place, digits) for place in _session_and_origin_files(path)
         ):
             return True
     return False
 
 
-def _session_and_origins(path: str) -> Iterator[str]:
+def _session_and_origin_files(path: str) -> Iterator[str]:
     """The files that may have what a session mentions: its own, and those that it went on from."""
     for _ in range(_MOST_ORIGINS):
         yield path
@@ -70,7 +70,7 @@ def _was_deleted_by_user(home_dir: str, key: str) -> bool:
     return events[-1:] == [_FORGOTTEN]
 
 
-def _store_text_from(home_dir: str, path: str, digits: str) -> bool:
+def _find_and_store(home_dir: str, path: str, digits: str) -> bool:
     """Store the text of a session that has this hash; False where it has none."""
     calls: dict[str, row.Call] = {}
     for fields in read.rows_of_file(path, _MARKS):

@@ -27,7 +27,7 @@ from brimline.store import contents, layout, pins, put, stub
 from brimline.store.pins import NONE
 from brimline.transcript import find
 from brimline.transcript.read import Line
-from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped
+from brimline.transcript.row import COPY_FIELD, PARENT_FIELD, make_thinking_stripped_row
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -88,27 +88,27 @@ class Plan:
     lost_thoughts: list[Thought] = field(default_factory=list)
 
     @property
-    def disk_bytes(self) -> int:
+    def saved_disk_bytes(self) -> int:
         """By how much the file shrinks."""
         return sum(saving.disk_bytes for saving in self.savings.values())
 
     @property
-    def context_tokens(self) -> int:
+    def saved_context_tokens(self) -> int:
         """By how many tokens the next request shrinks, estimated from characters."""
-        saved = sum(self.tokens_of(name) for name in self.savings) + self.thinking_tokens
+        saved = sum(self.tokens_saved_by(name) for name in self.savings) + self.lost_thinking_tokens
         held = self.survey.occupancy_tokens
         return saved if held is None else min(saved, held)
 
     @property
-    def thinking_tokens(self) -> int:
+    def lost_thinking_tokens(self) -> int:
         """By how many of these because thinking is not sent again."""
         return self._estimate_tokens(sum(thought.characters for thought in self.lost_thoughts))
 
-    def tokens_of(self, name: str) -> int:
+    def tokens_saved_by(self, name: str) -> int:
         """What a strategy saves in tokens."""
         return self._estimate_tokens(self.savings[name].context_characters)
 
-    def tokens_by_call(self) -> dict[str, int]:
+    def saved_tokens_by_call(self) -> dict[str, int]:
         """What each replaced result saves in tokens."""
         return {call: self._estimate_tokens(count) for call, count in self.characters_of.items()}
 
@@ -126,14 +126,14 @@ def plan_purge(path: str, options: Options, home_dir: str, progress: Progress = 
     with open(path, "rb", buffering=BLOCK_BYTES) as file:
         size = os.fstat(file.fileno()).st_size
         survey = take_survey(file, size, progress)
-    plan = make_plan(survey, options, pins.all_pins(home_dir))
+    plan = make_purge_plan(survey, options, pins.all_pins(home_dir))
     # Only a plan is made from these; it keeps what it needs.
     survey.items, survey.sent.calls, survey.conversation = [], {}, []
     survey.referenced = set()
     return plan
 
 
-def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
+def make_purge_plan(survey: Survey, options: Options, pinned_digests: Collection[str] = ()) -> Plan:
     """Decide what goes.
 
     Args:
@@ -151,7 +151,7 @@ def make_plan(survey: Survey, options: Options, pinned_digests: Collection[str] 
             plan.kept[reason] += 1
         if strategy in options.strategies and not reason:
             item.strategy = strategy
-            _add_to_plan(plan, item)
+            _add_item_to_plan(plan, item)
     if models.lookup_model(survey.model).binds_thinking:
         plan.lost_thoughts = _thoughts_purge_would_lose(plan)
     return plan
@@ -176,8 +176,8 @@ class _Chooser:
         self._digests = pinned_digests
         texts = [item for item in survey.items if item.kind == TEXT]
         self._pinned_lines = {item.mark for item in texts if self._is_pinned(item)}
-        self._cold = _cold_calls(survey, options)
-        self._needed = self._ids_of_needed_progress()
+        self._cold = _ids_of_cold_calls(survey, options)
+        self._needed = self._ids_of_progress_rows_to_keep()
 
     def why_kept(self, item: Item) -> str | None:
         """The reason why something has to stay."""
@@ -202,7 +202,7 @@ class _Chooser:
         is_present = item.is_main and item.segment >= self._survey.sent.segment
         return OLD if is_present and item.call.id in self._cold else ""
 
-    def _ids_of_needed_progress(self) -> set[str | None]:
+    def _ids_of_progress_rows_to_keep(self) -> set[str | None]:
         """Progress rows that others hang on, with those on the way to their first parent."""
         survey = self._survey
         found = {item.uuid: item for item in survey.items if item.kind == PROGRESS_ROW}
@@ -216,7 +216,7 @@ class _Chooser:
         return needed
 
 
-def _cold_calls(survey: Survey, options: Options) -> set[str]:
+def _ids_of_cold_calls(survey: Survey, options: Options) -> set[str]:
     """The calls whose results are old bulk in what a resume sends."""
     calls, kept = list(survey.sent.calls.values()), cold.KEPT_RESULTS
     if options.keep_requests is not None:
@@ -225,7 +225,7 @@ def _cold_calls(survey: Survey, options: Options) -> set[str]:
     return {call.id for call in cold.calls_with_cold_results(calls, kept, options.threshold_bytes)}
 
 
-def _add_to_plan(plan: Plan, item: Item) -> None:
+def _add_item_to_plan(plan: Plan, item: Item) -> None:
     """Note that something goes."""
     saving = plan.savings[item.strategy]
     if item.kind == TEXT:
@@ -315,20 +315,20 @@ class _PurgedCopy:
             if edits := plan.changes.get(mark):
                 raw = self._edit_line(raw, edits)
             if mark == last:
-                new.write(self._last_line_without_thinking(raw))
+                new.write(self._stripped_row_and_last_line(raw))
             elif edits:
                 new.write(raw)
             self._progress(mark.length)
         self._copy_range(old, at, length, new)
 
-    def _last_line_without_thinking(self, raw: bytes) -> bytes:
+    def _stripped_row_and_last_line(self, raw: bytes) -> bytes:
         """The last line, behind the client's own row for thinking that the service would refuse.
 
         Before the last row, as later ones hang on that one, which a restore puts back as it was.
         """
         start, end, row = Line(1, 0, raw).records[0]
         name, first = str(uuid.uuid4()), self._plan.lost_thoughts[0]
-        stripped = make_thinking_stripped(row, name, row.get(PARENT_FIELD), first.message_id)
+        stripped = make_thinking_stripped_row(row, name, row.get(PARENT_FIELD), first.message_id)
         moved = raw[:start] + encode_row(row | {PARENT_FIELD: name}) + raw[end:]
         return encode_row(stripped) + b"\n" + moved
 
@@ -346,10 +346,10 @@ class _PurgedCopy:
             if item.kind == COPY:
                 del row[COPY_FIELD]
             else:
-                self._replace_and_store(row, item)
+                self._store_text_and_put_line(row, item)
         return raw[:start] + encode_row(row) + raw[end:]
 
-    def _replace_and_store(self, row: dict[str, Any], item: Item) -> None:
+    def _store_text_and_put_line(self, row: dict[str, Any], item: Item) -> None:
         """Put a reference in the place of a text, which goes into the store."""
         place: Any = row
         for step in item.path[:-1]:
@@ -368,8 +368,8 @@ class _PurgedCopy:
         """Put the way back on the disk."""
         plan = self._plan
         more = {
-            "context_tokens": plan.context_tokens,
-            "tokens_of": plan.tokens_by_call(),
+            "context_tokens": plan.saved_context_tokens,
+            "tokens_of": plan.saved_tokens_by_call(),
             "lost_thoughts": len(plan.lost_thoughts),
             "keys": list(self._keys),
         }

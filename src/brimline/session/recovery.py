@@ -60,7 +60,7 @@ def recover(target: str, *, most_bytes: float = math.inf) -> list[Recovered]:
 def _finish_rewrite(session: str) -> Recovered | None:
     try:
         if not os.path.lexists(session):
-            _sweep_files_of_gone_session(session)
+            _remove_files_of_gone_session(session)
             return None
         with locked_chain(session) as chain:
             merge_late_lines(chain, QUIET_S, give_up_s=0)
@@ -73,12 +73,12 @@ def _finish_rewrite(session: str) -> Recovered | None:
         return Recovered(session, problem=str(disk_refusal_error(error, session)))
 
 
-def _sweep_files_of_gone_session(session: str) -> None:
+def _remove_files_of_gone_session(session: str) -> None:
     """The session was removed: what we kept for it goes too, a day after the last line."""
     folder, base = os.path.split(session)
     names = [name for name in io.names_in(folder) if disk.session_of_our_file(name) == base]
     ours = [os.path.join(folder, name) for name in names]
-    with disk.locked(session):
+    with disk.hold_session_lock(session):
         last_change = max(os.lstat(path).st_mtime for path in ours)
         if time.time() - last_change > _FORGOTTEN_S and not os.path.lexists(session):
             for path in ours:
@@ -104,21 +104,21 @@ def merge_late_lines(chain: Chain, quiet_s: float, give_up_s: float = GIVE_UP_S)
     since = time.time() if give_up_s else 0.0
     until = time.monotonic() + give_up_s
     for _ in range(_MERGES):
-        closed, calm = _closed_and_quiet_files(chain, quiet_s, since)
+        closed, calm = _names_of_closed_and_quiet(chain, quiet_s, since)
         while len(calm) < len(chain.state.olds) and time.monotonic() < until:
             time.sleep(_POLL_S)
-            closed, calm = _closed_and_quiet_files(chain, quiet_s, since)
+            closed, calm = _names_of_closed_and_quiet(chain, quiet_s, since)
         is_calm = len(calm) == len(chain.state.olds)
         if not chain.merge_former_files(calm) or not is_calm:
             break
     for old in chain.state.olds:
         # Without a name, where there are no hard links, no later command finds it.
-        if old.name in closed or not os.path.lexists(chain.path_of(old)):
+        if old.name in closed or not os.path.lexists(chain.former_path(old)):
             chain.drop_former_file(old)
-    chain.write_state()
+    chain.write_or_remove_journal()
 
 
-def _closed_and_quiet_files(
+def _names_of_closed_and_quiet(
     chain: Chain, quiet_s: float, since: float
 ) -> tuple[set[str], set[str]]:
     """The former files to which nothing can come any more, and with them those that are quiet."""
@@ -126,8 +126,8 @@ def _closed_and_quiet_files(
     now = time.time()
     for old in chain.state.olds:
         # Whether it is closed is asked before anybody reads what is in it.
-        is_closed = disk.has_no_writer(chain.descriptor_of(old))
-        status = os.fstat(chain.descriptor_of(old))
+        is_closed = disk.has_no_writer(chain.former_descriptor(old))
+        status = os.fstat(chain.former_descriptor(old))
         if is_closed is None:
             # It got its second name when it was replaced, which counts as a change.
             is_closed = now - max(status.st_mtime, status.st_ctime) > _FORGOTTEN_S

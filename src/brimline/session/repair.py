@@ -51,7 +51,7 @@ def examine(path: str, progress: Progress = None) -> Findings:
     Raises:
         OSError: it cannot be read.
     """
-    return faults.find(read.lines_of_file(path, progress))
+    return faults.find_faults(read.lines_of_file(path, progress))
 
 
 def repair(path: str, *, home_dir: str, quiet_s: float = 1.0, progress: Progress = None) -> Report:
@@ -68,7 +68,7 @@ def repair(path: str, *, home_dir: str, quiet_s: float = 1.0, progress: Progress
     """
     session = os.path.realpath(path)
     found = examine(session, progress)
-    if not found.mendable:
+    if not found.mendable_faults:
         return Report(session, found)
     for passes in range(1, _MOST_PASSES + 1):
         mended = _MendedCopy(home_dir, progress, passes)
@@ -98,26 +98,28 @@ class _MendedCopy:
 
     def make_new(self, old: BinaryIO, length: int, new: BinaryIO) -> None:
         """Look at the session as it is now, and write the mended copy."""
-        found = self.before = faults.find(read.lines(old, length, self._progress))
+        found = self.before = faults.find_faults(read.lines_of_stream(old, length, self._progress))
         folder = os.path.dirname(old.name)
         with contextlib.ExitStack() as drafts:
             for _ in range(1, self._passes):
                 draft = drafts.enter_context(tempfile.TemporaryFile(dir=folder))
-                self._write_mended(old, length, found, draft)
+                self._write_mended_copy(old, length, found, draft)
                 old, length = draft, draft.tell()
                 draft.seek(0)
-                found = faults.find(read.lines(old, length))
-            self._write_mended(old, length, found, new)
+                found = faults.find_faults(read.lines_of_stream(old, length))
+            self._write_mended_copy(old, length, found, new)
 
-    def _write_mended(self, old: BinaryIO, length: int, found: Findings, new: BinaryIO) -> None:
-        mends = _mends_by_line(found)
+    def _write_mended_copy(
+        self, old: BinaryIO, length: int, found: Findings, new: BinaryIO
+    ) -> None:
+        mends = _mends_by_line_and_row(found)
         waiting: dict[Place, list[bytes]] = {}
         old.seek(0)
-        for line in read.lines(old, length):
+        for line in read.lines_of_stream(old, length):
             wanted = mends.get(line.number) if not line.part else None
-            new.write(self._mend_line(line, wanted, waiting) if wanted else line.raw)
+            new.write(self._mended_line(line, wanted, waiting) if wanted else line.raw)
 
-    def _mend_line(
+    def _mended_line(
         self, line: Line, mends: dict[int, list[Mend]], waiting: dict[Place, list[bytes]]
     ) -> bytes:
         """A line as it is to be: each row of it on a line of its own, answers behind them."""
@@ -129,7 +131,7 @@ class _MendedCopy:
             place = Place(line.number, index)
             value = dict(record.value)
             for mend in mends.get(index, ()):
-                value = self._mend_row(value, mend, waiting)
+                value = self._mended_row(value, mend, waiting)
             data = line.raw[record.start : record.end]
             lead = line.raw[at : record.start]
             if b"{" in lead:  # a broken piece, which gets a line of its own
@@ -145,7 +147,7 @@ class _MendedCopy:
         is_longer = len(parts) > len(records)
         return ending.join(parts) + (rest or (ending if is_longer else b""))
 
-    def _mend_row(
+    def _mended_row(
         self, value: dict[str, Any], mend: Mend, waiting: dict[Place, list[bytes]]
     ) -> dict[str, Any]:
         """A row after one mend; an answer to its calls waits until its place comes."""
@@ -154,12 +156,12 @@ class _MendedCopy:
         if mend.action == faults.ANCHOR:
             return row.with_preserved_rows(value, mend.calls)
         if mend.action == faults.STUB:
-            return row.with_message_content(value, self._replace_orphan_results(value, mend))
+            return row.with_message_content(value, self._content_without_orphans(value, mend))
         if mend.after:
-            waiting.setdefault(mend.after, []).append(_answer_row(value, mend.calls))
+            waiting.setdefault(mend.after, []).append(_encoded_answer_row(value, mend.calls))
         return value
 
-    def _replace_orphan_results(self, value: dict[str, Any], mend: Mend) -> list[Any]:
+    def _content_without_orphans(self, value: dict[str, Any], mend: Mend) -> list[Any]:
         """Short texts in the place of results whose calls are not known."""
         content = list(row.message_of(value)["content"])
         for index, block in row.numbered_blocks(value, "tool_result"):
@@ -180,12 +182,12 @@ class _MendedCopy:
     def verify(self, new_path: str) -> None:
         """See that the copy on the disk is sound."""
         self.after = examine(new_path)
-        if self.after.mendable or self.after.rows < self.before.rows + self._added:
+        if self.after.mendable_faults or self.after.rows < self.before.rows + self._added:
             told = "the mended copy is not sound: nothing was changed; please report this"
             raise _NotSoundError(told)
 
 
-def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
+def _mends_by_line_and_row(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     """What is to be done to the rows of each line."""
     mends: dict[int, dict[int, list[Mend]]] = {}
     for first, mend in [(fault.place, fault.mend) for fault in findings.faults if fault.mend]:
@@ -204,7 +206,7 @@ def _mends_by_line(findings: Findings) -> dict[int, dict[int, list[Mend]]]:
     return mends
 
 
-def _answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
+def _encoded_answer_row(value: dict[str, Any], calls: tuple[str, ...]) -> bytes:
     """A row that answers calls of which no result is known, as the client would write it."""
     name = faults.uuid_of_made_answer(row.uuid_of(value) or "")
-    return encode_row(row.make_failed_answer(value, calls, MISSING_RESULT, name))
+    return encode_row(row.make_failed_answer_row(value, calls, MISSING_RESULT, name))

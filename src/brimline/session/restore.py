@@ -33,7 +33,7 @@ from brimline.session.disk import Fingerprint, RewriteError
 from brimline.session.rewrite import Order, rewrite
 from brimline.state.session import SessionState
 from brimline.transcript import find
-from brimline.transcript.row import make_thinking_stripped, uuid_of
+from brimline.transcript.row import make_thinking_stripped_row, uuid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,25 +60,25 @@ class Backup(NamedTuple):
     made_at: float
 
 
-def is_backup(path: str) -> bool:
+def has_backup_name(path: str) -> bool:
     """Whether a file has the name of a backup."""
     return _NAME.match(os.path.basename(path)) is not None
 
 
 def backups_of(session: str) -> list[Backup]:
     """The backups of one session, the newest first."""
-    return _read_backups(glob.glob(f"{glob.escape(os.path.realpath(session))}.backup.*"))
+    return _backups_among_files(glob.glob(f"{glob.escape(os.path.realpath(session))}.backup.*"))
 
 
 def all_backups() -> list[Backup]:
     """The backups of every session of the client, subagents' included, the newest first."""
     projects = f"{glob.escape(paths.client_config_dir())}/projects"
-    return _read_backups(
+    return _backups_among_files(
         glob.glob(f"{projects}/*/*.backup.*") + glob.glob(f"{projects}/*/*/subagents/*.backup.*")
     )
 
 
-def _read_backups(candidates: list[str]) -> list[Backup]:
+def _backups_among_files(candidates: list[str]) -> list[Backup]:
     backups = []
     for path in candidates:
         match = _NAME.match(path)
@@ -107,11 +107,11 @@ class Note(NamedTuple):
         return self.tokens_of | {"": others}
 
     @property
-    def keys(self) -> set[str]:
+    def store_keys(self) -> set[str]:
         """The stored content that the session may refer to since."""
         return {key.decode() for key in _KEY.findall(io.read_file(self.file))}
 
-    def session_files(self) -> list[str]:
+    def existing_session_files(self) -> list[str]:
         """Where its session is: where it was, and wherever the client has one of that name."""
         projects = f"{glob.escape(paths.client_config_dir())}/projects"
         name = glob.escape(os.path.basename(self.path))
@@ -133,11 +133,11 @@ def write_note(home_dir: str, done: Rewritten, more: dict[str, Any]) -> str:
     io.make_folders(folder)
     there = [int(name[:-6]) for name in io.names_in(folder) if name[:-6].isdecimal()]
     file = f"{folder}/{max(there, default=0) + 1:06d}{_ENDING}"
-    disk.put_file(file, f"{folder}/unfinished", line)
+    disk.write_file_atomically(file, f"{folder}/unfinished", line)
     return file
 
 
-def noted_sessions(home_dir: str) -> list[str]:
+def sessions_with_notes(home_dir: str) -> list[str]:
     """The names of the sessions that have notes."""
     return sorted(io.names_in(f"{home_dir}/backups/purges"))
 
@@ -173,7 +173,7 @@ def _read_note(file: str) -> Note:
         ) from error
 
 
-def forget_note(note: Note) -> None:
+def remove_note(note: Note) -> None:
     """Remove a note that is used up, and the folder when it was the last."""
     io.remove(note.file)
     io.remove(f"{os.path.dirname(note.file)}/unfinished")
@@ -183,10 +183,10 @@ def forget_note(note: Note) -> None:
 
 def forget_notes_of_gone_sessions(home_dir: str, oldest: float) -> None:
     """Forget rewrites from before a time whose session is nowhere any more."""
-    for session in noted_sessions(home_dir):
+    for session in sessions_with_notes(home_dir):
         for note in read_notes(home_dir, session)[0]:
-            if note.at < oldest and not note.session_files():
-                forget_note(note)
+            if note.at < oldest and not note.existing_session_files():
+                remove_note(note)
 
 
 def purged_tokens_since(home_dir: str, path: str, measured_at: str | None) -> Counter[str]:
@@ -254,12 +254,13 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     made, damaged = read_notes(home_dir, find.session_id_of(session))
     found.problems += damaged
     for note in made:
-        is_after, is_before = _pieces_begin_with(found.pieces, (note.after, note.before), progress)
+        contents = (note.after, note.before)
+        is_after, is_before = _contents_pieces_begin_with(found.pieces, contents, progress)
         if is_before and (not is_after or note.before.length > note.after.length):
             found.stale.append(note)
-        elif is_after and (backup := _backup_of(note, session)):
+        elif is_after and (backup := _find_backup_for_note(note, session)):
             found.undone.append(note)
-            found.pieces = _put_backup_in(found.pieces, note, backup)
+            found.pieces = _pieces_with_backup_in(found.pieces, note, backup)
         elif is_after:
             reason = f"the backup of {session} with {note.before.length:,} bytes is gone"
             found.problems.append(RewriteError(f"{reason}, or not what it was"))
@@ -273,7 +274,7 @@ def plan_restore(path: str, home_dir: str, progress: Progress = None) -> Restora
     return found
 
 
-def _pieces_begin_with(
+def _contents_pieces_begin_with(
     pieces: list[Piece], wanted: tuple[Fingerprint, ...], progress: Progress
 ) -> list[bool]:
     """Which contents some pieces begin with."""
@@ -292,7 +293,7 @@ def _pieces_begin_with(
     ]
 
 
-def _backup_of(note: Note, session: str) -> str | None:
+def _find_backup_for_note(note: Note, session: str) -> str | None:
     """The backup that a rewrite made, by its content: it may have been moved along."""
     for place in dict.fromkeys((session, note.path)):
         for backup in backups_of(place):
@@ -308,7 +309,7 @@ def _file_begins_with(path: str, content: Fingerprint) -> bool:
         return disk.fingerprint_of(file.fileno(), content.length) == content
 
 
-def _put_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
+def _pieces_with_backup_in(pieces: list[Piece], note: Note, backup: str) -> list[Piece]:
     """The pieces with a backup in the place of what the rewrite had written."""
     left = note.after.length
     rest = [Piece(backup, 0, note.before.length)]
@@ -373,7 +374,7 @@ def restore(
         state.save_document(_RESTORED, record)
     for note in [*found.undone, *found.stale] if forgets else []:
         if note.path == found.path or not os.path.exists(note.path):
-            forget_note(note)
+            remove_note(note)
     return done
 
 
@@ -393,5 +394,5 @@ def _thinking_stripped_line(found: Restoration, length: int) -> bytes:
         return b""
     first = survey.sent.thoughts[0].message_id
     last, name = survey.last_row, str(uuid.uuid4())
-    line = encode_row(make_thinking_stripped(last, name, uuid_of(last), first)) + b"\n"
+    line = encode_row(make_thinking_stripped_row(last, name, uuid_of(last), first)) + b"\n"
     return line if turns.endswith(b"\n") else b"\n" + line

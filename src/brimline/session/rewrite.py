@@ -89,13 +89,13 @@ def rewrite(order: Order) -> Rewritten:
             return done._replace(late_lines=chain.late_lines, is_over=not chain.state.olds)
     except (KeyboardInterrupt, RewriteError, OSError) as error:
         if order.has_swapped:
-            raise _after_swap_error(order, error) from error
+            raise _failed_after_swap_error(order, error) from error
         if isinstance(error, OSError):
             raise recovery.disk_refusal_error(error, session) from error
         raise
 
 
-def _after_swap_error(order: Order, error: BaseException) -> RewrittenError:
+def _failed_after_swap_error(order: Order, error: BaseException) -> RewrittenError:
     """What says that it is too late for "nothing was changed", and how to undo what was."""
     undo = shlex.join(["brimline", "session", "restore", order.path])
     way = f"undo it with `{undo}`" if order.write_note is not None else "its backup is beside it"
@@ -110,7 +110,7 @@ def _copy_and_swap(order: Order, chain: Chain) -> Rewritten:
     _require_rewritable(order, chain)
     length = _snapshot_length(chain.descriptor, order.quiet_s)
     with Draft(disk.path_beside(order.path, "backup")) as backup, chain.make_draft() as new:
-        disk.copy_range(chain.descriptor, 0, length, backup)
+        disk.copy_lines(chain.descriptor, 0, length, backup)
         with (
             open(order.path, "rb", buffering=disk.BLOCK_BYTES) as source,
             io.BufferedWriter(new, disk.BLOCK_BYTES) as sink,
@@ -133,8 +133,8 @@ def _require_rewritable(order: Order, chain: Chain) -> None:
     recovery.merge_late_lines(chain, order.quiet_s, give_up_s=0)
     for old in chain.state.olds:
         # Whether it is closed is asked before its length: what came late belongs before the rest.
-        is_held = disk.has_no_writer(chain.descriptor_of(old)) is False
-        if is_held or disk.file_size(chain.descriptor_of(old)) > old.carried:
+        is_held = disk.has_no_writer(chain.former_descriptor(old)) is False
+        if is_held or disk.file_size(chain.former_descriptor(old)) > old.carried:
             raise InUseError(
                 f"{order.path} is in use: a program still has the file open that was this session"
                 " before its last rewrite; end it first; nothing was changed"
@@ -159,7 +159,7 @@ def _snapshot_length(descriptor: int, quiet_s: float) -> int:
     """Up to where the session is taken: its end, or its last line break where it just grew."""
     status = os.fstat(descriptor)
     if 0 <= time.time() - status.st_mtime < quiet_s:
-        return disk.after_last_line_break(descriptor, 0, status.st_size)
+        return disk.last_line_end_offset(descriptor, 0, status.st_size)
     return status.st_size
 
 
@@ -167,7 +167,7 @@ def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: 
     """Make the copy the session; the note and the backup of what still stands go again."""
     kept = note = None
     try:
-        kept = _put_backup(order.path, backup)
+        kept = _sync_and_name_backup(order.path, backup)
         if order.write_note is not None:
             note = order.write_note(done)
         olds = [old._replace(place=new.length) for old in chain.state.olds]
@@ -183,7 +183,7 @@ def _note_and_swap(order: Order, chain: Chain, backup: Draft, new: Draft, done: 
     return kept
 
 
-def _put_backup(session: str, backup: Draft) -> str:
+def _sync_and_name_backup(session: str, backup: Draft) -> str:
     """See the backup on the disk and give it its name, which is returned."""
     disk.system.fsync(backup.descriptor)
     path, moment = backup.path, time.time()
@@ -192,5 +192,5 @@ def _put_backup(session: str, backup: Draft) -> str:
         path = f"{session}.backup.{stamp}"
         moment += 1
     disk.system.replace(backup.path, path)
-    disk.sync_folder(path)
+    disk.sync_folder_of(path)
     return path

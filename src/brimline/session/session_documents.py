@@ -37,7 +37,7 @@ _DISK_NAMES = {
 }
 
 
-def inspection(path: str, home_dir: str, progress: Progress = None) -> dict[str, Any]:
+def inspection_document(path: str, home_dir: str, progress: Progress = None) -> dict[str, Any]:
     """All that is known under the keys that other programs rely on; unknown is null.
 
     Raises:
@@ -116,7 +116,7 @@ def _fault_document(found: Fault) -> dict[str, Any]:
     }
 
 
-def purge(path: str, planned: Plan) -> dict[str, Any]:
+def purge_document(path: str, planned: Plan) -> dict[str, Any]:
     """What a purge would save."""
     survey = planned.survey
     return {
@@ -125,21 +125,21 @@ def purge(path: str, planned: Plan) -> dict[str, Any]:
         "bytes": survey.length,
         **output.attributes(survey, "lines requests occupancy_tokens"),
         **output.attributes(planned.options, "threshold_bytes keep_requests"),
-        "disk_bytes_saved": planned.disk_bytes,
-        "context_tokens_saved_estimated": planned.context_tokens,
+        "disk_bytes_saved": planned.saved_disk_bytes,
+        "context_tokens_saved_estimated": planned.saved_context_tokens,
         "strategies": {
             name: output.attributes(saving, "items disk_bytes context_items")
-            | {"context_tokens_estimated": planned.tokens_of(name)}
+            | {"context_tokens_estimated": planned.tokens_saved_by(name)}
             for name, saving in planned.savings.items()
         },
         "kept": {**planned.kept, "unparsed_lines": survey.unparsed_lines},
         "thoughts": len(survey.sent.thoughts),
         "thoughts_lost": len(planned.lost_thoughts),
-        "thoughts_tokens_estimated": planned.thinking_tokens,
+        "thoughts_tokens_estimated": planned.lost_thinking_tokens,
     }
 
 
-def purged_results(planned: Plan) -> list[dict[str, Any]]:
+def purged_result_documents(planned: Plan) -> list[dict[str, Any]]:
     """Every result that goes, in the order of the session."""
     return [
         {
@@ -156,14 +156,15 @@ def purged_results(planned: Plan) -> list[dict[str, Any]]:
     ]
 
 
-def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
+def repair_document(report: Report, *, dry_run: bool) -> dict[str, Any]:
     """What a repair found and did."""
+    last = report.after or report.before
     return {
         "transcript": report.path,
         "dry_run": dry_run,
         "before": _findings_document(report.before),
-        "mended": [_fault_document(one) for one in report.before.mendable],
-        "left_alone": [_fault_document(one) for one in (report.after or report.before).left_alone],
+        "mended": [_fault_document(one) for one in report.before.mendable_faults],
+        "left_alone": [_fault_document(one) for one in last.faults_left_alone],
         "after": _findings_document(report.after) if report.after else None,
         "changed": report.after is not None,
         "backup": report.backup,
@@ -171,7 +172,7 @@ def repair(report: Report, *, dry_run: bool) -> dict[str, Any]:
     }
 
 
-def backups(copies: list[Backup]) -> dict[str, Any]:
+def backups_document(copies: list[Backup]) -> dict[str, Any]:
     """Backups, and what they come to."""
     return {
         "backups": [

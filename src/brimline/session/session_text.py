@@ -31,11 +31,12 @@ _PATH_CHARACTERS = 300
 _ROOM = 120
 
 
-def inspection(document: dict[str, Any]) -> str:
+def inspection_text(document: dict[str, Any]) -> str:
     """One session in full."""
     lines = [f"Session {document['session_id']}", output.name_value_lines(_overview_rows(document))]
-    lines += _context_lines(document["context"]) + _disk_lines(document) + _largest_lines(document)
-    return "\n".join([*lines, "", *_structure_lines(document)])
+    lines += _context_lines(document["context"]) + _disk_lines(document)
+    lines += [*_largest_result_lines(document), "", *_structure_lines(document)]
+    return "\n".join(lines)
 
 
 def _overview_rows(document: dict[str, Any]) -> list[tuple[str, str]]:
@@ -107,7 +108,7 @@ def _disk_lines(document: dict[str, Any]) -> list[str]:
     return composition_text.titled_table(output.wrapped(title), rows)
 
 
-def _largest_lines(document: dict[str, Any]) -> list[str]:
+def _largest_result_lines(document: dict[str, Any]) -> list[str]:
     results = [
         [
             output.size(result["bytes"]),
@@ -159,7 +160,7 @@ def _fault_lines(faults: Sequence[dict[str, Any]]) -> list[str]:
     return lines
 
 
-def purge(document: dict[str, Any]) -> str:
+def purge_plan_text(document: dict[str, Any]) -> str:
     """What goes by which strategy, on the disk and in the context."""
     fill = output.figure(document["occupancy_tokens"])
     rows = [
@@ -199,7 +200,7 @@ def purge(document: dict[str, Any]) -> str:
     return "\n".join(told)
 
 
-def purge_preview(document: dict[str, Any], command: list[str]) -> str:
+def purge_preview_text(document: dict[str, Any], command: list[str]) -> str:
     """What a purge would do, and the command that does it."""
     reason, how = in_use.why_in_use(document["path"]), "Nothing was changed. To do it:"
     if reason is not None:
@@ -207,11 +208,11 @@ def purge_preview(document: dict[str, Any], command: list[str]) -> str:
             f"Nothing was changed. The session is in use ({reason}), and its client would not "
             "notice a change before the session is resumed. End it, then run:"
         )
-    how, told = output.wrapped(how), shlex.join(command)
-    return "\n".join([purge(document), purged_results(document["changes"]), "", how, f"  {told}"])
+    plan, results = purge_plan_text(document), purged_results_text(document["changes"])
+    return "\n".join([plan, results, "", output.wrapped(how), f"  {shlex.join(command)}"])
 
 
-def purged_results(results: list[dict[str, Any]]) -> str:
+def purged_results_text(results: list[dict[str, Any]]) -> str:
     """The results that go, the first of them by name."""
     rows = [
         [
@@ -229,7 +230,7 @@ def purged_results(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def purge_done(document: dict[str, Any]) -> str:
+def purge_done_text(document: dict[str, Any]) -> str:
     """What was done, and the way back."""
     now, before = (output.size(document[name]) for name in ("bytes_after", "bytes"))
     saved = f"~{document['context_tokens_saved_estimated']:,} tokens smaller (estimated)"
@@ -238,7 +239,7 @@ def purge_done(document: dict[str, Any]) -> str:
     lines.append("Prune:  brimline session backups --prune DAYS")
     if late := document["appended_lines"]:
         lines.append(f"Added what came meanwhile: {output.counted(late, 'line')}.")
-    return "\n".join([*lines, *_still_written_lines(document)])
+    return "\n".join([*lines, *_former_file_still_open_lines(document)])
 
 
 def _way_back_lines(path: str, backup: str | None) -> list[str]:
@@ -246,7 +247,7 @@ def _way_back_lines(path: str, backup: str | None) -> list[str]:
     return [f"Backup: {backup}", f"Undo:   {undo}"]
 
 
-def _still_written_lines(document: dict[str, Any]) -> list[str]:
+def _former_file_still_open_lines(document: dict[str, Any]) -> list[str]:
     """What to know where a program may still write to the file that was replaced."""
     told = (
         "A program still has the former file open: what it writes there is added by the next "
@@ -268,7 +269,7 @@ def found_fault_lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def repair_done(document: dict[str, Any]) -> str:
+def repair_text(document: dict[str, Any]) -> str:
     """What a repair found and did."""
     lines = found_fault_lines(document)
     amount = output.counted(len(document["mended"]), "fault")
@@ -281,10 +282,10 @@ def repair_done(document: dict[str, Any]) -> str:
         lines.append(f"Would mend {amount}; nothing was changed.")
     else:
         lines.append("Nothing to mend.")
-    return "\n".join([*lines, *_still_written_lines(document)])
+    return "\n".join([*lines, *_former_file_still_open_lines(document)])
 
 
-def restoration(found: Restoration) -> str:
+def restore_plan_sentence(found: Restoration) -> str:
     """What would come back, in a sentence."""
     if not found.undone:
         return output.wrapped(
@@ -313,7 +314,7 @@ def undo_plan_sentence(found: Undoing) -> str:
     )
 
 
-def backups(document: dict[str, Any]) -> str:
+def backups_text(document: dict[str, Any]) -> str:
     """All backups, a line each; their names are shown whole, to be copied."""
     copies = document["backups"]
     if not copies:

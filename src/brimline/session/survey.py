@@ -138,7 +138,7 @@ def take_survey(stream: BinaryIO, length: int, progress: Progress) -> Survey:
         OSError: it cannot be read.
     """
     surveyor = _Surveyor()
-    for line in read.lines(stream, length, progress):
+    for line in read.lines_of_stream(stream, length, progress):
         surveyor.read_line(line)
     return surveyor.close()
 
@@ -160,7 +160,7 @@ class _Surveyor:
         found = self.found
         is_undone = found.length < LOADED_WHOLE_BYTES and self._links.is_compaction_undone
         found.sent = self._undone if is_undone else self._now
-        found.last_mark = _mark_if_changeable(self._last_line) if self._last_line else None
+        found.last_mark = _mark_of_changeable_line(self._last_line) if self._last_line else None
         if self.last_name:
             found.referenced.add(self.last_name)  # what is appended next hangs on it
         return found
@@ -174,7 +174,7 @@ class _Surveyor:
         for _, _, value in line.records:
             name, kind = row.uuid_of(value), row.type_of(value)
             # Replies are never changed.
-            mark = _mark_if_changeable(line) if kind != "assistant" else None
+            mark = _mark_of_changeable_line(line) if kind != "assistant" else None
             if name is not None:
                 self._note_parent(name, value.get(row.PARENT_FIELD))
             if kind != row.PROGRESS:
@@ -208,10 +208,10 @@ class _Surveyor:
         elif kind == "user" and not row.is_summary(value):
             self._note_user_row(value, line, mark)
         elif kind in ("attachment", "system"):
-            self._note_pin_directive(words.user_prompt(value))
+            self._note_pin_directive(words.users_typed_prompt(value))
             found.cleared.update(row.cleared_call_ids(value))
             for held in self._held:
-                held.drop_thoughts_from(row.thinking_stripped_from(value))
+                held.drop_thoughts_from(row.first_message_without_thinking(value))
 
     def _note_last_row(self, value: dict[str, Any], line: Line) -> None:
         """Keep the last row that others may hang on, with its line."""
@@ -260,7 +260,7 @@ class _Surveyor:
     def _note_user_row(self, value: dict[str, Any], line: Line, mark: Mark | None) -> None:
         ids = row.answered_call_ids(value)
         if not ids:
-            self._note_pin_directive(words.user_prompt(value))
+            self._note_pin_directive(words.users_typed_prompt(value))
             return
         for located in row.result_texts_with_paths(value):
             self._note_result(value, located, mark)
@@ -289,7 +289,7 @@ class _Surveyor:
     def _note_result(self, value: dict[str, Any], located: Told, mark: Mark | None) -> None:
         """Note a text of a result."""
         (call_id, path, content), survey = located, self.found
-        replaced = replaced_result_bytes(content)
+        replaced = original_bytes_of_replaced_result(content)
         data = b"" if replaced is not None else _utf8_or_nothing(content)
         size_bytes = len(data) if replaced is None else replaced
         is_main = not row.is_sidechain(value)
@@ -326,7 +326,7 @@ def encode_row(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def replaced_result_bytes(text: str) -> int | None:
+def original_bytes_of_replaced_result(text: str) -> int | None:
     """How large a result was that is no longer itself but a line or a reference; else None."""
     if text.startswith(stub.LINE):
         return stub.bytes_line_stands_for(text)
@@ -341,7 +341,7 @@ def line_checksum(raw: bytes) -> int:
     return crc32(raw[-_CHECKED_BYTES:])
 
 
-def _mark_if_changeable(line: Line) -> Mark | None:
+def _mark_of_changeable_line(line: Line) -> Mark | None:
     """A line that may change: one sound object in UTF-8, to which nothing can be appended."""
     if line.only_row is not None and line.exact and line.is_ended:
         return Mark(line.offset, len(line.raw), line_checksum(line.raw))

@@ -56,7 +56,7 @@ def locked_chain(session: str) -> Iterator[Chain]:
         RewriteError: it is not there, no plain file, or cannot be read.
         OSError: the disk refused.
     """
-    with disk.locked(session):
+    with disk.hold_session_lock(session):
         chain = Chain(session)
         try:
             chain.load_journal()
@@ -80,13 +80,13 @@ class Chain:
         for descriptor in (self.descriptor, *self._former.values()):
             os.close(descriptor)
 
-    def descriptor_of(self, old: Old) -> int:
+    def former_descriptor(self, old: Old) -> int:
         """A descriptor of a file that was the session."""
         if old.name not in self._former:
-            self._former[old.name] = disk.open_for_reading(self.path_of(old))
+            self._former[old.name] = disk.open_for_reading(self.former_path(old))
         return self._former[old.name]
 
-    def path_of(self, old: Old) -> str:
+    def former_path(self, old: Old) -> str:
         """Where a file that was the session is kept."""
         return os.path.join(os.path.dirname(self.session), old.name)
 
@@ -100,11 +100,12 @@ class Chain:
         self._remove_second_name(states[-1].olds)
         inode = self.state.inode
         noted = next((state for state in states if state.inode == inode), states[-1])
-        olds = [self._clip_carried(old) for old in noted.olds if os.path.lexists(self.path_of(old))]
+        there = [old for old in noted.olds if os.path.lexists(self.former_path(old))]
+        olds = [self._with_carried_clipped(old) for old in there]
         self.state = State(inode, noted.content, tuple(olds))
         if olds and not self._begins_with_what_we_wrote():
             # Others rewrote the session meanwhile: what is still to come belongs at its end.
-            end = disk.after_last_line_break(self.descriptor, 0, disk.file_size(self.descriptor))
+            end = disk.last_line_end_offset(self.descriptor, 0, disk.file_size(self.descriptor))
             olds = [old._replace(place=end) for old in olds]
             self.state = State(inode, disk.fingerprint_of(self.descriptor, end), tuple(olds))
 
@@ -112,12 +113,12 @@ class Chain:
         """Take away what was to be the former file's name: the rename did not come."""
         present = disk.inode_and_size(self.session)[0]
         for old in olds:
-            if disk.inode_and_size(self.path_of(old))[0] == present:
-                disk.remove(self.path_of(old))
+            if disk.inode_and_size(self.former_path(old))[0] == present:
+                disk.remove(self.former_path(old))
 
-    def _clip_carried(self, old: Old) -> Old:
+    def _with_carried_clipped(self, old: Old) -> Old:
         """A former file; where others took rows back from it, less of it was carried over."""
-        return old._replace(carried=min(old.carried, disk.file_size(self.descriptor_of(old))))
+        return old._replace(carried=min(old.carried, disk.file_size(self.former_descriptor(old))))
 
     def _begins_with_what_we_wrote(self) -> bool:
         """Whether the session still begins with what we wrote, up to the last place in it."""
@@ -130,27 +131,28 @@ class Chain:
 
         Only complete lines, but from those that are calm.
         """
-        ends = [self._carry_up_to(old, takes_torn=old.name in calm) for old in self.state.olds]
+        ends = [self._end_to_carry(old, takes_torn=old.name in calm) for old in self.state.olds]
         if ends == [old.carried for old in self.state.olds]:
             return False
         at, olds = 0, []
         with self.make_draft() as new:
             for old, end in zip(self.state.olds, ends, strict=True):
-                disk.copy_range(self.descriptor, at, old.place, new)
-                self.late_lines += disk.copy_range(self.descriptor_of(old), old.carried, end, new)
+                disk.copy_lines(self.descriptor, at, old.place, new)
+                former = self.former_descriptor(old)
+                self.late_lines += disk.copy_lines(former, old.carried, end, new)
                 olds.append(Old(old.name, end, new.length))
                 at = old.place
-            stop = disk.after_last_line_break(self.descriptor, at, disk.file_size(self.descriptor))
+            stop = disk.last_line_end_offset(self.descriptor, at, disk.file_size(self.descriptor))
             tail = disk.bytes_before(self.descriptor, stop)
-            disk.copy_range(self.descriptor, at, stop, new)
+            disk.copy_lines(self.descriptor, at, stop, new)
             self.put_draft_in_place(new, olds, stop, tail)
         return True
 
-    def _carry_up_to(self, old: Old, *, takes_torn: bool) -> int:
+    def _end_to_carry(self, old: Old, *, takes_torn: bool) -> int:
         """Up to where a former file is carried over."""
-        descriptor = self.descriptor_of(old)
+        descriptor = self.former_descriptor(old)
         size = max(disk.file_size(descriptor), old.carried)
-        return size if takes_torn else disk.after_last_line_break(descriptor, old.carried, size)
+        return size if takes_torn else disk.last_line_end_offset(descriptor, old.carried, size)
 
     def make_draft(self) -> Draft:
         """A new file for the session."""
@@ -177,21 +179,21 @@ class Chain:
         reader = disk.open_for_reading(new.path)
         try:
             _write_journal(self.session, self.state, after)
-            disk.link_if_possible(self.session, self.path_of(present))
+            disk.hard_link_if_possible(self.session, self.former_path(present))
             carried = self._copy_late_lines_then_rename(new, carried, tail)
         except BaseException:
             os.close(reader)
             # An interrupt may come after the rename: then the journal tells the next command.
             if disk.inode_and_size(self.session)[0] != new.inode:
                 self._remove_second_name([present])
-                self.write_state()
+                self.write_or_remove_journal()
             raise
         self._former[name], self.descriptor = self.descriptor, reader
         present = Old(name, carried, new.length)
         self.state = State(new.inode, new.fingerprint_so_far, (*olds, present))
         disk.system.fsync(new.descriptor)
-        self.write_state()
-        disk.sync_folder(self.session)
+        self.write_or_remove_journal()
+        disk.sync_folder_of(self.session)
 
     def _copy_mode_owner_time(self, new: Draft) -> None:
         """Keep mode and owner, and the time: a session is as old as its last line."""
@@ -199,7 +201,7 @@ class Chain:
         os.chmod(new.path, stat.S_IMODE(status.st_mode) & 0o777)
         with contextlib.suppress(PermissionError):  # then it is ours, and that is fine
             os.chown(new.path, status.st_uid, status.st_gid)
-        files = [self.descriptor, *map(self.descriptor_of, self.state.olds)]
+        files = [self.descriptor, *map(self.former_descriptor, self.state.olds)]
         moment = max(os.fstat(file).st_mtime_ns for file in files)
         os.utime(new.path, ns=(moment, moment))
 
@@ -210,7 +212,7 @@ class Chain:
             # Clients take their last rows back: what was copied has to be there still.
             if os.pread(self.descriptor, len(tail), carried - len(tail)) != tail:
                 raise changed_meanwhile_error(self.session)
-            end = disk.after_last_line_break(self.descriptor, carried, size)
+            end = disk.last_line_end_offset(self.descriptor, carried, size)
             if end > carried:
                 late = os.pread(self.descriptor, end - carried, carried)
                 carried += new.write(late)
@@ -234,11 +236,11 @@ class Chain:
 
     def drop_former_file(self, old: Old) -> None:
         """Let go of a former file to which nothing can come any more."""
-        disk.remove(self.path_of(old))
+        disk.remove(self.former_path(old))
         os.close(self._former.pop(old.name))
         self.state = self.state._replace(olds=tuple(o for o in self.state.olds if o != old))
 
-    def write_state(self) -> None:
+    def write_or_remove_journal(self) -> None:
         """Write down the present state; without former files there is nothing to write."""
         if self.state.olds:
             _write_journal(self.session, self.state, self.state)
@@ -266,7 +268,8 @@ def _write_journal(session: str, before: State, after: State) -> None:
     states = {"before": _state_as_dict(before), "after": _state_as_dict(after)}
     text = json.dumps({"v": _FORMAT} | states)
     data = b"%0*d\n%s\n" % (_DIGITS, after.olds[-1].carried, text.encode())
-    disk.put_file(disk.path_beside(session, "swap"), disk.path_beside(session, "swap-new"), data)
+    path = disk.path_beside(session, "swap")
+    disk.write_file_atomically(path, disk.path_beside(session, "swap-new"), data)
 
 
 def _state_as_dict(state: State) -> dict[str, Any]:

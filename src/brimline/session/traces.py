@@ -24,7 +24,7 @@ MENTIONS = ("backups",)
 
 def sessions(home: str) -> Iterator[tuple[str, str, float]]:
     """Those that were rewritten."""
-    for name in restore.noted_sessions(home):
+    for name in restore.sessions_with_notes(home):
         yield name, "", 0.0
 
 

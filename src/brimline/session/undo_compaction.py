@@ -133,11 +133,11 @@ def _write_second_session(found: Undoing) -> None:
     with disk.Draft(disk.path_beside(found.path, "second")) as draft:
         with read.open_regular_file(found.path) as file:
             file.seek(found.start)
-            for line in read.lines(file, found.length - found.start):
+            for line in read.lines_of_stream(file, found.length - found.start):
                 named = mark.sub(rb"\g<1>" + second_id.encode() + b'"', line.raw)
                 draft.write(named)
             moment = os.fstat(file.fileno()).st_mtime_ns - 1_000_000_000
         disk.system.fsync(draft.descriptor)
         os.utime(draft.path, ns=(moment, moment))
         disk.system.replace(draft.path, found.second)
-        disk.sync_folder(found.second)
+        disk.sync_folder_of(found.second)

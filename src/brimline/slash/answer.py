@@ -159,11 +159,11 @@ def _answer_purge(turn: Turn, _arguments: str, watch: Watch) -> str:
 
     path = os.path.realpath(find.require_transcript(turn.event.transcript))
     planned = purge.plan_purge(path, purge.Options(), turn.home, watch)
-    document = session_documents.purge(path, planned)
+    document = session_documents.purge_document(path, planned)
     if not planned.changes:
-        return f"{session_text.purge(document)}\nNothing to purge."
-    document["changes"] = session_documents.purged_results(planned)
-    preview = session_text.purge_preview(document, ["brimline", "session", "purge", path])
+        return f"{session_text.purge_plan_text(document)}\nNothing to purge."
+    document["changes"] = session_documents.purged_result_documents(planned)
+    preview = session_text.purge_preview_text(document, ["brimline", "session", "purge", path])
     return f"{preview}\nand resume it with\n  claude --resume {turn.event.session_id}"
 
 

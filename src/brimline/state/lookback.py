@@ -90,7 +90,7 @@ def transcripts_to_take_in(session_id: str | None) -> list[str]:
     """
     if session_id is None:
         return find.files_beginning_with()
-    if find.is_file_or_last(session_id):
+    if find.is_path_or_last(session_id):
         named = [find.transcript_named(session_id)]
     else:
         named = find.files_beginning_with(paths.safe_session_id(session_id))

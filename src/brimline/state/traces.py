@@ -40,12 +40,12 @@ def sessions(home: str) -> Iterator[tuple[str, str, float]]:
 
 
 def forget(home: str, asked: Asked, *, dry_run: bool) -> dict[str, int]:
-    """Delete sessions' folders and lines of the history, and their names in the logs."""
+    """Delete sessions' folders and lines of the history and the logs."""
     files = 0
     for name in asked.sessions:
         files += forgotten.delete_folder(paths.session_dir(home, name), dry_run=dry_run)
         if not dry_run:
             history.forget(home, name)  # after its folder, from which it would be made anew
             for log in _LOGS:
-                json.blank_out_value(f"{home}/{log}", "session", name)
+                json.blank_out_lines(f"{home}/{log}", "session", name)
     return {"files": files}

@@ -236,14 +236,9 @@ def sessions_by_key(home_dir: str) -> dict[str, dict[str, Any]]:
         key, session, event = line.get("key"), line.get("session"), line.get("event")
         if event in _REMOVALS:
             found.pop(str(key), None)
-        elif event == "put" and isinstance(key, str) and is_session_id(session):
+        elif event == "put" and isinstance(key, str) and session:
             found.setdefault(key, {})[str(session)] = line
     return found
-
-
-def is_session_id(name: object) -> bool:
-    """Whether this is the id of a session; a forgotten one is dashes only."""
-    return isinstance(name, str) and bool(name.strip("-"))
 
 
 def split_lines(data: bytes) -> list[bytes]:

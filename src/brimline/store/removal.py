@@ -121,8 +121,10 @@ def sessions_in_store(home_dir: str) -> set[str]:
     """The sessions that left something in the store."""
     names = [line.get("session") for line in contents.store_event_rows(home_dir)]
     beside = [digest for digest, kind in contents.sidecars_and_pins(home_dir) if kind == "json"]
-    names += [contents.read_sidecar(home_dir, layout.PREFIX + one).get("session") for one in beside]
-    return {str(name) for name in names if contents.is_session_id(name)}
+    names += [
+        contents.read_sidecar(home_dir, layout.PREFIX + digest).get("session") for digest in beside
+    ]
+    return {str(name) for name in names if name}
 
 
 def keys_stored_by_session(home_dir: str, session: str) -> Forgotten:
@@ -166,7 +168,7 @@ def forget_session(home_dir: str, session: str) -> Forgotten:
         if contents.read_sidecar(home_dir, key).get("session") == session:
             _rewrite_sidecar(home_dir, key, by_key.get(key, {}), session)
     for path in contents.store_event_files(home_dir):
-        json.blank_out_value(path, "session", session)
+        json.blank_out_lines(path, "session", session)
     # What is remembered of transcripts holds their names; the next search makes it anew.
     io.remove(home_dir + layout.REFERENCES)
     return stored

@@ -35,7 +35,7 @@ def wanted_transcript(session_id: str | None) -> str:
     if running:
         with contextlib.suppress(SessionError):  # the client has not written it yet
             return transcript_with_id(running)
-    return newest(os.getcwd())
+    return newest_transcript(os.getcwd())
 
 
 def transcript_named(name: str) -> str:
@@ -45,7 +45,7 @@ def transcript_named(name: str) -> str:
         SessionError: there is none, or the name is the beginning of several.
     """
     if name == LAST:
-        return newest(os.getcwd())
+        return newest_transcript(os.getcwd())
     if os.path.exists(name) or "/" in name or name.endswith(".jsonl"):
         return name
     return transcript_with_id(name)
@@ -64,7 +64,9 @@ def wanted_session_id(name: str | None, kept: Iterable[str] = ()) -> str:
     if name is not None:
         return only_matching_id(name, {*kept, *map(session_id_of, files_beginning_with())})
     running = io.env("CLAUDE_CODE_SESSION_ID")
-    return paths.safe_session_id(running) if running else session_id_of(newest(os.getcwd()))
+    if running:
+        return paths.safe_session_id(running)
+    return session_id_of(newest_transcript(os.getcwd()))
 
 
 def only_matching_id(name: str, known: Iterable[str]) -> str:
@@ -73,7 +75,7 @@ def only_matching_id(name: str, known: Iterable[str]) -> str:
     Raises:
         SessionError: there is none, or more than one.
     """
-    if is_file_or_last(name):
+    if is_path_or_last(name):
         name = session_id_of(transcript_named(name))
     ids = {each for each in known if name and each.startswith(name)}
     if name in ids:
@@ -85,12 +87,12 @@ def only_matching_id(name: str, known: Iterable[str]) -> str:
     return ids.pop()
 
 
-def is_file_or_last(name: str) -> bool:
+def is_path_or_last(name: str) -> bool:
     """Tell whether a name of a session is a file or `last`, and no id that may be a beginning."""
     return name == LAST or name.endswith(".jsonl")
 
 
-def newest(project_dir: str) -> str:
+def newest_transcript(project_dir: str) -> str:
     """The session of a project that was heard of last.
 
     One that is resumed is not written to before the next prompt, but its hooks and status line are
@@ -134,7 +136,7 @@ def all_transcripts() -> list[str]:
     return sorted(_files_but_subagents(files_beginning_with()), key=modified_at, reverse=True)
 
 
-def latest_of_client(first_session: str) -> str:
+def latest_session_of_client(first_session: str) -> str:
     """The latest session of the client that began with `first_session`, maybe that one itself.
 
     What a client starts (an MCP server, for example) is told the first session only, also after
@@ -155,11 +157,11 @@ def transcript_it_went_on_from(path: str) -> str | None:
     So does a fork of a compacted session, and what came after a compaction that was undone. The
     rows behind the compaction were written in the other session first, at the time they have.
     """
-    mark = _opening_mark(path)
+    mark = _mark_of_first_kept_message(path)
     if mark is None:
         return None
     for each in _newest_files_beside(path)[:_MOST_ORIGINS]:
-        if file_contains(each, mark) and _opening_mark(each) != mark:
+        if file_contains(each, mark) and _mark_of_first_kept_message(each) != mark:
             return each
     return None
 
@@ -170,13 +172,13 @@ def _newest_files_beside(path: str) -> list[str]:
     return sorted(glob.glob(f"{folder}/*.jsonl"), key=modified_at, reverse=True)
 
 
-def _opening_mark(path: str) -> bytes | None:
+def _mark_of_first_kept_message(path: str) -> bytes | None:
     """The time of the first message behind the compaction with which a file begins, if it does."""
     is_behind = False
     with contextlib.suppress(OSError):
         for fields in read.rows_of_file(path, length=_LOOK_BYTES):
             if is_behind and row.is_message(fields):
-                return row.timestamp_mark(fields)
+                return row.timestamp_as_on_line(fields)
             if row.content_blocks(fields) and not row.is_boundary(fields):
                 return None
             is_behind = is_behind or row.is_boundary(fields)
@@ -205,7 +207,8 @@ def require_transcript(path: str) -> str:
     """
     try:
         with read.open_regular_file(path) as file:
-            found = [line for line in read.lines(file, _LOOK_BYTES) if line.problem != read.BLANK]
+            lines = read.lines_of_stream(file, _LOOK_BYTES)
+            found = [line for line in lines if line.problem != read.BLANK]
     except OSError as error:
         raise SessionError(f"cannot read {path}: {error.strerror or error}") from error
     # Of a first line that is longer than the look nothing is known.

@@ -66,7 +66,7 @@ class Entry(NamedTuple):
     is_summary: bool = False
 
 
-def entries(path: str, progress: Progress = None) -> Iterator[Entry]:
+def entries_of_file(path: str, progress: Progress = None) -> Iterator[Entry]:
     """Read a transcript forward, one entry per row that means anything.
 
     Raises:
@@ -93,18 +93,20 @@ class EntryReader:
         """What the next row means; None where it adds nothing and measures nothing."""
         self.is_copy = self._copies.is_copy(fields)
         self.is_from_elsewhere = self._from_anywhere.is_copy(fields) and not self.is_copy
+        if self.is_copy or row.is_rebuilt_by_mod(fields):
+            fields = row.without_synthetic_model(fields)
         if not self.is_copy:
             self._copied.clear()
-            return entry_of(row.without_model(fields) if row.is_rebuilt_by_mod(fields) else fields)
+            return entry_of_row(fields)
         # Of calls that came back at a resume the next compaction writes two copies; one is sent.
         calls = [call.id for call in row.any_thread_calls(fields)] + row.answered_call_ids(fields)
         name = f"{row.type_of(fields)} {calls}"
-        entry = None if calls and name in self._copied else entry_of(row.without_model(fields))
+        entry = None if calls and name in self._copied else entry_of_row(fields)
         self._copied.add(name)
         return entry._replace(prompt=None) if entry else None
 
 
-def entry_of(fields: Any) -> Entry | None:
+def entry_of_row(fields: Any) -> Entry | None:
     """What a row means; None where it adds nothing and measures nothing."""
     blocks = row.content_blocks(fields)
     if row.is_boundary(fields):
@@ -141,7 +143,7 @@ def thought_characters(block: dict[str, Any]) -> int:
 
 
 def _call_piece(block: dict[str, Any]) -> Piece:
-    call, name = row.as_fields(block.get("input")), row.as_text(block.get("name"))
+    call, name = row.as_object(block.get("input")), row.as_text(block.get("name"))
     return Piece(
         "tool_input",
         row.content_characters([block]),
@@ -217,4 +219,4 @@ def _is_written_by_client(text: str) -> bool:
 
 
 def _block_type(block: Any) -> str:
-    return row.as_text(row.as_fields(block).get("type"))
+    return row.as_text(row.as_object(block).get("type"))

@@ -107,7 +107,7 @@ def rows_of_file(
         OSError: the file cannot be read, or is not a regular file.
     """
     with open_regular_file(path) as file:
-        for line in lines(file, length, progress, _LONGEST_ROW_BYTES):
+        for line in lines_of_stream(file, length, progress, _LONGEST_ROW_BYTES):
             if line.part is None and (not marks or any(mark in line.raw for mark in marks)):
                 found = json.loads_all(line.raw)
                 yield from (value for value in found if isinstance(value, dict))
@@ -120,10 +120,10 @@ def lines_of_file(path: str, progress: Progress = None) -> Iterator[Line]:
         OSError: the file cannot be read, or is not a regular file.
     """
     with open_regular_file(path) as file:
-        yield from lines(file, os.fstat(file.fileno()).st_size, progress)
+        yield from lines_of_stream(file, os.fstat(file.fileno()).st_size, progress)
 
 
-def lines(
+def lines_of_stream(
     stream: BinaryIO,
     length: int | None = None,
     progress: Progress = None,

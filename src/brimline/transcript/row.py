@@ -49,18 +49,18 @@ class Call:
     def __init__(self, block: dict[str, Any]) -> None:
         self.id = as_text(block.get("id"))
         self.name = as_text(block.get("name"))
-        self.arguments = as_fields(block.get("input"))
+        self.arguments = as_object(block.get("input"))
 
 
 class Spent:
     """What one request cost, by how each part of it was billed."""
 
     def __init__(self, row: Any) -> None:
-        counts = as_fields(message_of(row).get("usage"))
+        counts = as_object(message_of(row).get("usage"))
         fresh, read, written = [as_count(counts.get(field)) or 0 for field in PROMPT_FIELDS]
         self.input_tokens, self.cache_read_tokens, self.cache_written_tokens = fresh, read, written
         self.output_tokens = as_count(counts.get("output_tokens")) or 0
-        an_hour = as_fields(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
+        an_hour = as_object(counts.get("cache_creation")).get("ephemeral_1h_input_tokens")
         self.written_for_an_hour_tokens = min(written, as_count(an_hour) or 0)
 
 
@@ -74,12 +74,12 @@ class Result:
         self.text = content_text(block.get("content"))
         self.is_error = block.get("is_error") is True
         # Whether the client itself says that words of a person are in it.
-        self.is_marked = holds_persons_words(row)
+        self.is_marked = is_marked_with_persons_words(row)
         self.copy = row.get(COPY_FIELD)
-        self.record = as_fields(self.copy)
+        self.record = as_object(self.copy)
 
 
-def as_fields(value: Any) -> dict[str, Any]:
+def as_object(value: Any) -> dict[str, Any]:
     """A JSON object; the empty one for every other value."""
     return value if isinstance(value, dict) else {}
 
@@ -109,7 +109,7 @@ def model_of(row: Any) -> str:
     return as_text(message_of(row).get("model"))
 
 
-def without_model(row: dict[str, Any]) -> dict[str, Any]:
+def without_synthetic_model(row: dict[str, Any]) -> dict[str, Any]:
     """A row that a compaction wrote again, as it was: a reply that a mod rebuilt has no model."""
     if not is_synthetic(row):
         return row
@@ -139,7 +139,7 @@ def session_id_in(row: dict[str, Any]) -> str | None:
 
 def clients_first_session_id(row: Any) -> str | None:
     """The id of the session with which the running client began; only some rows tell."""
-    return as_text(as_fields(row).get("session_id")) or None
+    return as_text(as_object(row).get("session_id")) or None
 
 
 def clients_first_session_mark(session_id: str) -> bytes:
@@ -169,17 +169,17 @@ def row_ids_referred_to(row: dict[str, Any]) -> list[str]:
     return [name for name in named if isinstance(name, str)]
 
 
-def timestamp_mark(row: dict[str, Any]) -> bytes:
+def timestamp_as_on_line(row: dict[str, Any]) -> bytes:
     """What every line has in it on which a row was written again."""
     return f'"timestamp":"{timestamp_of(row)}"'.encode()
 
 
-def envelope_of(row: dict[str, Any]) -> dict[str, Any]:
+def envelope_fields_of(row: dict[str, Any]) -> dict[str, Any]:
     """What the client writes around every message."""
     return {name: row[name] for name in _ENVELOPE if name in row}
 
 
-def subagent_of(row: dict[str, Any]) -> str:
+def subagent_id_of(row: dict[str, Any]) -> str:
     """The subagent that a row belongs to; empty for the main thread."""
     if not row.get("isSidechain"):
         return ""
@@ -197,7 +197,7 @@ def with_message_content(row: dict[str, Any], content: list[Any]) -> dict[str, A
     return {**row, "message": {**message_of(row), "content": content}}
 
 
-def make_failed_answer(
+def make_failed_answer_row(
     row: dict[str, Any], calls: Sequence[str], text: str, uuid: str
 ) -> dict[str, Any]:
     """A row that answers calls of a reply as failed, as the client would write it.
@@ -214,7 +214,7 @@ def make_failed_answer(
     ]
     agent = {"agentId": row["agentId"]} if "agentId" in row else {}
     return {
-        **envelope_of(row),
+        **envelope_fields_of(row),
         **agent,
         PARENT_FIELD: row["uuid"],
         "type": "user",
@@ -250,7 +250,7 @@ def attachment_of(row: Any) -> dict[str, Any]:
     """What the client attached to the main thread of its own accord; empty for other rows."""
     if not isinstance(row, dict) or row.get("isSidechain") or row.get("type") != "attachment":
         return {}
-    return as_fields(row.get("attachment"))
+    return as_object(row.get("attachment"))
 
 
 def reminded_tasks(row: Any) -> Any:
@@ -267,7 +267,7 @@ def plan_file_of(row: Any) -> str:
     return as_text(attachment.get("planFilePath")) if exists else ""
 
 
-def sent_by_user(row: Any) -> str:
+def text_sent_by_user(row: Any) -> str:
     """All text of a message that the user sent, queued ones too; empty for other rows.
 
     What the client or a hook put into it is still there.
@@ -291,7 +291,7 @@ def _text_of_user_row(row: dict[str, Any]) -> str:
     blocks = content_blocks(row)
     answers = any(is_block(block, "tool_result") for block in blocks)
     # Words with which the user agreed to a call stand beside its result.
-    return "" if answers and not holds_persons_words(row) else content_text(blocks)
+    return "" if answers and not is_marked_with_persons_words(row) else content_text(blocks)
 
 
 def _is_from_the_user(origin: Any) -> bool:
@@ -333,7 +333,7 @@ def with_prompt_tokens(row: dict[str, Any], prompt_tokens: int) -> dict[str, Any
     return row | {"message": message | {"usage": {**message["usage"], **usage}}}
 
 
-def make_auto_boundary(pre_tokens: int) -> dict[str, Any]:
+def make_auto_boundary_row(pre_tokens: int) -> dict[str, Any]:
     """A compaction that the client did by itself, in as few words as it can be told."""
     figures = {"trigger": "auto", "preTokens": pre_tokens}
     return {"type": "system", "subtype": "compact_boundary", "compactMetadata": figures}
@@ -341,7 +341,7 @@ def make_auto_boundary(pre_tokens: int) -> dict[str, Any]:
 
 def forked_from_session(row: Any) -> str | None:
     """The session that a row was copied from, where it is a fork's."""
-    return as_text(as_fields(as_fields(row).get("forkedFrom")).get("sessionId")) or None
+    return as_text(as_object(as_object(row).get("forkedFrom")).get("sessionId")) or None
 
 
 def queue_operation_and_text(row: Any) -> tuple[str, str]:
@@ -378,7 +378,7 @@ def main_thread_results(row: Any) -> Iterator[Result]:
             yield Result(row, block)
 
 
-def holds_persons_words(row: dict[str, Any]) -> bool:
+def is_marked_with_persons_words(row: dict[str, Any]) -> bool:
     """Whether the client marked a result as one in which a person said something."""
     return row.get("holdsPersonsWords") is True or bool(row.get("userFeedback"))
 
@@ -388,7 +388,7 @@ def thinking_blocks(row: dict[str, Any]) -> list[dict[str, Any]]:
     return [block for _, block in numbered_blocks(row) if block.get("type") in THINKING]
 
 
-def make_thinking_stripped(
+def make_thinking_stripped_row(
     beside: dict[str, Any], name: str, parent: str | None, message_id: str
 ) -> dict[str, Any]:
     """The client's own row for thinking that is not sent again, from a message on.
@@ -402,10 +402,10 @@ def make_thinking_stripped(
     start = {"messageId": message_id, "thinkingIndex": 0}
     attachment = {"type": "thinking_stripped", "scope": "partial", "from": start}
     own = {"type": "attachment", "uuid": name, PARENT_FIELD: parent}
-    return envelope_of(beside) | own | {"attachment": attachment}
+    return envelope_fields_of(beside) | own | {"attachment": attachment}
 
 
-def thinking_stripped_from(row: dict[str, Any]) -> str | None:
+def first_message_without_thinking(row: dict[str, Any]) -> str | None:
     """The message from which on thinking before this row is not sent again; empty for all.
 
     None where the row says nothing of it.
@@ -413,7 +413,7 @@ def thinking_stripped_from(row: dict[str, Any]) -> str | None:
     attachment = attachment_of(row)
     if attachment.get("type") != "thinking_stripped":
         return None
-    return as_text(as_fields(attachment.get("from")).get("messageId"))
+    return as_text(as_object(attachment.get("from")).get("messageId"))
 
 
 def answered_call_ids(row: dict[str, Any]) -> list[str]:
@@ -444,7 +444,7 @@ def result_texts_with_paths(
 
 def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int | None]:
     """Who asked for a compaction, the tokens before it, and those that were expected after it."""
-    figures = as_fields(row.get("compactMetadata"))
+    figures = as_object(row.get("compactMetadata"))
     trigger = as_text(figures.get("trigger")) or None
     return (
         trigger if trigger and trigger.isprintable() else None,
@@ -455,8 +455,8 @@ def compaction_figures(row: dict[str, Any]) -> tuple[str | None, int | None, int
 
 def preserved_row_ids(row: dict[str, Any]) -> tuple[frozenset[str], str | None, str | None]:
     """What a compaction kept from before it: rows by name, and the first and last of a stretch."""
-    kept = as_fields(row.get("compactMetadata"))
-    segment = as_fields(kept.get("preservedSegment"))
+    kept = as_object(row.get("compactMetadata"))
+    segment = as_object(kept.get("preservedSegment"))
     named = frozenset([*all_texts_in(kept.get("preservedMessages")), *all_texts_in(segment)])
     head, tail = (as_text(segment.get(name)) or None for name in ("headUuid", "tailUuid"))
     return named, head, tail
@@ -465,7 +465,7 @@ def preserved_row_ids(row: dict[str, Any]) -> tuple[frozenset[str], str | None, 
 def with_preserved_rows(row: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """A compaction that names the rows behind it as all that stays."""
     kept = {"anchorUuid": uuid_of(row), "uuids": list(names), "allUuids": list(names)}
-    figures = as_fields(row.get("compactMetadata"))
+    figures = as_object(row.get("compactMetadata"))
     return row | {"compactMetadata": figures | {"preservedMessages": kept}}
 
 
@@ -474,7 +474,7 @@ def cleared_call_ids(row: dict[str, Any]) -> list[str]:
     attachment = attachment_of(row)
     if attachment.get("type") == "tool_results_cut":
         return all_texts_in(attachment.get("callIds"))
-    return all_texts_in(as_fields(row.get("microcompactMetadata")).get("compactedToolIds"))
+    return all_texts_in(as_object(row.get("microcompactMetadata")).get("compactedToolIds"))
 
 
 def is_bookkeeping_attachment(row: dict[str, Any]) -> bool:
@@ -487,7 +487,7 @@ def is_idle_compaction_notice(row: dict[str, Any]) -> bool:
     return row.get("type") == "system" and as_text(row.get("content")).startswith(_IDLE_NOTICES)
 
 
-def describe_lost_thinking(row: Any) -> str:
+def lost_thinking_text(row: Any) -> str:
     """Say which thoughts are not sent any more from a row on, and who left them out; maybe none."""
     attachment = attachment_of(row)
     kind = attachment.get("type")
@@ -497,9 +497,9 @@ def describe_lost_thinking(row: Any) -> str:
         return "those from one reply on, by the client after a refusal, or by a purge"
     if kind != "thinking_drop":
         return ""
-    dropped = as_fields(attachment.get("newlyDropped"))
+    dropped = as_object(attachment.get("newlyDropped"))
     count, why = as_count(dropped.get("blockCount")), as_text(dropped.get("reason"))
-    kinds = all_texts_in(as_fields(attachment.get("clientChange")).get("kinds"))
+    kinds = all_texts_in(as_object(attachment.get("clientChange")).get("kinds"))
     what = ", ".join(kinds) or "unknown"
     return f"{count or 'some'}, by the service ({why}; changed: {what})"
 

@@ -83,20 +83,20 @@ def may_hold_words(tool: str | None, text: str, *, is_error: bool, is_marked: bo
     return is_error and (begin.startswith(_REFUSALS) or _SAID in begin)
 
 
-def user_message(fields: dict[str, Any]) -> str:
+def users_own_message(fields: dict[str, Any]) -> str:
     """What the user wrote in a row, in their own words; empty for other rows."""
-    return without_added_text(row.sent_by_user(fields))
+    return users_part_of_prompt(row.text_sent_by_user(fields))
 
 
-def user_prompt(fields: dict[str, Any]) -> str:
+def users_typed_prompt(fields: dict[str, Any]) -> str:
     """What the user typed in a row, directives to brimline too; empty for other rows."""
-    text = row.sent_by_user(fields).strip()
+    text = row.text_sent_by_user(fields).strip()
     return "" if text.startswith(_OF_CLIENT_COMMANDS) else text
 
 
-def without_added_text(text: str) -> str:
+def users_part_of_prompt(text: str) -> str:
     """The user's own part of a prompt; a command of theirs with what it was given."""
-    text = _without_tagged(text).strip() if "<" in text else text.strip()
+    text = _without_tagged_parts(text).strip() if "<" in text else text.strip()
     if text.startswith("<command-"):
         parts = [row.text_in_tag(text, name) for name in ("command-name", "command-args")]
         text = " ".join(parts).strip()
@@ -104,7 +104,7 @@ def without_added_text(text: str) -> str:
     return "" if is_others else text
 
 
-def _without_tagged(text: str) -> str:
+def _without_tagged_parts(text: str) -> str:
     """A text without what tags enclose, from the end on: many that nobody closes cost no more."""
     closed: dict[str, int] = {}
     spans: list[tuple[int, int]] = []
@@ -147,7 +147,7 @@ def answer_words(tool: str, result: row.Result) -> str:
     match = _ANSWERED.fullmatch(result.text.strip())
     if match:
         return match.group(1).strip()
-    answers = row.as_fields(result.record.get("answers"))
+    answers = row.as_object(result.record.get("answers"))
     told = [f'"{question}"="{reply}"' for question, reply in answers.items()]
     told.append(row.as_text(result.record.get("response")))
     return ", ".join(filter(None, told))

@@ -1,0 +1,123 @@
+"""What `status` reads of a session, and how it puts it into words."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from brimline.fast import policy
+from brimline.gauge import session_status
+from brimline.state.session import SessionState
+
+if TYPE_CHECKING:
+    from brimline.testing import SessionBuilder
+
+
+def status(session: SessionBuilder, home_dir: str, path: str | None = None) -> dict[str, Any]:
+    """The document on a session."""
+    settings = policy.load(home_dir, session.cwd)
+    return session_status.read_status_document(path or session.path, home_dir, settings)
+
+
+def rows(document: dict[str, Any], purged: int = 0) -> dict[str, str]:
+    """The rows of its text, by their headings."""
+    shown = session_status.text(document, purged)
+    found = {}
+    for line in shown.split("\n")[1:]:
+        if line.startswith("  ") and line[2] != " ":
+            heading, _, value = line.strip().partition("  ")
+            found[heading] = value.strip()
+    return found
+
+
+def test_a_status_has_what_the_file_and_the_session_tell(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """Compactions are counted; who is switched off is told so."""
+    session.reply(160_000)
+    session.compact(160_000)
+    session.reply(40_000)
+    before = status(session, home_dir)
+    SessionState(home_dir, "session").switch_off_or_on(off=True)
+    after = status(session, home_dir)
+
+    told = ("occupancy_tokens", "compactions", "off", "gateway_saved_tokens")
+    assert [before[name] for name in told] == [40_000, 1, False, None]
+    assert [after[name] for name in told] == [40_000, 1, True, None]
+    assert before["transcript"] == session.path
+
+
+def test_a_file_of_another_name_is_that_of_the_session_in_its_rows(
+    session: SessionBuilder, home_dir: str, world: Path
+) -> None:
+    """Where nothing is known under its own, as of a subagent."""
+    session.reply(40_000)
+    copy = str(world / "agent-1.jsonl")
+    shutil.copy(session.path, copy)
+
+    first = status(session, home_dir, copy)["session_id"]
+    SessionState(home_dir, "agent-1").switch_off_or_on(off=True)
+
+    assert first == session.session_id
+    assert status(session, home_dir, copy)["session_id"] == "agent-1"
+    os.unlink(copy)
+    Path(copy).write_text("")
+    assert status(session, home_dir, copy)["session_id"] == "agent-1"
+
+
+def test_whoever_watches_hears_how_many_bytes_were_read(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """All of them."""
+    session.prompt("go")
+    session.reply(40_000)
+    heard: list[int] = []
+
+    session_status.read_status_document(
+        session.path, home_dir, policy.load(home_dir, session.cwd), heard.append
+    )
+
+    assert sum(heard) == Path(session.path).stat().st_size
+
+
+@pytest.mark.parametrize(
+    ("purged", "end"),
+    [
+        (0, ""),
+        (1, "\nMeasured before a purge, which took out ~1 tokens."),
+        (1_200, "\nMeasured before a purge, which took out ~1,200 tokens."),
+        (-1, "\nMeasured before a restore, which brought back ~1 tokens."),
+        (-1_200, "\nMeasured before a restore, which brought back ~1,200 tokens."),
+    ],
+)
+def test_what_was_taken_out_or_brought_back_since_is_told_last(
+    session: SessionBuilder, home_dir: str, purged: int, end: str
+) -> None:
+    """Where it was anything."""
+    session.reply(40_000)
+    document = status(session, home_dir)
+
+    assert session_status.text(document, purged) == session_status.text(document) + end
+    assert session_status.text(document).startswith(f"Session {session.session_id}\n")
+
+
+def test_what_else_is_known_of_a_session_has_a_row(session: SessionBuilder, home_dir: str) -> None:
+    """The switch first; compactions only of a session that was measured."""
+    session.reply(40_000)
+    document = status(session, home_dir) | {"off": True, "gateway_saved_tokens": 7_000}
+
+    shown = rows(document)
+
+    assert next(iter(shown)) == "brimline"
+    assert shown["brimline"] == "off in this session until /brim:on"
+    assert shown["gateway"] == "7,000 tokens kept out of the last request"
+    assert shown["compactions"] == "0 so far"
+    assert shown["tune"].startswith("brimline config explain guard.tiers")
+    plain = rows(document | {"off": False, "gateway_saved_tokens": 0})
+    assert not {"brimline", "gateway"} & set(plain)
+    unknown = rows(document | {"occupancy_tokens": None})
+    assert not {"compactions", "tune"} & set(unknown)

@@ -1,0 +1,28 @@
+"""The search's face to the hooks: housekeeping."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from brimline.search import documents, hook, stored
+from brimline.store import put
+
+
+def test_housekeeping_takes_outputs_in_where_there_is_a_store(home_dir: str) -> None:
+    """Else it makes nothing."""
+
+    class Turn:
+        home = home_dir
+
+    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
+    assert not os.path.exists(home_dir)
+    put.put(home_dir, b"otter", {})
+
+    hook.tidy(Turn, math.inf)  # type: ignore[arg-type]
+
+    known = documents.run_on_database(
+        stored.search_folder(home_dir),
+        lambda base: documents.document_states_by_ref(base, "output"),
+    )
+    assert list(known.values()) == [stored.WHOLE]

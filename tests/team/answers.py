@@ -1,0 +1,59 @@
+"""Prepared answers of a server, and entries that are to be sent to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from brimline.fast import paths
+from brimline.memory import hits
+from brimline.search.turns import Entry
+from brimline.team import place, points
+from brimline.team.queue import Queue
+
+if TYPE_CHECKING:
+    from tests.team.conftest import Answering
+
+DONE = (200, {"result": {"status": "completed"}})
+MADE = {
+    "config": {"params": points.points_schema(points.load_table())},
+    "payload_schema": {name: {} for name in points.INDEXED},
+}
+READY = (200, {"result": MADE})
+
+
+def counted(number: int) -> tuple[int, Any]:
+    """What the server says about how many points it has."""
+    return 200, {"result": {"count": number}}
+
+
+def listed(*ids: str) -> tuple[int, Any]:
+    """What the server says about which points it has."""
+    found = [{"id": point} for point in ids]
+    return 200, {"result": {"points": found, "next_page_offset": None}}
+
+
+def queue_for(home_dir: str, server: Answering, author: str = "mia") -> Queue:
+    """What waits for a server."""
+    return Queue(home_dir, place.parse_place(f"qdrant+http://{author}@{server.host}/team"))
+
+
+def say(home_dir: str, *texts: str) -> None:
+    """Entries of one session."""
+    entries = [Entry(f"/f/{text}", text, "s1", 5.0, "user", "/gone/shop") for text in texts]
+    hits.open_memory(home_dir).put_entries(entries)
+
+
+def states(home_dir: str) -> dict[str, str]:
+    """The points on the list."""
+    asked = "SELECT point, state FROM shared WHERE server = 'team'"
+    return dict(
+        hits.open_memory(home_dir).run_on_database(lambda base: base.execute(asked).fetchall())
+    )
+
+
+def name_server(home_dir: str, url: str) -> None:
+    """Have the user's settings name it."""
+    path = Path(paths.user_config(home_dir))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[memory]\nurl = "{url}"\n')
