@@ -371,3 +371,19 @@ def test_a_template_uses_only_filters_and_functions_that_exist(name: str) -> Non
     assert used <= environment.filters.keys()
     assert imported <= {macro.name for macro in macros}
     assert called - imported - own <= environment.globals.keys()
+
+
+def test_the_arguments_of_a_call_are_shown_as_they_were_written(
+    session: SessionBuilder, home_dir: str
+) -> None:
+    """One below the other, letters as they are."""
+    session.prompt("go")
+    session.tool_call(20_000, "Grep", pattern="größer", path="src")
+    session.reply(25_000)
+    told = story.read_story(session.path, home_dir)
+
+    texts = [
+        text for moment in told.moments for _, text in pages.new_items_and_text_by_row(told, moment)
+    ]
+
+    assert '{\n "pattern": "größer",\n "path": "src"\n}' in texts

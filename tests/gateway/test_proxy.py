@@ -952,10 +952,10 @@ def test_work_for_a_client_ends_with_it_and_what_fails_is_told() -> None:
         return {}
 
     async def run() -> None:
-        await proxy._do_while_connected(work(), leave)
+        await proxy._run_while_client_is_connected(work(), leave)
         steps.append("left")
         with pytest.raises(ValueError, match="of ours"):
-            await proxy._do_while_connected(fail(), stay)
+            await proxy._run_while_client_is_connected(fail(), stay)
 
     asyncio.run(run())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 # What is written where no launcher can be.
 CODE = ["-I", "-S", "-c", bootstrap_code("/old/root", "/d")]
+# Of a disk from which nothing can be started.
+NO_START = getattr(os, "ST_NOEXEC", 0)
 RULES = ("Bash(brimline store get:*)", "mcp__brimline__recall")
 
 
@@ -99,17 +102,22 @@ def test_a_launcher_is_used_where_its_first_line_can_be(
     assert entries.launcher_path_if_usable(interpreter, home) is None
 
 
-def _cannot_start(folder: str) -> bool:
-    """Whether the system says that nothing can be started from a disk."""
-    flag = getattr(os, "ST_NOEXEC", 0)
-    return os.path.isdir(folder) and bool(os.statvfs(folder).f_flag & flag)
+@pytest.mark.skipif(not NO_START, reason="the system does not tell")
+@pytest.mark.parametrize(("flag", "is_used"), [(0, True), (NO_START, False), (~NO_START, True)])
+def test_a_launcher_is_not_put_where_nothing_can_be_started(
+    flag: int, is_used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the disk that its folder will be on, which is asked above it while it is not there."""
+    asked: list[str] = []
 
+    def statvfs(folder: str) -> SimpleNamespace:
+        asked.append(folder)
+        return SimpleNamespace(f_flag=flag)
 
-@pytest.mark.skipif(not _cannot_start("/proc"), reason="the system has no such disk")
-def test_a_launcher_is_not_put_where_nothing_can_be_started(tmp_path: Path) -> None:
-    """Also where its folder is still to be made."""
-    for home in ("/proc", "/proc/not there/brimline"):
-        assert entries.launcher_path_if_usable("/usr/bin/python3", home) is None
-    here = str(tmp_path / "not there" / "brimline")
-    path = None if _cannot_start(str(tmp_path)) else f"{here}/bin/hook"
-    assert entries.launcher_path_if_usable("/usr/bin/python3", here) == path
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    home = str(tmp_path / "not there" / "brimline")
+
+    path = entries.launcher_path_if_usable("/usr/bin/python3", home)
+
+    assert path == (f"{home}/bin/hook" if is_used else None)
+    assert asked == [str(tmp_path)]

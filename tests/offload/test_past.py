@@ -294,3 +294,21 @@ def test_looking_at_content_is_no_use_of_it(home_dir: str) -> None:
 def test_a_line_that_was_asked_for_has_its_place(number: str, offset: int) -> None:
     """What is no number, or beyond the end, is the beginning."""
     assert looks._offset_of_line(["aa", "bb", "cc", "dd"], number) == offset
+
+
+@pytest.mark.parametrize(
+    ("name", "later", "is_kept"),
+    [("Grep", 0, True), ("Grep", 23, True), ("Grep", 24, False), ("Read", 24, True)],
+)
+def test_of_calls_long_ago_those_matter_that_name_a_file_or_us(
+    tmp_path: Path, name: str, later: int, is_kept: bool
+) -> None:
+    """Offers are good for ten results, which are within the last 24 lines."""
+    call = f'{{"type":"tool_use","name":"{name}"}}'.encode()
+    results = [b'{"type":"tool_result"}'] * later
+    path = tmp_path / "rows"
+    path.write_bytes(b"\n".join([call, b'{"type":"other"}', *results, b""]))
+
+    found = looks._lines_with_calls_or_results(str(path))
+
+    assert found == [*results, *[call] * is_kept]

@@ -354,3 +354,24 @@ def test_a_file_that_git_does_not_know_is_never_stale(tree: Tree) -> None:
     tree.put("project/CLAUDE.md", "new rule")
 
     assert check(tree, (0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("last", "quoted"),
+    [
+        ("abcde", "abcd " * 13 + "abcde"),
+        ("abcdef", "abcd " * 12 + "abcd…"),
+    ],
+)
+def test_of_a_rule_that_is_said_twice_70_characters_are_quoted(
+    tree: Tree, last: str, quoted: str
+) -> None:
+    """Whole words, with a mark where there are more."""
+    rule = "abcd " * 13 + last
+    tree.put("project/CLAUDE.md", f"- {rule}\n- of its own")
+    tree.put("project/CLAUDE.local.md", f"- {rule}\n- other words")
+
+    (found,) = [each for each in check(tree) if each.kind == "repeated"]
+
+    assert found.text.startswith(f"“{quoted}” is said already (")
+    assert tree.name(found.path) == "project/CLAUDE.local.md"

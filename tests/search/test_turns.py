@@ -409,11 +409,11 @@ def test_a_search_gives_ten_hits_or_as_many_as_are_wanted(world: Path) -> None:
 
 def test_vectors_are_read_once_and_again_where_they_have_changed(store: Memory) -> None:
     """By whomever: another process may have added some."""
-    store.put([Entry("a", "The puppy barks.")])
+    store.put_entries([Entry("a", "The puppy barks.")])
     scanned = []
     for change in (None, None, "b", None):
         if change:
-            Memory(store.folder).put([Entry(change, "A kitten sleeps.")])
+            Memory(store.folder).put_entries([Entry(change, "A kitten sleeps.")])
         store.search("a small dog")
         scanned.append(store._scanned[1])
 

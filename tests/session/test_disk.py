@@ -286,3 +286,22 @@ def test_a_lock_that_was_left_behind_names_its_new_owner(path: Path) -> None:
 
     assert f"another brimline command (process {os.getpid()}): try again" in str(raised.value)
     assert not lock.exists()
+
+
+def test_it_is_the_folder_of_the_file_that_is_put_on_the_disk(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that is gone, or cannot be synced, is no reason to fail."""
+    synced: list[int] = []
+
+    class System:
+        def fsync(self, descriptor: int) -> None:
+            synced.append(os.fstat(descriptor).st_ino)
+            raise OSError(errno.EINVAL, "not for folders")
+
+    monkeypatch.setattr(disk, "system", System())
+
+    disk.sync_folder_of(str(path))
+    disk.sync_folder_of(str(path.parent / "gone" / "s.jsonl"))
+
+    assert synced == [path.parent.stat().st_ino]

@@ -248,7 +248,7 @@ def last_line_end_offset(descriptor: int, start: int, end: int) -> int:
 def sync_folder_of(path: str) -> None:
     """See that the names in a file's folder are on the disk, where the system can do that."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
         try:
             system.fsync(descriptor)
         finally:
